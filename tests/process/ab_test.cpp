@@ -1,9 +1,7 @@
 /// `umadvisor ab`: what repaired runs gain, and whether their results are those of bare ones.
 #include "process.hpp"
 
-#include <boost/test/unit_test.hpp>
-
-BOOST_AUTO_TEST_SUITE(process_ab_test)
+BOOST_FIXTURE_TEST_SUITE(process_ab_test, umadvisor::test::InFolder)
 
 using namespace umadvisor::test;
 
@@ -33,7 +31,6 @@ double told_median(const std::string& text, const std::string& arm) {
 } // namespace
 
 BOOST_AUTO_TEST_CASE(a_gain_and_a_loss_are_told) {
-    const Folder folder;
     const Outcome gain = run(folder, ab("", "sleep 0.1", ":", "echo done"));
     BOOST_TEST(ends(gain, 0, "gain:     "));
     BOOST_TEST(lacks(gain.out, "no gain"));
@@ -58,7 +55,6 @@ void write_builds(const Folder& folder, const std::string& before, const std::st
 }
 
 BOOST_AUTO_TEST_CASE(two_builds_are_compared) {
-    const Folder folder;
     write_builds(folder, "sleep 0.1; echo $#", "echo $#; echo $LD_PRELOAD$UMADVISOR_ACT >>preloaded");
     const std::string command = advisor + " ab -n 4 --before ./a --after ./b";
     const Outcome gain = run(folder, command + " -- --json 'one word'");
@@ -78,7 +74,6 @@ BOOST_AUTO_TEST_CASE(two_builds_are_compared) {
 }
 
 BOOST_AUTO_TEST_CASE(a_build_that_does_something_else_is_a_difference) {
-    const Folder folder;
     const std::string command = advisor + " ab -n 4 --before ./a --after ./b";
     write_builds(folder, "echo 12", "echo 13");
     BOOST_TEST(ends(run(folder, command), 4, "standard output differs: from byte 2 on in --after run 1\n"));
@@ -90,8 +85,7 @@ BOOST_AUTO_TEST_CASE(a_build_that_does_something_else_is_a_difference) {
 
 /// A build that the shim could not be preloaded into, too.
 BOOST_AUTO_TEST_CASE(builds_of_cuda_programs_are_compared) {
-    const Folder folder;
-    const std::string build = examples + "/sim/pingpong";
+    const std::string build = sim + "pingpong";
     BOOST_TEST(
         ends(run_sim(folder, advisor + " ab -n 4 --before " + build + " --after " + build + " -- --mib 2"), 0,
              "results:  equal in all runs"));
@@ -103,7 +97,6 @@ BOOST_AUTO_TEST_CASE(builds_of_cuda_programs_are_compared) {
 
 /// After a run of each that does not count.
 BOOST_AUTO_TEST_CASE(which_of_a_pair_is_first_changes) {
-    const Folder folder;
     const Outcome outcome =
         run(folder, advisor +
                         " ab -n 4 -- /bin/sh -c 'case $LD_PRELOAD in *libumadvisor*) printf r;; *) printf b;; "
@@ -113,7 +106,6 @@ BOOST_AUTO_TEST_CASE(which_of_a_pair_is_first_changes) {
 }
 
 BOOST_AUTO_TEST_CASE(no_gain_is_told) {
-    const Folder folder;
     // Times that lie in one order whichever arm it is: intervals hold 1 in nearly all runs on a busy machine,
     // too.
     const Outcome outcome =
@@ -124,9 +116,8 @@ BOOST_AUTO_TEST_CASE(no_gain_is_told) {
 }
 
 BOOST_AUTO_TEST_CASE(a_cuda_program_leaves_equal_results) {
-    const Folder folder;
     const Outcome outcome =
-        run_sim(folder, advisor + " ab -n 4 --json -o kept.umtrace -- " + examples + "/sim/pingpong --mib 2");
+        run_sim(folder, advisor + " ab -n 4 --json -o kept.umtrace -- " + sim + "pingpong --mib 2");
     BOOST_TEST(outcome.status == 0, outcome.out + outcome.err);
     const Json found = json_of(outcome);
     BOOST_TEST(found.at("equal") == true);
@@ -138,10 +129,9 @@ BOOST_AUTO_TEST_CASE(a_cuda_program_leaves_equal_results) {
 }
 
 BOOST_AUTO_TEST_CASE(nothing_stays_behind) {
-    const Folder folder;
     fs::create_directory(folder / "tmp");
-    const Outcome outcome = run_sim(folder, "export TMPDIR=$PWD/tmp; " + advisor + " ab -n 4 -- " + examples +
-                                                "/sim/pinned_copies");
+    const Outcome outcome =
+        run_sim(folder, "export TMPDIR=$PWD/tmp; " + advisor + " ab -n 4 -- " + sim + "pinned_copies");
     BOOST_TEST(outcome.status == 0, outcome.err);
     BOOST_TEST(fs::is_empty(folder / "tmp"));
     BOOST_TEST(outcome.err == "");
@@ -149,7 +139,6 @@ BOOST_AUTO_TEST_CASE(nothing_stays_behind) {
 }
 
 BOOST_AUTO_TEST_CASE(other_output_is_told_with_its_first_byte) {
-    const Folder folder;
     BOOST_TEST(ends(run(folder, ab("", "echo 123456789", "echo 1234x6789")), 4,
                     "standard output differs: from byte 5 on in repaired run 1\n"));
     BOOST_TEST(ends(run(folder, ab("", "echo 123", "echo 123; echo 4")), 4,
@@ -157,13 +146,11 @@ BOOST_AUTO_TEST_CASE(other_output_is_told_with_its_first_byte) {
 }
 
 BOOST_AUTO_TEST_CASE(output_that_varies_by_itself_is_no_repairs_doing) {
-    const Folder folder;
     BOOST_TEST(ends(run(folder, advisor + " ab -n 4 -- /bin/sh -c 'echo $$'"), 4,
                     "standard output varies by itself: from byte "));
 }
 
 BOOST_AUTO_TEST_CASE(files_are_compared) {
-    const Folder folder;
     const std::string both = "--compare a.bin --compare b.bin";
     BOOST_TEST(ends(run(folder, ab(both, ":", ":", "echo 1 >a.bin; echo 2 >b.bin")), 0,
                     "a.bin (2 bytes), b.bin (2 bytes)"));
@@ -178,7 +165,6 @@ BOOST_AUTO_TEST_CASE(files_are_compared) {
 }
 
 BOOST_AUTO_TEST_CASE(a_program_that_fails_by_itself_passes_its_failure_on) {
-    const Folder folder;
     const Outcome failed = run(folder, advisor + " ab -- /bin/sh -c 'echo why >&2; exit 3'");
     BOOST_TEST(ends(failed, 3, "why\n"));
     BOOST_TEST(failed.out == "");
@@ -187,7 +173,6 @@ BOOST_AUTO_TEST_CASE(a_program_that_fails_by_itself_passes_its_failure_on) {
 }
 
 BOOST_AUTO_TEST_CASE(a_repaired_run_that_fails_is_a_difference) {
-    const Folder folder;
     const Outcome failed = run(folder, ab("--json", ":", "echo why >&2; exit 3"));
     BOOST_TEST(ends(failed, 4, "why"));
     BOOST_TEST(json_of(failed).at("verdict").is_null());
@@ -197,7 +182,6 @@ BOOST_AUTO_TEST_CASE(a_repaired_run_that_fails_is_a_difference) {
 }
 
 BOOST_AUTO_TEST_CASE(what_cannot_be_run_is_one_line) {
-    const Folder folder;
     const auto check = [&](const std::string& command, int status, const std::string& about) {
         check_one_line(run(folder, advisor + " ab " + command), status, about);
     };
@@ -213,7 +197,6 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_run_is_one_line) {
 }
 
 BOOST_AUTO_TEST_CASE(standard_input_is_the_same_in_all_runs) {
-    const Folder folder;
     BOOST_TEST(
         ends(run(folder, "echo once | " + advisor + " ab -n 4 -- /bin/cat"), 0, "standard output (0 bytes)"));
 }

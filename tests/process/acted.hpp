@@ -3,8 +3,6 @@
 
 #include "process.hpp"
 
-#include <boost/test/unit_test.hpp>
-
 namespace umadvisor::test {
 
 /// `before` is put in front of the command. Bare, a program ends well.
@@ -28,8 +26,9 @@ inline Outcome run_unseen(const Folder& folder, const std::string& command, cons
     if (bare == known.end())
         bare = known.emplace(before_bare + " " + command, run_bare(folder, command, before_bare)).first;
     Outcome acted = run_acted(folder, command, act, before);
-    BOOST_TEST_CONTEXT(before << " " << command << " under " << act)
-    BOOST_TEST(same(acted, bare->second));
+    BOOST_TEST_CONTEXT(before << " " << command << " under " << act) {
+        BOOST_TEST(same(acted, bare->second));
+    }
     return acted;
 }
 

@@ -3,7 +3,6 @@
 #include "tests/segments.hpp"
 
 #include <boost/test/data/test_case.hpp>
-#include <boost/test/unit_test.hpp>
 #include <chrono>
 #include <functional>
 #include <future>
@@ -18,7 +17,7 @@ namespace data = boost::unit_test::data;
 
 namespace {
 
-const std::string load = examples + "/sim/trace_load 40";
+const std::string load = sim + "trace_load 40";
 
 struct Attack {
     const char* name;

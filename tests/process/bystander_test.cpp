@@ -1,9 +1,7 @@
 /// What a program does beside CUDA stays as it was: errno, descriptors, look-ups, what is loaded.
 #include "process.hpp"
 
-#include <boost/test/unit_test.hpp>
-
-BOOST_AUTO_TEST_SUITE(process_bystander_test)
+BOOST_FIXTURE_TEST_SUITE(process_bystander_test, umadvisor::test::InFolder)
 
 using namespace umadvisor::test;
 
@@ -35,7 +33,6 @@ BOOST_AUTO_TEST_CASE(low_descriptors_stay_free) {
 
 /// Later, among threads, the kernel takes 10 ms and more to grow the table for a descriptor of ours.
 BOOST_AUTO_TEST_CASE(high_descriptors_have_room_before_there_are_threads) {
-    const Folder folder;
     const auto room = [&](const std::string& before) {
         const Outcome outcome = run_sim(folder, before + " grep FDSize /proc/self/status");
         BOOST_TEST_REQUIRE(outcome.status == 0, outcome.err);

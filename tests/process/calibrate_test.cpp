@@ -1,16 +1,13 @@
 /// What `umadvisor calibrate` measures of a device, and how reports use it.
 #include "process.hpp"
 
-#include <boost/test/unit_test.hpp>
-
-BOOST_AUTO_TEST_SUITE(process_calibrate_test)
+BOOST_FIXTURE_TEST_SUITE(process_calibrate_test, umadvisor::test::InFolder)
 
 using namespace umadvisor::test;
 
 namespace {
 
-const std::string pageable =
-    advisor + " run -q --hash off -o x.umtrace -- " + examples + "/sim/pageable_copies";
+const std::string pageable = advisor + " run -q --hash off -o x.umtrace -- " + sim + "pageable_copies";
 
 std::string first_basis(const Folder& folder, const std::string& options) {
     const Outcome outcome =
@@ -23,7 +20,6 @@ std::string first_basis(const Folder& folder, const std::string& options) {
 } // namespace
 
 BOOST_AUTO_TEST_CASE(what_was_not_measured_is_not_kept) {
-    const Folder folder;
     const Outcome outcome = run_sim(folder, advisor + " calibrate -o m.json");
     BOOST_TEST_REQUIRE(outcome.status == 0, outcome.err);
     BOOST_TEST(says(outcome.out, "not measured: kernels"));
@@ -41,7 +37,6 @@ BOOST_AUTO_TEST_CASE(what_was_not_measured_is_not_kept) {
 }
 
 BOOST_AUTO_TEST_CASE(two_devices_have_a_way_between_them) {
-    const Folder folder;
     const Outcome outcome = run_sim(folder, "SIMCUDA_CONFIG=devices=2 " + advisor + " calibrate -o m.json");
     BOOST_TEST_REQUIRE(outcome.status == 0, outcome.err);
     const Json rates = Json::parse(read(folder / "m.json")).at("rates");
@@ -52,7 +47,6 @@ BOOST_AUTO_TEST_CASE(two_devices_have_a_way_between_them) {
 }
 
 BOOST_AUTO_TEST_CASE(reports_say_whose_figures_they_stand_on) {
-    const Folder folder;
     BOOST_TEST_REQUIRE(run_sim(folder, pageable).status == 0);
     BOOST_TEST(says(first_basis(folder, ""), "on an H200"));
     BOOST_TEST_REQUIRE(run_sim(folder, advisor + " calibrate -o m.json").status == 0);
@@ -61,7 +55,6 @@ BOOST_AUTO_TEST_CASE(reports_say_whose_figures_they_stand_on) {
 }
 
 BOOST_AUTO_TEST_CASE(its_usual_place) {
-    const Folder folder;
     BOOST_TEST_REQUIRE(run_sim(folder, pageable).status == 0);
     // A relative folder does not count.
     BOOST_TEST_REQUIRE(run_sim(folder, "HOME=$PWD XDG_CONFIG_HOME=config " + advisor + " calibrate").status ==
@@ -74,7 +67,6 @@ BOOST_AUTO_TEST_CASE(its_usual_place) {
 }
 
 BOOST_AUTO_TEST_CASE(a_damaged_file_is_told_of) {
-    const Folder folder;
     BOOST_TEST_REQUIRE(run_sim(folder, pageable).status == 0);
     const Outcome outcome = run(folder, "echo '{\"schema\": \"umadvisor-machine-1\"}' > m.json; " + advisor +
                                             " report --machine m.json x.umtrace");
@@ -82,7 +74,6 @@ BOOST_AUTO_TEST_CASE(a_damaged_file_is_told_of) {
 }
 
 BOOST_AUTO_TEST_CASE(devices_of_different_names_stay_known_side_by_side) {
-    const Folder folder;
     fs::create_directories(folder.path / "config/umadvisor");
     const std::string file = folder / "config/umadvisor/machine.json";
     std::ofstream(file) << R"([{"schema": "umadvisor-machine-1", "device": "another card", "rates": {}},
@@ -103,13 +94,12 @@ BOOST_AUTO_TEST_CASE(devices_of_different_names_stay_known_side_by_side) {
 namespace {
 
 const std::string first_run = "export XDG_CONFIG_HOME=$PWD/config; " + advisor + " run -o x.umtrace ";
-const std::string copies = examples + "/sim/pageable_copies";
+const std::string copies = sim + "pageable_copies";
 const std::string known = "config/umadvisor/machine.json";
 
 } // namespace
 
 BOOST_AUTO_TEST_CASE(the_first_run_on_a_device_calibrates_it) {
-    const Folder folder;
     const Outcome first = run_sim(folder, first_run + "-- sh -c '" + copies + "; exit 5'");
     BOOST_TEST(first.status == 5);
     BOOST_TEST(first.out == run_sim(folder, copies).out);
@@ -123,7 +113,6 @@ BOOST_AUTO_TEST_CASE(the_first_run_on_a_device_calibrates_it) {
 }
 
 BOOST_AUTO_TEST_CASE(a_quiet_run_calibrates_without_a_word_and_no_calibrate_does_not) {
-    const Folder folder;
     const Outcome without = run_sim(folder, first_run + "--no-calibrate -- " + copies);
     BOOST_TEST(without.status == 0);
     BOOST_TEST(times(without.err, "calibrate") == 0u, without.err);
@@ -135,7 +124,6 @@ BOOST_AUTO_TEST_CASE(a_quiet_run_calibrates_without_a_word_and_no_calibrate_does
 }
 
 BOOST_AUTO_TEST_CASE(where_nothing_was_recorded_nothing_is_calibrated) {
-    const Folder folder;
     for (const std::string& program :
          {std::string("/bin/true"), advisor + " doctor --trial-program", std::string("./missing")}) {
         const Outcome outcome = run_sim(folder, first_run + "-- " + program);
@@ -145,7 +133,6 @@ BOOST_AUTO_TEST_CASE(where_nothing_was_recorded_nothing_is_calibrated) {
 }
 
 BOOST_AUTO_TEST_CASE(processes_of_a_launcher_and_runs_side_by_side_calibrate_once) {
-    const Folder folder;
     const std::string rank = advisor + " run -- sh -c '" + copies + " & " + copies + " & wait' & ";
     const Outcome ranks = run_sim(folder, "export XDG_CONFIG_HOME=$PWD/config; " + rank + rank + rank + "wait");
     BOOST_TEST(times(ranks.err, "calibrated") == 1u, ranks.err);
@@ -154,7 +141,6 @@ BOOST_AUTO_TEST_CASE(processes_of_a_launcher_and_runs_side_by_side_calibrate_onc
 
 /// Whatever it is, the run has its summary and its exit status.
 BOOST_AUTO_TEST_CASE(what_cannot_be_calibrated_takes_one_line) {
-    const Folder folder;
     const auto check = [&](const std::string& environment, const std::string& why) {
         const Outcome outcome =
             run_sim(folder, environment + advisor + " run -f -o x.umtrace -- " + "env LD_LIBRARY_PATH='" +

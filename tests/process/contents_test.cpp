@@ -2,11 +2,10 @@
 #include "process.hpp"
 
 #include <boost/test/data/test_case.hpp>
-#include <boost/test/unit_test.hpp>
 #include <cstdint>
 #include <set>
 
-BOOST_AUTO_TEST_SUITE(process_contents_test)
+BOOST_FIXTURE_TEST_SUITE(process_contents_test, umadvisor::test::InFolder)
 
 using namespace umadvisor::test;
 namespace data = boost::unit_test::data;
@@ -39,22 +38,19 @@ const Row rows[] = {
 };
 
 Outcome run_row(const Folder& folder, const Row& row, const std::string& options) {
-    return run_sim(folder, advisor + " run -q -f -o x.umtrace " + options + " -- " + examples +
-                               "/sim/rule_cases --rule " + row.rule + " --case " + row.kind + " --way " +
-                               row.way);
+    return record(folder, sim + "rule_cases --rule " + row.rule + " --case " + row.kind + " --way " + row.way,
+                  "-q " + options);
 }
 
 } // namespace
 
 BOOST_DATA_TEST_CASE(rows_with_a_fault_and_without, data::make(rows), row) {
-    const Folder folder;
     BOOST_TEST(ends(run_row(folder, row, ""), 0));
     const auto found = report(folder);
     BOOST_TEST(finds(found, row.rule) == row.found, found.dump(1));
 }
 
 BOOST_AUTO_TEST_CASE(nothing_is_hashed_where_nobody_wants_it) {
-    const Folder folder;
     BOOST_TEST(run_row(folder, rows[0], "--hash off").status == 0);
     for (const auto& copy : dump(folder, "Copy"))
         BOOST_TEST(copy.at("part_hash") == 0u);
@@ -62,7 +58,6 @@ BOOST_AUTO_TEST_CASE(nothing_is_hashed_where_nobody_wants_it) {
 }
 
 BOOST_AUTO_TEST_CASE(a_source_that_changes_before_the_wait_has_a_record) {
-    const Folder folder;
     const Row fault{"UMA-602", "fault", "changed", true},
         clean{"UMA-602", "clean", "changed-behind-wait", false};
     BOOST_TEST(run_row(folder, fault, "").status == 0);
@@ -83,7 +78,6 @@ BOOST_AUTO_TEST_CASE(a_source_that_changes_before_the_wait_has_a_record) {
 }
 
 BOOST_AUTO_TEST_CASE(a_level_that_is_none) {
-    const Folder folder;
     const Outcome outcome = run_row(folder, rows[0], "--hash most");
     BOOST_TEST(ends(outcome, 2, "--hash takes off, sample or full, not most"));
 }

@@ -3,11 +3,10 @@
 #include "unnoticed.hpp"
 
 #include <boost/test/data/test_case.hpp>
-#include <boost/test/unit_test.hpp>
 
 #include <map>
 
-BOOST_AUTO_TEST_SUITE(process_copies_test)
+BOOST_FIXTURE_TEST_SUITE(process_copies_test, umadvisor::test::InFolder)
 
 using namespace umadvisor::test;
 namespace data = boost::unit_test::data;
@@ -75,7 +74,6 @@ void check(const Folder& folder, const std::string& kind) {
 } // namespace
 
 BOOST_DATA_TEST_CASE(records_are_what_was_handed_over, data::make(settings), setting) {
-    const Folder folder;
     run_both(folder, "copies_program", setting);
     check(folder, "Copy");
     if (std::string(setting) != "UMADVISOR_ACT=prefetch") // else ours stand among them
@@ -86,23 +84,19 @@ BOOST_DATA_TEST_CASE(records_are_what_was_handed_over, data::make(settings), set
 }
 
 BOOST_AUTO_TEST_CASE(what_a_batch_prefetches_is_looked_at_as_a_single_prefetch_is) {
-    const auto looks = [](const Folder& folder) {
-        return dump(folder, "Residency", {{"moment", "before_prefetch"}});
-    };
-    const Folder folder;
+    const auto looks = [&] { return dump(folder, "Residency", {{"moment", "before_prefetch"}}); };
     run_both(folder, "copies_program", "UMADVISOR_UM=pagemap");
     const Json first = dump(folder, "Prefetch").at(0);
-    const auto found = looks(folder);
+    const auto found = looks();
     BOOST_TEST_REQUIRE(!found.empty());
     BOOST_TEST(first.at("batch") == 1);
     BOOST_TEST(found[0].at("allocation") == first.at("allocation"));
     BOOST_TEST(found[0].at("start_ns").get<double>() <= first.at("start_ns").get<double>());
     run_both(folder, "copies_program", "UMADVISOR_FORCE=1");
-    BOOST_TEST(!looks(folder).empty()); // no launch has had it
+    BOOST_TEST(!looks().empty()); // no launch has had it
 }
 
 BOOST_AUTO_TEST_CASE(nothing_is_only_counted) {
-    const Folder folder;
     run_both(folder, "copies_program");
     for (const Json& counter : dump(folder, "Counter"))
         for (const char* part : {"Memcpy", "Memset", "cuArray", "Mipmapped", "Batch", "Attach"})
@@ -110,7 +104,6 @@ BOOST_AUTO_TEST_CASE(nothing_is_only_counted) {
 }
 
 BOOST_AUTO_TEST_CASE(a_refused_call_has_one_record_with_its_status) {
-    const Folder folder;
     run_both(folder, "copies_program");
     std::map<std::string, int> refused;
     for (const char* kind : {"Copy", "Prefetch", "Discard", "Alloc", "Free"})
@@ -125,7 +118,6 @@ BOOST_AUTO_TEST_CASE(a_refused_call_has_one_record_with_its_status) {
 }
 
 BOOST_AUTO_TEST_CASE(a_batch_is_one_call) {
-    const Folder folder;
     run_both(folder, "copies_program");
     for (const Json& copy : dump(folder, "Copy"))
         if (copy.at("batch") > 1)
@@ -139,7 +131,6 @@ BOOST_AUTO_TEST_CASE(a_batch_is_one_call) {
 }
 
 BOOST_AUTO_TEST_CASE(arrays_are_allocations_that_end) {
-    const Folder folder;
     run_both(folder, "copies_program");
     std::map<std::uint64_t, std::uint64_t> live;
     std::uint64_t boxes = 0;
@@ -160,14 +151,12 @@ BOOST_AUTO_TEST_CASE(arrays_are_allocations_that_end) {
 }
 
 BOOST_DATA_TEST_CASE(captures_stay_sound, data::make(settings), setting) {
-    const Folder folder;
     const Outcome outcome = run_both(folder, "copies_program capture", setting);
     BOOST_TEST(times(outcome.out, "end: 0") == 2u, outcome.out);
     check(folder, "Copy");
 }
 
 BOOST_AUTO_TEST_CASE(copies_between_devices) {
-    const Folder folder;
     run_both(folder, "copies_program peer", "", "-2dev");
     check(folder, "Copy");
     std::map<std::uint64_t, std::uint64_t> device_of;
@@ -183,7 +172,6 @@ BOOST_AUTO_TEST_CASE(copies_between_devices) {
 }
 
 BOOST_AUTO_TEST_CASE(what_a_copy_reached_is_prefetched_again) {
-    const Folder folder;
     run_both(folder, "copies_program managed", "UMADVISOR_ACT=prefetch");
     BOOST_TEST(
         hold(dump(folder, "Prefetch"), {{{"bytes", 8 << 20}}, {{"bytes", 2 << 20}, {"origin", "umadvisor"}}}));

@@ -1,10 +1,9 @@
 /// The benchmark of call costs does what its figures say: nothing is recorded while paused, everything is
 /// otherwise, and what was allocated in a pause is known after it.
-#include "process.hpp"
+#include "watched.hpp"
 
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>
-#include <boost/test/unit_test.hpp>
 
 BOOST_AUTO_TEST_SUITE(process_cost_test)
 
@@ -22,13 +21,9 @@ struct Costs {
 
 Costs run_costs(const std::string& options, int rounds,
                 const std::string& settings = "UMADVISOR_CAPTURE_RANGE=1") {
-    const Folder folder;
-    const Outcome outcome =
-        run_sim(folder, "export SIMCUDA_CONFIG=capacity=128M UMADVISOR_OUTPUT=x.umtrace UMADVISOR_QUIET=1 " +
-                            settings + "; LD_PRELOAD=" + shim + " " + examples + "/sim/call_costs --rounds " +
-                            std::to_string(rounds) + " " + options);
-    BOOST_TEST_REQUIRE(outcome.status == 0, outcome.err);
-    return {Json::parse(outcome.out), dump(folder, "Launch")};
+    const Watched watched("call_costs --rounds " + std::to_string(rounds) + " " + options,
+                          "SIMCUDA_CONFIG=capacity=128M " + settings);
+    return {Json::parse(watched.outcome.out), watched.records("Launch")};
 }
 
 } // namespace
@@ -44,10 +39,10 @@ BOOST_DATA_TEST_CASE(a_launch_takes_no_more_instructions_than_it_did,
                          boost::unit_test::data::make({405, 720, 265, 720, 265}),
                      settings, bound) {
     const Folder folder;
-    const Outcome outcome = run_sim(folder, "export UMADVISOR_OUTPUT=x.umtrace UMADVISOR_CAPTURE_RANGE=1 "
-                                            "UMADVISOR_DEVICE_TIME=0 " +
-                                                std::string(settings) + "; LD_PRELOAD=" + shim + " " +
-                                                examples + "/sim/instructions");
+    const Outcome outcome =
+        run_sim(folder, "export UMADVISOR_OUTPUT=x.umtrace UMADVISOR_CAPTURE_RANGE=1 "
+                        "UMADVISOR_DEVICE_TIME=0 " +
+                            std::string(settings) + "; LD_PRELOAD=" + shim + " " + sim + "instructions");
     BOOST_TEST_REQUIRE(outcome.status == 0, outcome.err);
     const auto answer = Json::parse(outcome.out);
     BOOST_TEST(answer.at("added_off").get<double>() <= 6);
@@ -88,9 +83,8 @@ BOOST_DATA_TEST_CASE(a_program_with_managed_memory_has_its_launches_in_full,
                      boost::unit_test::data::make({"pingpong", "static_managed"}), program) {
     for (const auto& [setting, brief] : {std::pair{"auto", false}, {"brief", true}}) {
         const Folder folder;
-        const Outcome outcome =
-            run_sim(folder, "UMADVISOR_LAUNCHES=" + std::string(setting) + " " + advisor +
-                                " run -f -o x.umtrace --act stage -- " + examples + "/sim/" + program);
+        const Outcome outcome = run_sim(folder, "UMADVISOR_LAUNCHES=" + std::string(setting) + " " + advisor +
+                                                    " run -f -o x.umtrace --act stage -- " + sim + program);
         BOOST_TEST_REQUIRE(outcome.status == 0, outcome.err);
         for (const auto& launch : dump(folder, "Launch"))
             BOOST_TEST(launch.at("scanned") == !brief);

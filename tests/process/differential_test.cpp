@@ -3,7 +3,6 @@
 #include "acted.hpp"
 
 #include <boost/test/data/test_case.hpp>
-#include <boost/test/unit_test.hpp>
 
 BOOST_AUTO_TEST_SUITE(process_differential_test)
 
@@ -13,8 +12,8 @@ namespace data = boost::unit_test::data;
 namespace {
 
 // Without what the actions do too, so that a failure set for their calls does not meet the program's own.
-const std::string few_steps = examples + "/sim/random_program --seed 4 --steps 3000 --without invalid "
-                                         "--without queries --without directions --without pinned";
+const std::string few_steps = sim + "random_program --seed 4 --steps 3000 --without invalid "
+                                    "--without queries --without directions --without pinned";
 
 Outcome run_bare(const std::string& command, const std::string& config = "") {
     const Folder folder;
@@ -40,7 +39,7 @@ void compare_failing(const std::string& act, const std::string& entry) {
 }
 
 std::string steps_of(int seed) {
-    return examples + "/sim/random_program --steps 2500 --seed " + std::to_string(seed);
+    return sim + "random_program --steps 2500 --seed " + std::to_string(seed);
 }
 
 } // namespace

@@ -2,9 +2,7 @@
 /// situation that a newcomer can be in.
 #include "process.hpp"
 
-#include <boost/test/unit_test.hpp>
-
-BOOST_AUTO_TEST_SUITE(process_doctor_test)
+BOOST_FIXTURE_TEST_SUITE(process_doctor_test, umadvisor::test::InFolder)
 
 using namespace umadvisor::test;
 
@@ -75,7 +73,6 @@ std::string copied_advisor(const Folder& folder) {
 } // namespace
 
 BOOST_AUTO_TEST_CASE(on_a_machine_where_all_works) {
-    const Folder folder;
     const Outcome outcome = check_end(run_sim(folder, doctor), 0);
     const std::string golden =
         "ok    shim            " + fs::canonical(shim).string() +
@@ -95,21 +92,17 @@ BOOST_AUTO_TEST_CASE(on_a_machine_where_all_works) {
     check_line(outcome, "part", "estimates", {"umadvisor calibrate"});
     // The trial leaves nothing behind, and what it says is so.
     BOOST_TEST(run(folder, "ls | wc -l").out == "0\n");
-    BOOST_TEST(run_sim(folder, advisor + " run -q -o x.umtrace -- " + examples + "/sim/pinned_copies").status ==
-               0);
+    BOOST_TEST(record(folder, sim + "pinned_copies").status == 0);
     BOOST_TEST(fs::exists(folder / "x.umtrace"));
 }
 
 /// Descriptors that are free are given out again: what a trial writes must not get one of a standard stream's.
 BOOST_AUTO_TEST_CASE(without_standard_streams) {
-    for (const char* closed : {" <&-", " 2>&-", " <&- 2>&-"}) {
-        const Folder folder;
+    for (const char* closed : {" <&-", " 2>&-", " <&- 2>&-"})
         check_end(run_sim(folder, doctor + closed), 0);
-    }
 }
 
 BOOST_AUTO_TEST_CASE(where_files_may_have_no_bytes) {
-    const Folder folder;
     // Its own output goes through a pipe, to which the limit does not apply.
     const Outcome outcome = run_sim(folder, "(ulimit -f 0; " + doctor + "; echo status $?) | cat");
     check_line(outcome, "no", "preload", {"signal 25", "0 bytes", "ulimit -f"});
@@ -120,7 +113,6 @@ BOOST_AUTO_TEST_CASE(where_files_may_have_no_bytes) {
 }
 
 BOOST_AUTO_TEST_CASE(a_shim_that_ends_the_program) {
-    const Folder folder;
     const std::string copied = copied_advisor(folder);
     std::ofstream(folder / "shim.c") << "#include <stdlib.h>\n__attribute__((constructor)) void begin(void) { "
                                         "if (getenv(\"UMADVISOR_OUTPUT\")) abort(); }\n";
@@ -132,7 +124,6 @@ BOOST_AUTO_TEST_CASE(a_shim_that_ends_the_program) {
 }
 
 BOOST_AUTO_TEST_CASE(memory_of_killed_programs_whose_traces_are_gone_is_told) {
-    const Folder folder;
     const auto left_by_a_killed_program = [&] {
         run_sim(folder, "UMADVISOR_OUTPUT=x.umtrace LD_PRELOAD=" + shim + " " + programs + "/killed launches");
         const int file = open((folder / "x.umtrace").c_str(), O_RDONLY | O_CLOEXEC);
@@ -160,7 +151,6 @@ BOOST_AUTO_TEST_CASE(memory_of_killed_programs_whose_traces_are_gone_is_told) {
 }
 
 BOOST_AUTO_TEST_CASE(settings_of_the_user_do_not_reach_the_trial) {
-    const Folder folder;
     const Outcome outcome = check_end(
         run_sim(folder,
                 "UMADVISOR_DELAY=5 UMADVISOR_ACT=nonsense UMADVISOR_OUTPUT=$PWD/other.umtrace " + doctor),
@@ -170,7 +160,6 @@ BOOST_AUTO_TEST_CASE(settings_of_the_user_do_not_reach_the_trial) {
 }
 
 BOOST_AUTO_TEST_CASE(after_calibration_estimates_are_this_machines) {
-    const Folder folder;
     fs::create_directories(folder.path / "config" / "umadvisor");
     std::ofstream(folder / "config/umadvisor/machine.json")
         << R"({"version": 1, "device": "simcuda H200 model", "rates": {}})";
@@ -188,7 +177,6 @@ BOOST_AUTO_TEST_CASE(each_memory_mode_has_what_does_not_hold_there) {
                  {"cdmm", "coherent (CDMM)", "stays on the host", "a prefetch of it does nothing"},
                  {"pool", "one pool of memory", "copies between both are waste", "--act is refused"}};
     for (const auto& each : modes) {
-        const Folder folder;
         const Outcome outcome =
             check_end(run_sim(folder, "SIMCUDA_CONFIG=memory=" + std::string(each.mode) + " " + doctor), 0);
         check_line(outcome, "ok", "device 0", {each.device});
@@ -197,13 +185,11 @@ BOOST_AUTO_TEST_CASE(each_memory_mode_has_what_does_not_hold_there) {
         check_line(outcome, "part", "estimates",
                    {pcie ? "H200's figures" : "savings that depend on the speed of its link"});
     }
-    const Folder folder;
     const Outcome discrete = run_sim(folder, doctor);
     BOOST_TEST(line_of(discrete, "note", "memory mode").empty());
 }
 
 BOOST_AUTO_TEST_CASE(a_cupti_of_unknown_records_is_said_to_be_refused) {
-    const Folder folder;
     check_line(run_sim(folder, doctor), "ok", "CUPTI", {"no other profiler gets its one seat"});
     for (const std::string version : {"18", "130100", "130300"})
         check_line(run_sim(folder, "SIMCUDA_CUPTI_VERSION=" + version + " " + doctor), "ok", "CUPTI",
@@ -211,7 +197,6 @@ BOOST_AUTO_TEST_CASE(a_cupti_of_unknown_records_is_said_to_be_refused) {
 }
 
 BOOST_AUTO_TEST_CASE(without_a_driver) {
-    const Folder folder;
     const Outcome outcome = run(folder, "unset LD_LIBRARY_PATH; " + doctor);
     check_end(outcome, 1);
     check_line(outcome, "ok", "preload", {"works"});
@@ -226,7 +211,6 @@ BOOST_AUTO_TEST_CASE(a_driver_that_refuses) {
           {"803", "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH", "reboot"},
           {"999", "CUDA_ERROR_UNKNOWN", "nvidia-modprobe"},
           {"719", "719", "nvidia-smi"}}) {
-        const Folder folder;
         const Outcome outcome =
             check_end(run_sim(folder, "SIMCUDA_CONFIG=fail=cuInit:0:" + std::string(status) + " " + doctor), 1);
         check_line(outcome, "ok", "preload", {"works"});
@@ -236,20 +220,17 @@ BOOST_AUTO_TEST_CASE(a_driver_that_refuses) {
 }
 
 BOOST_AUTO_TEST_CASE(a_driver_whose_words_are_no_text) {
-    const Folder folder;
     const Outcome outcome = run(folder, make_driver(folder, "return 100;") + doctor);
     check_end(outcome, 1);
     check_line(outcome, "no", "driver", {"CUDA_ERROR_?[31mRED"});
 }
 
 BOOST_AUTO_TEST_CASE(a_driver_without_devices) {
-    const Folder folder;
     const Outcome outcome = check_end(run_sim(folder, "SIMCUDA_CONFIG=devices=0 " + doctor), 1);
     check_line(outcome, "no", "device", {"CUDA_VISIBLE_DEVICES", "--gpus all"});
 }
 
 BOOST_AUTO_TEST_CASE(a_driver_that_never_answers) {
-    const Folder folder;
     const Outcome outcome = run(folder, make_driver(folder, "for (;;) pause();") + doctor + " --timeout 1");
     check_end(outcome, 1);
     check_line(outcome, "no", "driver", {"did not answer within 1 s", "nvidia-smi", "dmesg"});
@@ -259,14 +240,12 @@ BOOST_AUTO_TEST_CASE(a_driver_that_never_answers) {
 }
 
 BOOST_AUTO_TEST_CASE(a_driver_that_crashes) {
-    const Folder folder;
     const Outcome outcome = run(folder, make_driver(folder, "abort();") + doctor);
     check_end(outcome, 1);
     check_line(outcome, "no", "driver", {"signal 6", "reinstall"});
 }
 
 BOOST_AUTO_TEST_CASE(a_library_that_is_no_driver) {
-    const Folder folder;
     const std::string before = make_driver(folder, "return 0;");
     run(folder, "cc -shared -fPIC -o driver/libcuda.so.1 -xc /dev/null");
     const Outcome outcome = check_end(run(folder, before + doctor), 1);
@@ -274,14 +253,12 @@ BOOST_AUTO_TEST_CASE(a_library_that_is_no_driver) {
 }
 
 BOOST_AUTO_TEST_CASE(without_the_shim) {
-    const Folder folder;
     const Outcome outcome = check_end(run_sim(folder, copied_advisor(folder)), 1);
     check_line(outcome, "no", "shim", {"libumadvisor.so is not in ../lib", "install both"});
     check_line(outcome, "ok", "driver", {"libcuda.so.1"});
 }
 
 BOOST_AUTO_TEST_CASE(in_a_folder_that_the_loader_cannot_preload_from) {
-    const Folder folder;
     fs::create_directories(folder.path / "a b");
     const std::string copied = copied_advisor(folder);
     fs::copy_file(shim, folder.path / "lib" / "libumadvisor.so");
@@ -291,7 +268,6 @@ BOOST_AUTO_TEST_CASE(in_a_folder_that_the_loader_cannot_preload_from) {
 }
 
 BOOST_AUTO_TEST_CASE(a_shim_that_the_loader_refuses) {
-    const Folder folder;
     const std::string copied = copied_advisor(folder);
     std::ofstream(folder / "lib/libumadvisor.so")
         << "no library, but long enough for a header" << std::string(1024, '.');
@@ -301,7 +277,6 @@ BOOST_AUTO_TEST_CASE(a_shim_that_the_loader_refuses) {
 }
 
 BOOST_AUTO_TEST_CASE(a_shim_that_records_nothing) {
-    const Folder folder;
     const std::string copied = copied_advisor(folder);
     run(folder, "cc -shared -fPIC -o lib/libumadvisor.so -xc /dev/null");
     const Outcome outcome = check_end(run_sim(folder, copied), 1);
@@ -310,15 +285,13 @@ BOOST_AUTO_TEST_CASE(a_shim_that_records_nothing) {
 }
 
 BOOST_AUTO_TEST_CASE(in_a_folder_where_nothing_can_be_written) {
-    const Folder folder;
     // Root writes where permissions forbid it, but not to these.
     for (const std::string where : {"cd /proc", "mkdir gone && cd gone && rmdir ../gone"}) {
         const Outcome outcome = check_end(run_sim(folder, where + " && " + advisor + " doctor"), 1);
         check_line(outcome, "ok", "recording", {"left a trace"});
         check_line(outcome, "no", "traces", {"No such file", "-o", "UMADVISOR_OUTPUT"});
         // It says what `run` does.
-        const Outcome refused =
-            run_sim(folder, where + " && " + advisor + " run -- " + examples + "/sim/pinned_copies");
+        const Outcome refused = run_sim(folder, where + " && " + advisor + " run -- " + sim + "pinned_copies");
         BOOST_TEST(refused.status == 1, refused.err);
         const Outcome elsewhere =
             run_sim(folder, "export UMADVISOR_OUTPUT=$PWD/x.umtrace; " + where + " && " + advisor + " doctor");
@@ -327,7 +300,6 @@ BOOST_AUTO_TEST_CASE(in_a_folder_where_nothing_can_be_written) {
 }
 
 BOOST_AUTO_TEST_CASE(without_a_folder_for_temporary_files) {
-    const Folder folder;
     const Outcome outcome = check_end(run_sim(folder, "TMPDIR=/proc " + doctor), 1);
     check_line(outcome, "no", "recording", {"not tried", "/proc", "TMPDIR"});
 }

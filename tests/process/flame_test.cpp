@@ -1,26 +1,21 @@
 /// Stacks of a whole program on simcuda, as a flame graph and as a tree.
 #include "process.hpp"
 
-#include <boost/test/unit_test.hpp>
-
-BOOST_AUTO_TEST_SUITE(process_flame_test)
+BOOST_FIXTURE_TEST_SUITE(process_flame_test, umadvisor::test::InFolder)
 
 using namespace umadvisor::test;
 
 namespace {
 
-std::string record(const Folder& folder) {
-    const Outcome outcome =
-        run_sim(folder, advisor + " run -q -o x.umtrace -- " + examples + "/sim/pageable_copies");
-    BOOST_REQUIRE(outcome.status == 0);
+std::string record_copies(const Folder& folder) {
+    BOOST_REQUIRE(record(folder, sim + "pageable_copies").status == 0);
     return "x.umtrace";
 }
 
 } // namespace
 
 BOOST_AUTO_TEST_CASE(lines_of_a_program_with_what_they_copied) {
-    const Folder folder;
-    const std::string trace = record(folder);
+    const std::string trace = record_copies(folder);
     BOOST_TEST(run(folder, advisor + " flame --by copied " + trace).out ==
                "main (pageable_copies.cu:45);upload (pageable_copies.cu:21);cudaMemcpy 16777216\n"
                "main (pageable_copies.cu:45);upload (pageable_copies.cu:22);cudaMemcpyAsync 16777216\n"
@@ -37,8 +32,7 @@ BOOST_AUTO_TEST_CASE(lines_of_a_program_with_what_they_copied) {
 }
 
 BOOST_AUTO_TEST_CASE(whole_stacks_begin_where_the_program_does) {
-    const Folder folder;
-    const std::string trace = record(folder);
+    const std::string trace = record_copies(folder);
     const Outcome whole = run(folder, advisor + " flame --full-stacks --by copied " + trace);
     BOOST_TEST(whole.out.starts_with("_start (pageable_copies);"), whole.out);
     BOOST_TEST(lines(whole.out) == 3u);
@@ -48,8 +42,7 @@ BOOST_AUTO_TEST_CASE(whole_stacks_begin_where_the_program_does) {
 }
 
 BOOST_AUTO_TEST_CASE(time_blocked_is_that_of_the_calls_that_wait) {
-    const Folder folder;
-    const std::string trace = record(folder);
+    const std::string trace = record_copies(folder);
     std::uint64_t waited = 0;
     const Json told = report(folder, trace);
     for (const auto& call : told.at("calls"))

@@ -2,8 +2,6 @@
 /// itself has counted.
 #include "acted.hpp"
 
-#include <boost/test/unit_test.hpp>
-
 #include <map>
 #include <set>
 
@@ -109,8 +107,8 @@ BOOST_AUTO_TEST_CASE(memory_of_a_graph_lives_from_instantiation_to_its_end) {
 BOOST_AUTO_TEST_CASE(graphs_that_do_the_same_are_timed_as_one) {
     const auto timed = [](const std::string& made) {
         const Folder folder;
-        const Outcome run = run_sim(folder, "UMADVISOR_OUTPUT=x.umtrace LD_PRELOAD=" + shim + " " + examples +
-                                                "/sim/rule_cases --rule UMA-411 --case " + made);
+        const Outcome run = run_sim(folder, "UMADVISOR_OUTPUT=x.umtrace LD_PRELOAD=" + shim + " " + sim +
+                                                "rule_cases --rule UMA-411 --case " + made);
         BOOST_TEST(run.status == 0, run.err);
         return dump(folder, "GraphLaunch").size() - dump(folder, "GraphLaunch", {{"sample", 0}}).size();
     };

@@ -7,7 +7,7 @@
 #include <map>
 #include <set>
 
-BOOST_AUTO_TEST_SUITE(process_hostile_test)
+BOOST_FIXTURE_TEST_SUITE(process_hostile_test, umadvisor::test::InFolder)
 
 using namespace umadvisor::test;
 namespace data = boost::unit_test::data;
@@ -39,13 +39,11 @@ bool holds_unwritten(const Json& value) {
 } // namespace
 
 BOOST_AUTO_TEST_CASE(lookups_with_null_arguments) {
-    const Folder folder;
     const Outcome outcome = check_unnoticed(folder, "lookups null");
     BOOST_TEST(ends(outcome, 0, "no address: 0 null 0"));
 }
 
 BOOST_AUTO_TEST_CASE(each_stream_flag_has_its_own_wrapper) {
-    const Folder folder;
     const Outcome outcome = check_unnoticed(folder, "lookups flags");
     BOOST_TEST(outcome.out == "plain and legacy same, legacy and per-thread differ\n0\n0\n2\n");
     BOOST_TEST(hold(dump(folder, "Launch"), {{{"entry", "cuLaunchKernel"}, {"stream", "0x0"}},
@@ -53,7 +51,6 @@ BOOST_AUTO_TEST_CASE(each_stream_flag_has_its_own_wrapper) {
 }
 
 BOOST_AUTO_TEST_CASE(a_name_with_two_signatures_is_called_by_the_right_one) {
-    const Folder folder;
     check_unnoticed(folder, "lookups abis");
     const auto prefetch = [](const char* entry, int bytes) {
         return Json{{"entry", entry}, {"bytes", bytes}, {"location", "device"}, {"status", 0}};
@@ -70,7 +67,6 @@ BOOST_AUTO_TEST_CASE(a_name_with_two_signatures_is_called_by_the_right_one) {
 }
 
 BOOST_AUTO_TEST_CASE(the_program_closes_the_driver_library) {
-    const Folder folder;
     check_unnoticed(folder, "lookups close");
     BOOST_TEST(dump(folder, "Alloc").size() == 1u);
     BOOST_TEST(dump(folder, "Free").size() == 1u);
@@ -78,7 +74,6 @@ BOOST_AUTO_TEST_CASE(the_program_closes_the_driver_library) {
 
 BOOST_DATA_TEST_CASE(asynchronous_allocations_freed_synchronously_and_the_reverse, data::make(settings),
                      setting) {
-    const Folder folder;
     check_unnoticed(folder, "unruly frees", setting);
     std::map<std::string, std::uint64_t> allocated;
     for (const Json& made : dump(folder, "Alloc"))
@@ -94,13 +89,11 @@ BOOST_DATA_TEST_CASE(asynchronous_allocations_freed_synchronously_and_the_revers
 }
 
 BOOST_DATA_TEST_CASE(a_thread_without_a_context, data::make(settings), setting) {
-    const Folder folder;
     check_unnoticed(folder, "no_context", setting);
     BOOST_TEST(completeness(folder).at("complete") == true);
 }
 
 BOOST_DATA_TEST_CASE(captures_hold_what_the_program_put_there, data::make(settings), setting) {
-    const Folder folder;
     const Outcome outcome = check_unnoticed(folder, "capture_program", setting);
     BOOST_TEST(outcome.status == 0);
     BOOST_TEST(times(outcome.out, "end: 0,") == 3u,
@@ -111,7 +104,6 @@ BOOST_DATA_TEST_CASE(captures_hold_what_the_program_put_there, data::make(settin
 }
 
 BOOST_DATA_TEST_CASE(every_entry_point_in_and_out_of_captures, data::make(settings), setting) {
-    const Folder folder;
     const Outcome outcome = check_unnoticed(folder, "every_entry", setting);
     BOOST_TEST(outcome.status == 0);
     std::size_t recorded = 0;
@@ -127,7 +119,6 @@ BOOST_DATA_TEST_CASE(answers_of_calls_that_fail_are_never_read,
                      data::make({"", "UMADVISOR_ACT=prefetch,stage,relieve UMADVISOR_DEVICE_TIME=1",
                                  "UMADVISOR_STACKS=off UMADVISOR_UM=pagemap"}),
                      setting) {
-    const Folder folder;
     const Outcome outcome = check_unnoticed(folder, "failed_calls", setting);
     BOOST_TEST(outcome.status == 0);
     std::istringstream text(run(folder, advisor + " dump --json x.umtrace").out);
@@ -143,7 +134,6 @@ BOOST_DATA_TEST_CASE(answers_of_calls_that_fail_are_never_read,
 }
 
 BOOST_AUTO_TEST_CASE(forked_children_leave_the_trace_alone) {
-    const Folder folder;
     const Outcome outcome = check_unnoticed(folder, "unruly fork");
     BOOST_TEST(lines(outcome.err) == 1u, outcome.err);
     BOOST_TEST(traces(folder).size() == 1u);
@@ -153,7 +143,6 @@ BOOST_AUTO_TEST_CASE(forked_children_leave_the_trace_alone) {
 }
 
 BOOST_AUTO_TEST_CASE(children_that_enter_cuda_have_their_own_traces) {
-    const Folder folder;
     const Outcome outcome = check_unnoticed(folder, "unruly fork-first");
     BOOST_TEST(lines(outcome.err) == 3u, outcome.err);
     std::multiset<std::size_t> launches;
@@ -165,7 +154,6 @@ BOOST_AUTO_TEST_CASE(children_that_enter_cuda_have_their_own_traces) {
 }
 
 BOOST_AUTO_TEST_CASE(workers_that_enter_cuda_at_once_have_their_own_traces) {
-    const Folder folder;
     const Outcome outcome = check_unnoticed(folder, "processes together");
     BOOST_TEST(outcome.out == "together 0\n");
     BOOST_TEST(outcome.err == "");
@@ -173,7 +161,6 @@ BOOST_AUTO_TEST_CASE(workers_that_enter_cuda_at_once_have_their_own_traces) {
 }
 
 BOOST_DATA_TEST_CASE(the_programs_signals_are_its_own, data::make(settings), setting) {
-    const Folder folder;
     const Outcome outcome = check_unnoticed(folder, "unruly signals", setting);
     BOOST_TEST(outcome.status == 0);
     BOOST_TEST(lacks(outcome.out, "foreign"));
@@ -182,7 +169,6 @@ BOOST_DATA_TEST_CASE(the_programs_signals_are_its_own, data::make(settings), set
 }
 
 BOOST_DATA_TEST_CASE(memory_freed_by_destructors_after_main, data::make(settings), setting) {
-    const Folder folder;
     const Outcome outcome = check_unnoticed(folder, "unruly late", setting);
     BOOST_TEST(outcome.status == 0);
     BOOST_TEST(lines(outcome.err) == 1u, outcome.err);
@@ -193,7 +179,6 @@ BOOST_DATA_TEST_CASE(memory_freed_by_destructors_after_main, data::make(settings
 }
 
 BOOST_DATA_TEST_CASE(programs_that_end_without_leave, data::make({"_exit", "abort"}), way) {
-    const Folder folder;
     const Outcome outcome = check_unnoticed(folder, std::string("unruly ") + way);
     BOOST_TEST(outcome.status == (std::string(way) == "abort" ? 128 + 6 : 5));
     BOOST_TEST(lacks(outcome.err, "wrote"));
@@ -202,7 +187,6 @@ BOOST_DATA_TEST_CASE(programs_that_end_without_leave, data::make({"_exit", "abor
 }
 
 BOOST_AUTO_TEST_CASE(threads_by_the_hundred) {
-    const Folder folder;
     check_unnoticed(folder, "unruly threads");
     const auto launches = dump(folder, "Launch");
     BOOST_TEST(launches.size() == 3000u);
@@ -214,7 +198,6 @@ BOOST_AUTO_TEST_CASE(threads_by_the_hundred) {
 }
 
 BOOST_AUTO_TEST_CASE(descriptors_closed_and_directory_changed) {
-    const Folder folder;
     const Outcome outcome = check_unnoticed(folder, "unruly close");
     BOOST_TEST(outcome.err == "");
     BOOST_TEST(read(folder / "below/stderr") == "mine alone\n");
@@ -224,7 +207,6 @@ BOOST_AUTO_TEST_CASE(descriptors_closed_and_directory_changed) {
 }
 
 BOOST_AUTO_TEST_CASE(no_room_for_the_trace) {
-    const Folder folder;
     const std::string program = programs + "/unruly fill";
     const Outcome bare = run_sim(folder, program);
     const Outcome cut = run_sim(folder, under_shim(program));
@@ -242,10 +224,8 @@ BOOST_AUTO_TEST_CASE(no_room_for_the_trace) {
 }
 
 BOOST_AUTO_TEST_CASE(an_entry_point_newer_than_the_shim) {
-    const Folder folder;
-    const std::string library = "export LD_LIBRARY_PATH='" + simcuda + "-odd:" + simcuda + "'; ";
-    const std::string program = examples + "/sim/pinned_copies";
-    BOOST_TEST(same(run(folder, library + under_shim(program)), run(folder, library + program)));
+    const std::string program = sim + "pinned_copies";
+    BOOST_TEST(same(run_sim(folder, under_shim(program), "-odd"), run_sim(folder, program, "-odd")));
     std::set<std::string> unknown;
     const Json found = report(folder);
     for (const Json& lookup : found.at("unknown_lookups"))
@@ -254,7 +234,6 @@ BOOST_AUTO_TEST_CASE(an_entry_point_newer_than_the_shim) {
 }
 
 BOOST_AUTO_TEST_CASE(a_program_linked_with_the_driver) {
-    const Folder folder;
     const Outcome outcome = check_unnoticed(folder, "linked_program");
     BOOST_TEST(outcome.out == "0\n0\n0\n0\n0\n0\n0 0 0\nmissing\n");
     std::multiset<std::uint64_t> sizes;
@@ -265,7 +244,6 @@ BOOST_AUTO_TEST_CASE(a_program_linked_with_the_driver) {
 }
 
 BOOST_AUTO_TEST_CASE(weak_symbols_of_the_driver) {
-    const Folder folder;
     // The driver is brought in by another preload, so the weak symbols are bound.
     const std::string program = programs + "/weak_program", driver = simcuda + "/libcuda.so.1";
     const Outcome bare = run_sim(folder, "LD_PRELOAD=" + driver + " " + program);
@@ -282,7 +260,6 @@ BOOST_AUTO_TEST_CASE(weak_symbols_of_the_driver) {
 }
 
 BOOST_AUTO_TEST_CASE(a_program_built_with_the_address_sanitizer) {
-    const Folder folder;
     for (const std::string scenario : {"frees", "threads", "late"})
         for (const std::string& preload : {"LD_PRELOAD=" UMADVISOR_LIBASAN ":" + shim,
                                            "ASAN_OPTIONS=verify_asan_link_order=0 LD_PRELOAD=" + shim +

@@ -1,8 +1,6 @@
 /// Of launches that follow each other closely some are measured and stand for the others; those that block are
 /// all measured.
-#include "process.hpp"
-
-#include <boost/test/unit_test.hpp>
+#include "watched.hpp"
 
 BOOST_AUTO_TEST_SUITE(process_launch_times_test)
 
@@ -19,20 +17,15 @@ struct Run {
 
 /// `phases`: how many launches, and the nanoseconds that each of them blocks; and so on.
 Run run_launches(const std::string& phases) {
-    const Folder folder;
-    const Outcome outcome =
-        run_sim(folder, "UMADVISOR_OUTPUT=x.umtrace UMADVISOR_QUIET=1 UMADVISOR_DEVICE_TIME=0 "
-                        "LD_PRELOAD=" +
-                            shim + " " + programs + "/launch_times " + phases);
-    BOOST_TEST_REQUIRE(outcome.status == 0, outcome.err);
+    const Watched watched("launch_times " + phases, "UMADVISOR_DEVICE_TIME=0", programs);
     Run run;
-    std::istringstream(outcome.out) >> run.made >> run.inside;
-    const auto whole = report(folder);
+    std::istringstream(watched.outcome.out) >> run.made >> run.inside;
+    const auto whole = report(watched.folder);
     for (const auto& call : whole.at("calls"))
         if (call.at("entry").get<std::string>().starts_with("cuLaunchKernel"))
             run.call = call;
     run.kernel = whole.at("launches").at(0);
-    run.launches = dump(folder, "Launch");
+    run.launches = watched.records("Launch");
     return run;
 }
 

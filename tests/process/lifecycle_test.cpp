@@ -8,13 +8,12 @@
 #include <set>
 #include <unistd.h>
 
-BOOST_AUTO_TEST_SUITE(process_lifecycle_test)
+BOOST_FIXTURE_TEST_SUITE(process_lifecycle_test, umadvisor::test::InFolder)
 
 using namespace umadvisor::test;
 namespace data = boost::unit_test::data;
 
 BOOST_AUTO_TEST_CASE(calls_beyond_the_size_cap_are_in_the_totals) {
-    const Folder folder;
     const Outcome outcome = check_unnoticed(folder, "unruly fill", "UMADVISOR_MAX_SIZE=700KiB");
     BOOST_TEST(lines(outcome.err) == 2u, outcome.err);
     const Json found = report(folder);
@@ -44,7 +43,6 @@ BOOST_AUTO_TEST_CASE(calls_beyond_the_size_cap_are_in_the_totals) {
 }
 
 BOOST_AUTO_TEST_CASE(between_profiler_start_and_stop) {
-    const Folder folder;
     const Outcome outcome = check_unnoticed(folder, "part_of_run ranges", "UMADVISOR_CAPTURE_RANGE=1");
     BOOST_TEST(outcome.out == "0 105\n");
     const auto launches = dump(folder, "Launch");
@@ -72,7 +70,6 @@ BOOST_AUTO_TEST_CASE(between_profiler_start_and_stop) {
 }
 
 BOOST_AUTO_TEST_CASE(without_a_range_all_is_recorded) {
-    const Folder folder;
     check_unnoticed(folder, "part_of_run ranges");
     BOOST_TEST(dump(folder, "Launch").size() == 105u);
     BOOST_TEST(dump(folder, "Pause").empty());
@@ -81,9 +78,8 @@ BOOST_AUTO_TEST_CASE(without_a_range_all_is_recorded) {
 }
 
 BOOST_AUTO_TEST_CASE(a_delay_and_a_duration) {
-    const Folder folder;
     const std::string program = programs + "/part_of_run spin 1.2";
-    const Outcome whole = run_sim(folder, advisor + " run -o x.umtrace --delay 0.3 -d 0.4 -- " + program);
+    const Outcome whole = record(folder, program, "--delay 0.3 -d 0.4");
     BOOST_TEST(whole.status == 0, whole.err);
     const auto pauses = dump(folder, "Pause");
     BOOST_TEST_REQUIRE(hold(pauses, {{{"recording", 0}, {"cause", "delay"}},
@@ -103,7 +99,6 @@ BOOST_AUTO_TEST_CASE(a_delay_and_a_duration) {
 }
 
 BOOST_AUTO_TEST_CASE(a_delay_longer_than_the_program) {
-    const Folder folder;
     check_unnoticed(folder, "part_of_run ranges", "UMADVISOR_DELAY=100");
     BOOST_TEST(dump(folder, "Launch").empty());
     BOOST_TEST(dump(folder, "Alloc").size() == 4u);
@@ -112,12 +107,8 @@ BOOST_AUTO_TEST_CASE(a_delay_longer_than_the_program) {
 }
 
 BOOST_AUTO_TEST_CASE(options_of_a_part_that_cannot_be) {
-    const Folder folder;
-    for (const char* wrong : {"--delay soon", "-d 1.", "-c nvtx", "--delay -1"}) {
-        const Outcome outcome = run_sim(folder, advisor + " run " + wrong + " -- true");
-        BOOST_TEST(outcome.status == 2, wrong);
-        BOOST_TEST(lines(outcome.err) == 1u, outcome.err);
-    }
+    for (const char* wrong : {"--delay soon", "-d 1.", "-c nvtx", "--delay -1"})
+        check_one_line(run_sim(folder, advisor + " run " + wrong + " -- true"), 2, "");
     const Outcome bad =
         under_shim(folder, "part_of_run ranges", "UMADVISOR_DELAY=soon UMADVISOR_DURATION=1.2.3");
     BOOST_TEST(says(bad.err, "UMADVISOR_DELAY=soon is not understood"));
@@ -126,12 +117,11 @@ BOOST_AUTO_TEST_CASE(options_of_a_part_that_cannot_be) {
 
 BOOST_AUTO_TEST_CASE(a_child_of_a_process_that_had_entered_cuda) {
     {
-        const Folder folder;
-        const Outcome outcome = check_unnoticed(folder, "processes refused");
+        const Folder own;
+        const Outcome outcome = check_unnoticed(own, "processes refused");
         BOOST_TEST(lines(outcome.err) == 1u, outcome.err);
-        BOOST_TEST(traces(folder).size() == 1u);
+        BOOST_TEST(traces(own).size() == 1u);
     }
-    const Folder folder;
     const Outcome outcome = check_unnoticed(folder, "processes refused", "UMADVISOR_FOLLOW_FORK=1");
     BOOST_TEST(lines(outcome.err) == 4u,
                outcome.err); // the parent, a child, its child, and a child of two threads
@@ -163,13 +153,13 @@ BOOST_AUTO_TEST_CASE(a_child_of_a_process_that_had_entered_cuda) {
 
 BOOST_AUTO_TEST_CASE(ways_to_start_another_program) {
     for (const char* way : {"exec", "spawn", "vfork", "clone"}) {
-        const Folder folder;
-        const Outcome outcome = check_unnoticed(folder, std::string("processes ") + way);
-        const auto all = traces(folder);
+        const Folder own;
+        const Outcome outcome = check_unnoticed(own, std::string("processes ") + way);
+        const auto all = traces(own);
         BOOST_TEST(all.size() == 2u, way);
         std::multiset<std::uint64_t> launches;
         for (const std::string& trace : all)
-            launches.insert(calls_of(report(folder, trace), "cuLaunchKernel").at("count").get<std::uint64_t>());
+            launches.insert(calls_of(report(own, trace), "cuLaunchKernel").at("count").get<std::uint64_t>());
         BOOST_TEST((launches == std::multiset<std::uint64_t>{3, 20}), way);
         // Without a name given, too, though an exec'ed program has its predecessor's number.
         const Folder unnamed;
@@ -183,11 +173,11 @@ BOOST_AUTO_TEST_CASE(handlers_that_use_cuda_at_exit) {
     for (const auto& [way, status, launches, closed] :
          {std::tuple{"atexit", 7, 12u, true}, {"quick_exit", 6, 15u, false}})
         BOOST_TEST_CONTEXT(way) {
-            const Folder folder;
-            const Outcome outcome = check_unnoticed(folder, std::string("ends ") + way);
+            const Folder own;
+            const Outcome outcome = check_unnoticed(own, std::string("ends ") + way);
             BOOST_TEST(outcome.status == status);
             BOOST_TEST(lines(outcome.err) == (closed ? 1u : 0u), outcome.err);
-            const Json found = report(folder);
+            const Json found = report(own);
             BOOST_TEST(found.at("completeness").at("closed") == closed);
             BOOST_TEST(found.at("completeness").at("lines").size() == (closed ? 0u : 1u));
             BOOST_TEST(calls_of(found, "cuLaunchKernel").at("count") == launches);
@@ -195,7 +185,6 @@ BOOST_AUTO_TEST_CASE(handlers_that_use_cuda_at_exit) {
 }
 
 BOOST_AUTO_TEST_CASE(a_signal_ends_the_program) {
-    const Folder folder;
     const Outcome outcome = check_unnoticed(folder, "ends SIGTERM");
     BOOST_TEST(outcome.status == 128 + 15);
     BOOST_TEST(lacks(outcome.err, "wrote"));
@@ -207,7 +196,6 @@ BOOST_AUTO_TEST_CASE(a_signal_ends_the_program) {
 
 BOOST_DATA_TEST_CASE(threads_that_launch_while_the_process_ends, data::xrange(5), round) {
     (void)round;
-    const Folder folder;
     const Outcome outcome = check_unnoticed(folder, "ends busy");
     BOOST_TEST(outcome.status == 0);
     BOOST_TEST(lines(outcome.err) == 1u, outcome.err);
@@ -217,7 +205,6 @@ BOOST_DATA_TEST_CASE(threads_that_launch_while_the_process_ends, data::xrange(5)
 }
 
 BOOST_AUTO_TEST_CASE(threads_by_the_thousand) {
-    const Folder folder;
     check_unnoticed(folder, "ends threads", "UMADVISOR_MAX_SIZE=32MiB");
     const Json found = report(folder);
     BOOST_TEST(calls_of(found, "cuLaunchKernel").at("count") == 3000);
@@ -226,7 +213,6 @@ BOOST_AUTO_TEST_CASE(threads_by_the_thousand) {
 }
 
 BOOST_AUTO_TEST_CASE(another_library_in_the_place_of_one_on_recorded_stacks) {
-    const Folder folder;
     check_unnoticed(folder, "ends reload");
     std::set<std::string> firsts;
     for (const Json& module : dump(folder, "Module"))
@@ -250,12 +236,11 @@ BOOST_AUTO_TEST_CASE(another_library_in_the_place_of_one_on_recorded_stacks) {
 
 BOOST_AUTO_TEST_CASE(limits_lowered_to_almost_nothing) {
     {
-        const Folder folder;
-        check_unnoticed(folder, "ends limits");
-        BOOST_TEST(calls_of(report(folder), "cuLaunchKernel").at("count") == 400010);
+        const Folder own;
+        check_unnoticed(own, "ends limits");
+        BOOST_TEST(calls_of(report(own), "cuLaunchKernel").at("count") == 400010);
     }
     // From the start, few descriptors and a small stack.
-    const Folder folder;
     const Outcome outcome =
         run_sim(folder, "ulimit -n 12 -s 300; UMADVISOR_OUTPUT=x.umtrace LD_PRELOAD=" + shim + " " + programs +
                             "/ends plain");
@@ -271,23 +256,22 @@ BOOST_AUTO_TEST_CASE(a_trace_that_is_deleted_or_out_of_reach) {
             BOOST_TEST_MESSAGE("only root can do without its rights: " << how << " is not tried");
             continue;
         }
-        const Folder folder;
-        fs::create_directory(folder.path / "here");
-        fs::permissions(folder.path / "here", fs::perms::owner_all);
-        const Outcome alone = bare(folder, "ends " + how);
-        const Outcome watched = run_sim(folder, "UMADVISOR_OUTPUT=here/x.umtrace LD_PRELOAD=" + shim + " " +
-                                                    programs + "/ends " + how);
+        const Folder own;
+        fs::create_directory(own.path / "here");
+        fs::permissions(own.path / "here", fs::perms::owner_all);
+        const Outcome alone = bare(own, "ends " + how);
+        const Outcome watched = run_sim(own, "UMADVISOR_OUTPUT=here/x.umtrace LD_PRELOAD=" + shim + " " +
+                                                 programs + "/ends " + how);
         BOOST_TEST(same(watched, alone));
         BOOST_TEST(ends(watched, 0, "the file is gone"));
         BOOST_TEST(says(watched.err, "is not where it was written"));
         BOOST_TEST(lacks(watched.err, "wrote"));
         if (how != "deleted") // what it could not write any more is counted
-            BOOST_TEST(calls_of(report(folder, "here/x.umtrace"), "cuLaunchKernel").at("count") == 400010);
+            BOOST_TEST(calls_of(report(own, "here/x.umtrace"), "cuLaunchKernel").at("count") == 400010);
     }
 }
 
 BOOST_AUTO_TEST_CASE(a_disk_that_fills_up) {
-    const Folder folder;
     fs::create_directory(folder.path / "small");
     const std::string mount = "mount -t tmpfs -o size=1500k none small";
     if (run(folder, "unshare -rm sh -c '" + mount + "'").status != 0) {
@@ -307,7 +291,6 @@ BOOST_AUTO_TEST_CASE(a_disk_that_fills_up) {
 }
 
 BOOST_AUTO_TEST_CASE(a_child_made_without_the_handlers_of_fork) {
-    const Folder folder;
     check_unnoticed(folder, "ends _Fork");
     const Json found = report(folder);
     BOOST_TEST(found.at("completeness").at("complete") == true, found.at("completeness").dump());
@@ -330,22 +313,21 @@ BOOST_AUTO_TEST_CASE(other_preloads) {
                 // Leaks are not what is asked here, and ASan wants to be first.
                 const std::string settings =
                     "export ASAN_OPTIONS=detect_leaks=0:verify_asan_link_order=0 UMADVISOR_OUTPUT=x.umtrace; ";
-                const Folder folder;
+                const Folder own;
                 const std::string program = programs + "/" + scenario;
-                const Outcome alone = run_sim(folder, settings + "LD_PRELOAD=" + other + " " + program);
-                const Outcome watched = run_sim(folder, settings + "LD_PRELOAD=" + order + " " + program);
+                const Outcome alone = run_sim(own, settings + "LD_PRELOAD=" + other + " " + program);
+                const Outcome watched = run_sim(own, settings + "LD_PRELOAD=" + order + " " + program);
                 BOOST_TEST_INFO_SCOPE(order << " " << scenario);
                 BOOST_TEST(same(watched, alone));
                 BOOST_TEST(lacks(watched.err, "Sanitizer"));
-                BOOST_TEST(report(folder).at("completeness").at("complete") == true);
+                BOOST_TEST(report(own).at("completeness").at("complete") == true);
             }
 }
 
 BOOST_AUTO_TEST_CASE(ranges_that_the_program_names) {
-    const Folder folder;
     const Outcome alone = bare(folder, "named_ranges");
     const std::string program = programs + "/named_ranges";
-    const Outcome watched = run_sim(folder, advisor + " run -o x.umtrace -- " + program);
+    const Outcome watched = record(folder, program);
     BOOST_TEST(watched.status == 0, watched.err);
     BOOST_TEST(watched.out == alone.out);
     std::map<std::uint64_t, std::string> texts;
@@ -378,8 +360,7 @@ BOOST_AUTO_TEST_CASE(ranges_that_the_program_names) {
 }
 
 BOOST_AUTO_TEST_CASE(steps_that_the_program_names) {
-    const Folder folder;
-    const Outcome watched = run_sim(folder, advisor + " run -o x.umtrace -- " + programs + "/named_steps");
+    const Outcome watched = record(folder, programs + "/named_steps");
     BOOST_TEST_REQUIRE(watched.status == 0, watched.err);
     const Json all = report(folder);
     BOOST_TEST(calls_of(all, "cuMemcpyHtoD_v2").at("count") == 20);
@@ -408,10 +389,10 @@ BOOST_AUTO_TEST_CASE(steps_that_the_program_names) {
 
 BOOST_AUTO_TEST_CASE(a_plug_in_bound_past_us) {
     for (const std::string way : {"deep", "plain"}) {
-        const Folder folder;
-        check_unnoticed(folder, "deep_program " + way);
-        const Json found = report(folder);
-        const std::string text = run(folder, advisor + " report x.umtrace").out;
+        const Folder own;
+        check_unnoticed(own, "deep_program " + way);
+        const Json found = report(own);
+        const std::string text = run(own, advisor + " report x.umtrace").out;
         std::map<std::string, std::set<std::string>> past;
         for (const Json& lookup : found.at("unknown_lookups"))
             past[fs::path(lookup.at("object").get<std::string>()).filename()].insert(
@@ -433,9 +414,7 @@ BOOST_AUTO_TEST_CASE(a_plug_in_bound_past_us) {
 
 /// A program may make a label for each step of a long run.
 BOOST_AUTO_TEST_CASE(labels_without_end_take_no_memory_without_end) {
-    const Folder folder;
-    const Outcome outcome =
-        run_sim(folder, advisor + " run -o x.umtrace -- " + programs + "/named_ranges many");
+    const Outcome outcome = record(folder, programs + "/named_ranges many");
     BOOST_TEST(outcome.status == 0, outcome.err);
     BOOST_TEST(dump(folder, "String").size() == 65536u);
     const std::size_t all = dump(folder, "Range").size();

@@ -1,7 +1,7 @@
 /// Golden lines: what a report names is what the comments in the programs' sources say.
 #include "unnoticed.hpp"
 
-BOOST_AUTO_TEST_SUITE(process_lines_test)
+BOOST_FIXTURE_TEST_SUITE(process_lines_test, umadvisor::test::InFolder)
 
 using namespace umadvisor::test;
 
@@ -96,7 +96,6 @@ BOOST_AUTO_TEST_CASE(a_library_without_frame_pointers_that_is_gone_by_then) {
 }
 
 BOOST_AUTO_TEST_CASE(calls_that_fail_come_first_with_their_lines) {
-    const Folder folder;
     BOOST_TEST_REQUIRE(check_unnoticed(folder, "unheeded", "SIMCUDA_CONFIG=capacity=128M").status == 0);
     const Json findings = report(folder).at("findings");
     BOOST_TEST_REQUIRE(findings.size() >= 4u, findings.dump());
@@ -122,7 +121,6 @@ BOOST_AUTO_TEST_CASE(calls_that_fail_come_first_with_their_lines) {
 
 /// Its lines stand in a file of their own, found by the build-id.
 BOOST_AUTO_TEST_CASE(a_stripped_library) {
-    const Folder folder;
     const std::string library = folder / "libstripped.so";
     fs::copy_file(programs + "/plugins/liblines_omitted.so", library);
     const std::string build_id =

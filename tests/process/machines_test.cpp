@@ -2,11 +2,10 @@
 #include "unnoticed.hpp"
 
 #include <boost/test/data/test_case.hpp>
-#include <boost/test/unit_test.hpp>
 
 #include <map>
 
-BOOST_AUTO_TEST_SUITE(process_machines_test)
+BOOST_FIXTURE_TEST_SUITE(process_machines_test, umadvisor::test::InFolder)
 
 using namespace umadvisor::test;
 namespace data = boost::unit_test::data;
@@ -52,7 +51,6 @@ std::uint64_t copied_bytes(const Json& simcuda_report) {
 } // namespace
 
 BOOST_AUTO_TEST_CASE(a_newer_driver_has_its_entry_points_recorded_to_the_byte) {
-    const Folder folder;
     BOOST_TEST(ends(check_unnoticed(folder, "newer_entries", "SIMCUDA_REPORT=simcuda.json", "-new"), 0));
     const Json told = report(folder);
     std::map<std::string, std::uint64_t> by_entry;
@@ -83,12 +81,10 @@ BOOST_AUTO_TEST_CASE(a_newer_driver_has_its_entry_points_recorded_to_the_byte) {
 
 /// A driver of 13.0 has none of them: a look-up is answered as without umadvisor.
 BOOST_AUTO_TEST_CASE(an_older_driver_does_not_have_them) {
-    const Folder folder;
     BOOST_TEST(ends(check_unnoticed(folder, "newer_entries"), 3));
 }
 
 BOOST_DATA_TEST_CASE(the_report_names_the_memory_mode, data::make(modes), mode) {
-    const Folder folder;
     const Outcome outcome = run_mode(folder, mode, "vector_add_managed");
     BOOST_TEST(outcome.status == 0, outcome.err);
     BOOST_TEST(report(folder).at("devices").at(0).at("memory_mode") == mode.word);
@@ -102,7 +98,6 @@ BOOST_DATA_TEST_CASE(the_report_names_the_memory_mode, data::make(modes), mode) 
 
 BOOST_DATA_TEST_CASE(pageable_memory_among_the_parameters_is_recorded_where_kernels_reach_it, data::make(modes),
                      mode) {
-    const Folder folder;
     const bool reaches = std::string(mode.config) != "discrete";
     const char* const row =
         reaches ? "rule_cases --rule UMA-217 --case fault" : "rule_cases --rule UMA-217 --case clean";
@@ -118,7 +113,6 @@ BOOST_DATA_TEST_CASE(pageable_memory_among_the_parameters_is_recorded_where_kern
 }
 
 BOOST_DATA_TEST_CASE(act_says_what_it_refuses, data::make(modes), mode) {
-    const Folder folder;
     const Outcome outcome =
         run_mode(folder, mode, "pageable_copies", "UMADVISOR_ACT=prefetch,stage,rewrite=all");
     BOOST_TEST(outcome.status == 0, outcome.err);

@@ -1,14 +1,14 @@
 /// Memory beyond plain allocation (address ranges, pools, other processes and APIs), contexts and devices: each
 /// program runs bare and under the shim on simcuda, must not notice, and its trace must tell what it did.
 #include "unnoticed.hpp"
+#include "watched.hpp"
 
 #include <boost/test/data/test_case.hpp>
-#include <boost/test/unit_test.hpp>
 
 #include <map>
 #include <set>
 
-BOOST_AUTO_TEST_SUITE(process_memory_test)
+BOOST_FIXTURE_TEST_SUITE(process_memory_test, umadvisor::test::InFolder)
 
 using namespace umadvisor::test;
 namespace data = boost::unit_test::data;
@@ -53,7 +53,6 @@ void check_each_ends_once(const Folder& folder, std::size_t live, const std::str
 } // namespace
 
 BOOST_DATA_TEST_CASE(expandable_segments, data::make(settings), setting) {
-    const Folder folder;
     run_unnoticed(folder, "expandable", setting);
     // Mapped piece by piece, one of them twice; one on the host stays.
     const auto allocs = dump(folder, "Alloc");
@@ -89,7 +88,6 @@ BOOST_DATA_TEST_CASE(expandable_segments, data::make(settings), setting) {
 }
 
 BOOST_DATA_TEST_CASE(addresses_come_back_in_other_contexts, data::make({"contexts", "contexts-2"}), scenario) {
-    const Folder folder;
     const bool two = std::string(scenario) == "contexts-2";
     run_unnoticed(folder, scenario, "", two ? "-2dev" : "");
     check_each_ends_once(folder, 0);
@@ -128,7 +126,6 @@ BOOST_DATA_TEST_CASE(addresses_come_back_in_other_contexts, data::make({"context
 }
 
 BOOST_DATA_TEST_CASE(contexts_that_come_and_go_in_many_threads, data::make(settings), setting) {
-    const Folder folder;
     run_unnoticed(folder, "storm", setting);
     check_each_ends_once(folder, 0);
     // Each context takes along what was made in it, and nothing of another that has its handle by now: all of
@@ -142,7 +139,6 @@ BOOST_DATA_TEST_CASE(contexts_that_come_and_go_in_many_threads, data::make(setti
 }
 
 BOOST_AUTO_TEST_CASE(memory_of_the_other_device) {
-    const Folder folder;
     run_unnoticed(folder, "devices", "", "-2dev");
     std::map<std::uint64_t, std::uint64_t> device_by_bytes;
     for (const Json& alloc : dump(folder, "Alloc"))
@@ -159,30 +155,22 @@ BOOST_AUTO_TEST_CASE(memory_of_the_other_device) {
 }
 
 BOOST_AUTO_TEST_CASE(a_driver_that_does_not_say_whether_devices_reach_each_other) {
-    const Folder folder;
     run_unnoticed(folder, "devices", "SIMCUDA_CONFIG=fail=cuDeviceCanAccessPeer:0:3", "-2dev");
     BOOST_TEST(dump(folder, "Peer").size() == 3u);
     BOOST_TEST(dump(folder, "PeerLink").empty());
 }
 
 BOOST_AUTO_TEST_CASE(devices_out_of_each_others_reach) {
-    const Folder folder;
-    const Outcome outcome =
-        run_sim(folder, "export SIMCUDA_CONFIG=devices=2,peers=0 UMADVISOR_OUTPUT=x.umtrace "
-                        "UMADVISOR_QUIET=1; LD_PRELOAD=" +
-                            shim + " " + examples + "/sim/rule_cases --rule UMA-120 --case near");
-    BOOST_TEST(outcome.status == 0, outcome.err);
-    BOOST_TEST(hold(dump(folder, "PeerLink"), {{{"access", 0}, {"native_atomics", 0}}}));
+    const Watched watched("rule_cases --rule UMA-120 --case near", "SIMCUDA_CONFIG=devices=2,peers=0");
+    BOOST_TEST(hold(watched.records("PeerLink"), {{{"access", 0}, {"native_atomics", 0}}}));
 }
 
 BOOST_AUTO_TEST_CASE(without_copies_between_devices_nobody_asks) {
-    const Folder folder;
     run_unnoticed(folder, "contexts", "", "-2dev");
     BOOST_TEST(dump(folder, "PeerLink").empty());
 }
 
 BOOST_DATA_TEST_CASE(threads_that_come_without_a_context, data::make(settings), setting) {
-    const Folder folder;
     run_unnoticed(folder, "workers", setting);
     std::map<std::uint64_t, int> told;
     for (const Json& record : actions(folder, "Context", "set_current"))
@@ -192,7 +180,6 @@ BOOST_DATA_TEST_CASE(threads_that_come_without_a_context, data::make(settings), 
 }
 
 BOOST_DATA_TEST_CASE(pools_say_what_their_memory_is, data::make(settings), setting) {
-    const Folder folder;
     run_unnoticed(folder, "pools", setting);
     std::vector<std::string> classes;
     std::set<std::string> pools;
@@ -216,7 +203,6 @@ BOOST_DATA_TEST_CASE(pools_say_what_their_memory_is, data::make(settings), setti
 }
 
 BOOST_AUTO_TEST_CASE(a_pool_is_not_taken_for_one_that_had_its_handle) {
-    const Folder folder;
     const Outcome outcome = run_unnoticed(folder, "pools-of-one-handle", "UMADVISOR_OUTPUT=");
     BOOST_TEST(says(outcome.out, "same handle 1"));
     std::vector<Json> imported;
@@ -227,7 +213,6 @@ BOOST_AUTO_TEST_CASE(a_pool_is_not_taken_for_one_that_had_its_handle) {
 }
 
 BOOST_AUTO_TEST_CASE(memory_of_another_process) {
-    const Folder folder;
     const Outcome outcome = run_unnoticed(folder, "ipc pools", "UMADVISOR_OUTPUT=");
     BOOST_TEST(says(outcome.out, "value 12"));
     BOOST_TEST_REQUIRE(traces(folder).size() == 2u);
@@ -256,7 +241,6 @@ BOOST_AUTO_TEST_CASE(memory_of_another_process) {
 }
 
 BOOST_DATA_TEST_CASE(memory_of_another_api, data::make(settings), setting) {
-    const Folder folder;
     run_unnoticed(folder, "external", setting);
     BOOST_TEST(hold(dump(folder, "Alloc"), {{{"entry", "cuExternalMemoryGetMappedBuffer"}, {"bytes", 65536}}}));
     check_each_ends_once(folder, 0);
@@ -267,7 +251,6 @@ BOOST_DATA_TEST_CASE(memory_of_another_api, data::make(settings), setting) {
 }
 
 BOOST_DATA_TEST_CASE(green_contexts, data::make(settings), setting) {
-    const Folder folder;
     run_unnoticed(folder, "green", setting);
     const auto made = actions(folder, "Context", "create_green");
     BOOST_TEST_REQUIRE(made.size() == 1u);
@@ -288,7 +271,6 @@ BOOST_DATA_TEST_CASE(green_contexts, data::make(settings), setting) {
 }
 
 BOOST_DATA_TEST_CASE(host_functions_and_values, data::make(settings), setting) {
-    const Folder folder;
     const Outcome outcome = run_unnoticed(folder, "host-functions", setting);
     BOOST_TEST(says(outcome.out, "called 2, wrote 7 9"));
     const Json stream = actions(folder, "Stream", "create").at(0).at("stream");
@@ -300,15 +282,11 @@ BOOST_DATA_TEST_CASE(host_functions_and_values, data::make(settings), setting) {
 }
 
 BOOST_DATA_TEST_CASE(host_memory_and_devices_have_nodes, data::make({"pinned", "registered"}), way) {
-    const Folder folder;
-    const Outcome outcome =
-        run_sim(folder, "export SIMCUDA_CONFIG=host_nodes=2 UMADVISOR_OUTPUT=x.umtrace "
-                        "UMADVISOR_QUIET=1; LD_PRELOAD=" +
-                            shim + " " + examples + "/sim/rule_cases --rule UMA-113 --case fault --way " + way);
-    BOOST_TEST(outcome.status == 0, outcome.err);
-    BOOST_TEST(hold(dump(folder, "Device"), {{{"node", 1}}, {{"node", 2}}}));
+    const Watched watched(std::string("rule_cases --rule UMA-113 --case fault --way ") + way,
+                          "SIMCUDA_CONFIG=host_nodes=2");
+    BOOST_TEST(hold(watched.records("Device"), {{{"node", 1}}, {{"node", 2}}}));
     std::map<std::string, std::set<bool>> known;
-    for (const Json& alloc : dump(folder, "Alloc"))
+    for (const Json& alloc : watched.records("Alloc"))
         known[alloc.at("memory")].insert(alloc.at("node") != 0);
     const std::map<std::string, std::set<bool>> expected{{"device", {false}}, {way, {true}}};
     BOOST_TEST((known == expected));

@@ -1,7 +1,6 @@
 /// A packed trace says the same where the program, its sources and the symbol cache are gone.
 #include "process.hpp"
 
-#include <boost/test/unit_test.hpp>
 #include <map>
 
 BOOST_AUTO_TEST_SUITE(process_pack_test)

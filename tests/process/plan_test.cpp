@@ -1,11 +1,9 @@
 /// What a run has learned, as a plan for the next: `umadvisor plan` and `--act plan=FILE`.
 #include "acted.hpp"
 
-#include <boost/test/unit_test.hpp>
-
 using namespace umadvisor::test;
 
-BOOST_AUTO_TEST_SUITE(process_plan_test)
+BOOST_FIXTURE_TEST_SUITE(process_plan_test, umadvisor::test::InFolder)
 
 namespace {
 
@@ -14,8 +12,7 @@ constexpr const char* rounds = " --rounds 12";
 Outcome play(const Folder& folder, const std::string& act, const std::string& arguments = rounds,
              const std::string& name = "pingpong") {
     return run_sim(folder, "export SIMCUDA_REPORT=sim.json; " + advisor + " run -q -f -o x.umtrace " +
-                               (act.empty() ? "" : "--act " + act) + " -- " + examples + "/sim/" + name +
-                               arguments);
+                               (act.empty() ? "" : "--act " + act) + " -- " + sim + name + arguments);
 }
 
 Json plan_of(const Folder& folder) {
@@ -70,7 +67,6 @@ void write(const Folder& folder, const Json& plan) {
 } // namespace
 
 BOOST_AUTO_TEST_CASE(the_next_run_knows_from_the_first_wait_on) {
-    const Folder folder;
     const Outcome bare = play(folder, "");
     const Outcome first = play(folder, "prefetch");
     BOOST_TEST(first.out == bare.out);
@@ -98,7 +94,6 @@ BOOST_AUTO_TEST_CASE(the_next_run_knows_from_the_first_wait_on) {
 }
 
 BOOST_AUTO_TEST_CASE(what_has_changed_is_left_alone) {
-    const Folder folder;
     play(folder, "prefetch");
     plan_of(folder);
     const Outcome bare = play(folder, "", " --mib 16 --rounds 1");
@@ -110,7 +105,6 @@ BOOST_AUTO_TEST_CASE(what_has_changed_is_left_alone) {
 }
 
 BOOST_AUTO_TEST_CASE(call_sites_that_a_plan_forbids_are_not_prefetched_for) {
-    const Folder folder;
     play(folder, "prefetch");
     Json plan = plan_of(folder);
     for (const Json& frame : dump(folder, "Frame"))
@@ -124,7 +118,6 @@ BOOST_AUTO_TEST_CASE(call_sites_that_a_plan_forbids_are_not_prefetched_for) {
 }
 
 BOOST_AUTO_TEST_CASE(what_is_shared_is_left_to_the_driver_and_the_rest_is_rewritten) {
-    const Folder folder;
     const Outcome bare = run_bare(folder, shares + "share_one");
     const Outcome first = run_acted(folder, shares + "share_one", "rewrite=all");
     BOOST_TEST(first.out != bare.out);
@@ -149,7 +142,6 @@ BOOST_AUTO_TEST_CASE(what_is_shared_is_left_to_the_driver_and_the_rest_is_rewrit
 }
 
 BOOST_AUTO_TEST_CASE(a_plan_keeps_what_the_one_before_left_to_the_driver) {
-    const Folder folder;
     const Outcome bare = run_bare(folder, shares + "share");
     run_acted(folder, shares + "share", "rewrite=all");
     const Json first = plan_of(folder);
@@ -163,8 +155,7 @@ BOOST_AUTO_TEST_CASE(a_plan_keeps_what_the_one_before_left_to_the_driver) {
 }
 
 BOOST_AUTO_TEST_CASE(copies_of_a_run_without_act_are_staged_by_the_next) {
-    const Folder folder;
-    const Outcome bare = run_sim(folder, advisor + " run -f -o x.umtrace -- " + copies + "rounds");
+    const Outcome bare = record(folder, copies + "rounds");
     const Json plan = plan_of(folder);
     BOOST_TEST(plan["modes"] == Json::array({"stage"}));
     BOOST_TEST_REQUIRE(plan["stage"].size() == 2u, plan.dump(1));
@@ -180,8 +171,7 @@ BOOST_AUTO_TEST_CASE(copies_of_a_run_without_act_are_staged_by_the_next) {
 }
 
 BOOST_AUTO_TEST_CASE(copies_that_a_plan_forbids_are_left_to_the_driver_run_after_run) {
-    const Folder folder;
-    const Outcome bare = run_sim(folder, advisor + " run -f -o x.umtrace -- " + copies + "rounds");
+    const Outcome bare = record(folder, copies + "rounds");
     Json plan = plan_of(folder);
     BOOST_TEST_REQUIRE(plan["stage"].size() == 2u, plan.dump(1));
     const std::string left = plan["stage"][0]["key"], kept = plan["stage"][1]["key"];
@@ -198,7 +188,6 @@ BOOST_AUTO_TEST_CASE(copies_that_a_plan_forbids_are_left_to_the_driver_run_after
 }
 
 BOOST_AUTO_TEST_CASE(calls_that_auto_gave_up_are_left_to_the_driver_at_once) {
-    const Folder folder;
     const Outcome bare = run_bare(folder, copies + "rounds");
     run_acted(folder, copies + "rounds", "auto", "SIMCUDA_CONFIG=pageable=1000G");
     const Json plan = plan_of(folder);
@@ -212,8 +201,7 @@ BOOST_AUTO_TEST_CASE(calls_that_auto_gave_up_are_left_to_the_driver_at_once) {
 /// Longer rows than the first ring holds tell whether it was large; and where there is no memory for that, it
 /// is made as small as ever.
 BOOST_AUTO_TEST_CASE(where_much_is_to_be_staged_the_ring_is_large_at_once) {
-    const Folder folder;
-    const Outcome bare = run_sim(folder, advisor + " run -f -o x.umtrace -- " + copies + "rows");
+    const Outcome bare = record(folder, copies + "rows");
     Json plan = plan_of(folder);
     const auto pinned = [&](std::uint64_t bytes, const std::string& config) {
         plan["stage"] = {{{"bytes", bytes - 1}}, {{"bytes", 1}}};
@@ -230,8 +218,7 @@ BOOST_AUTO_TEST_CASE(where_much_is_to_be_staged_the_ring_is_large_at_once) {
 }
 
 BOOST_AUTO_TEST_CASE(without_a_plan_that_can_be_read_the_program_runs_as_it_is) {
-    const Folder folder;
-    const Outcome bare = run_sim(folder, examples + "/sim/pingpong");
+    const Outcome bare = run_sim(folder, sim + "pingpong");
     std::ofstream(folder / "cut.json") << "{\"schema\": \"umadvisor-plan-1\", \"modes\": [\"prefetch\"";
     std::ofstream(folder / "other.json") << "{\"schema\": \"umadvisor-report-2\"}";
     std::ofstream(folder / "typed.json") << "{\"schema\": \"umadvisor-plan-1\", \"modes\": \"prefetch\"}";
@@ -246,8 +233,7 @@ BOOST_AUTO_TEST_CASE(without_a_plan_that_can_be_read_the_program_runs_as_it_is) 
                                     {"fifo", "is no regular file"},
                                     {"/dev/zero", "is no regular file"},
                                     {".", "is no regular file"}}) {
-        const Outcome outcome = run_sim(folder, advisor + " run -f -o x.umtrace --act plan=" + file + " -- " +
-                                                    examples + "/sim/pingpong");
+        const Outcome outcome = record(folder, sim + "pingpong", std::string("--act plan=") + file);
         BOOST_TEST(same(outcome, bare));
         BOOST_TEST(says(outcome.err, std::string("umadvisor: --act plan=") + file + " " + why +
                                          "; the program runs without it"));
@@ -258,7 +244,6 @@ BOOST_AUTO_TEST_CASE(without_a_plan_that_can_be_read_the_program_runs_as_it_is) 
 }
 
 BOOST_AUTO_TEST_CASE(a_run_without_act_makes_an_empty_plan) {
-    const Folder folder;
     play(folder, "");
     BOOST_TEST(plan_of(folder)["host_returns"].empty());
     const Outcome outcome = run(folder, advisor + " plan x.umtrace");

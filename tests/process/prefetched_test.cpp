@@ -3,10 +3,9 @@
 #include "acted.hpp"
 
 #include <boost/test/data/test_case.hpp>
-#include <boost/test/unit_test.hpp>
 #include <map>
 
-BOOST_AUTO_TEST_SUITE(process_prefetched_test)
+BOOST_FIXTURE_TEST_SUITE(process_prefetched_test, umadvisor::test::InFolder)
 
 using namespace umadvisor::test;
 namespace data = boost::unit_test::data;
@@ -15,7 +14,7 @@ namespace {
 
 /// Of an example whose launches fault.
 Repair prefetch(const Folder& folder, const std::string& example, const std::string& config = "") {
-    Repair done = repair(folder, examples + "/sim/" + example, "prefetch", config);
+    Repair done = repair(folder, sim + example, "prefetch", config);
     BOOST_TEST(done.bare.device_faults > 0u);
     return done;
 }
@@ -23,7 +22,6 @@ Repair prefetch(const Folder& folder, const std::string& example, const std::str
 } // namespace
 
 BOOST_AUTO_TEST_CASE(what_the_host_takes_back_each_round_is_brought_to_it) {
-    const Folder folder;
     const auto [bare, repaired] = prefetch(folder, "pingpong --rounds 20");
     BOOST_TEST(repaired.device_faults * 20 < bare.device_faults);
     BOOST_TEST(repaired.host_faults * 4 < bare.host_faults);
@@ -32,7 +30,6 @@ BOOST_AUTO_TEST_CASE(what_the_host_takes_back_each_round_is_brought_to_it) {
 }
 
 BOOST_AUTO_TEST_CASE(what_the_host_wants_next_follows_the_launch_that_is_the_last_to_reach_it) {
-    const Folder folder;
     prefetch(folder, "batches");
     std::map<double, std::string> calls;
     for (const Json& prefetch : dump(folder, "Prefetch", {{"reason", "host_returns"}}))
@@ -54,14 +51,12 @@ BOOST_AUTO_TEST_CASE(what_the_host_wants_next_follows_the_launch_that_is_the_las
 
 /// A block that is left to the launch's faults must not be sent home before anybody has seen whether they came.
 BOOST_AUTO_TEST_CASE(a_trial_of_one_way_is_no_miss_of_the_other) {
-    const Folder folder;
-    count(folder, examples + "/sim/batches --mib 48 --rounds 20", "prefetch");
+    count(folder, sim + "batches --mib 48 --rounds 20", "prefetch");
     BOOST_TEST(hold(dump(folder, "HostReturn"), {{{"given_up", 0}}, {{"given_up", 0}}})); // of each buffer
 }
 
 /// On a card that is too small, of a loop that repeats itself.
 BOOST_AUTO_TEST_CASE(what_the_next_launch_wants_moves_while_one_runs) {
-    const Folder folder;
     prefetch(folder, "training_loop --mib 48 --rounds 6", "capacity=32M");
     std::map<double, std::string> calls;
     for (const Json& launch : dump(folder, "Launch")) {
@@ -89,8 +84,7 @@ BOOST_AUTO_TEST_CASE(what_the_next_launch_wants_moves_while_one_runs) {
 BOOST_DATA_TEST_CASE(calls_that_bring_ahead_may_fail,
                      data::make({"cuStreamCreate", "cuEventCreate", "cuEventRecord", "cuStreamWaitEvent"}),
                      entry) {
-    const Folder folder;
-    const std::string command = examples + "/sim/training_loop --mib 48 --rounds 3";
+    const std::string command = sim + "training_loop --mib 48 --rounds 3";
     const Counted bare = count(folder, command, "", "capacity=32M");
     for (const char* failure : {":1:719", ":4:600", ":0:719"}) {
         const std::string config = std::string("capacity=32M,fail=") + entry + failure;
@@ -105,7 +99,6 @@ BOOST_DATA_TEST_CASE(pointers_in_memory_are_followed,
 }
 
 BOOST_AUTO_TEST_CASE(what_the_kernels_of_a_graph_reach_is_there_before_its_launch) {
-    const Folder folder;
     const auto [bare, repaired] = prefetch(folder, "graph_rounds --rounds 5");
     BOOST_TEST(repaired.device_faults == 0u);
     BOOST_TEST(repaired.to_device == bare.to_device);
@@ -135,8 +128,7 @@ BOOST_AUTO_TEST_CASE(variables_are_prefetched) {
 /// Of the program itself there are none.
 BOOST_DATA_TEST_CASE(prefetches_may_fail,
                      data::make({"pingpong", "graph_rounds", "training_loop --mib 48 --rounds 3"}), program) {
-    const Folder folder;
-    const std::string command = examples + "/sim/" + program, small = "capacity=32M";
+    const std::string command = sim + program, small = "capacity=32M";
     const Counted bare = count(folder, command, "", small);
     for (const std::string failure : {"1:719", "2:2", "4:600", "0:719", "0:801"}) {
         const Counted failed =
@@ -153,7 +145,6 @@ BOOST_DATA_TEST_CASE(prefetches_may_fail,
 }
 
 BOOST_AUTO_TEST_CASE(what_launches_hardly_use_is_left_to_faults) {
-    const Folder folder;
     const auto [bare, repaired] = repair(folder, programs + "/hardly_used", "prefetch");
     constexpr std::uint64_t all = 24 * (32ull << 20);
     BOOST_TEST(bare.to_device < all / 8);
@@ -167,7 +158,6 @@ BOOST_AUTO_TEST_CASE(what_launches_hardly_use_is_left_to_faults) {
 }
 
 BOOST_AUTO_TEST_CASE(on_a_full_card_what_is_wanted_last_leaves) {
-    const Folder folder;
     const auto [bare, repaired] = prefetch(folder, "training_loop --mib 48 --rounds 6", "capacity=33554432");
     BOOST_TEST(repaired.moved() * 10 < bare.moved() * 9);
     BOOST_TEST(!dump(folder, "Prefetch", {{"reason", "makes_room"}, {"location", "host"}}).empty());
@@ -175,13 +165,10 @@ BOOST_AUTO_TEST_CASE(on_a_full_card_what_is_wanted_last_leaves) {
 
 /// Which part each device wants, or that all do in turn, only faults tell.
 BOOST_AUTO_TEST_CASE(what_several_devices_reach_is_left_to_faults) {
-    const Folder folder;
-    const std::string two = "export LD_LIBRARY_PATH='" + simcuda + "-2dev'; ",
-                      program = programs + "/managed_devices";
-    const Outcome bare = run(folder, two + program);
-    const Outcome acted = run(folder, two + advisor + " run -f -o x.umtrace --act prefetch -- " + program);
-    BOOST_TEST(acted.status == 0, acted.err);
-    BOOST_TEST(same(acted, bare));
+    const std::string program = programs + "/managed_devices";
+    const Outcome bare = run_sim(folder, program, "-2dev");
+    BOOST_TEST(bare.status == 0, bare.err);
+    BOOST_TEST(same(record(folder, program, "--act prefetch", "-2dev"), bare));
     std::map<std::uint64_t, std::vector<std::uint64_t>> brought; // to which devices, by allocation
     for (const Json& prefetch : dump(folder, "Prefetch", {{"reason", "not_resident"}}))
         brought[prefetch.at("allocation")].push_back(prefetch.at("location_id"));
@@ -196,8 +183,7 @@ BOOST_AUTO_TEST_CASE(what_several_devices_reach_is_left_to_faults) {
 }
 
 BOOST_AUTO_TEST_CASE(advice_for_several_devices_that_is_refused_leaves_nothing_behind) {
-    const Folder folder;
-    const std::string table = examples + "/sim/device_table --rounds 24 --mib 8";
+    const std::string table = sim + "device_table --rounds 24 --mib 8";
     const auto advice = [&](const std::string& fault) {
         const std::string config = "export SIMCUDA_CONFIG=capacity=1G,devices=2" + fault + "; ";
         const Outcome acted =

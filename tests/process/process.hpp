@@ -44,6 +44,7 @@ inline const std::string advisor = product(UMADVISOR_BIN, "/bin/umadvisor");
 inline const std::string shim = product(UMADVISOR_SHIM, "/lib/libumadvisor.so");
 inline const std::string simcuda = UMADVISOR_SIMCUDA;   ///< folder of the simulated libcuda.so.1
 inline const std::string examples = UMADVISOR_EXAMPLES; ///< folder that holds sim/ and sim-static/
+inline const std::string sim = examples + "/sim/";
 inline const std::string programs = UMADVISOR_PROGRAMS; ///< folder of the tests' own programs
 
 /// A folder of its own for one test case, gone at its end.
@@ -80,6 +81,11 @@ private:
     }
 };
 
+/// What each test of a suite begins with.
+struct InFolder {
+    const Folder folder;
+};
+
 inline std::string read(const fs::path& path) {
     std::ifstream file(path, std::ios::binary);
     std::ostringstream text;
@@ -113,7 +119,7 @@ inline Outcome run(const Folder& folder, const std::string& command) {
 
 /// The same on simcuda, or on a variant of it.
 inline Outcome run_sim(const Folder& folder, const std::string& command, const std::string& variant = "") {
-    return run(folder, "export LD_LIBRARY_PATH='" + simcuda + variant + "'; " + command);
+    return run(folder, "export LD_LIBRARY_PATH='" + simcuda + variant + ":" + simcuda + "'; " + command);
 }
 
 inline Verdict says(const std::string& text, const std::string& part) {
@@ -129,6 +135,12 @@ inline std::size_t times(const std::string& text, const std::string& part) {
     for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
         ++count;
     return count;
+}
+
+/// The same under `umadvisor run`; the trace is in x.umtrace.
+inline Outcome record(const Folder& folder, const std::string& program, const std::string& options = "-q",
+                      const std::string& variant = "") {
+    return run_sim(folder, advisor + " run -f -o x.umtrace " + options + " -- " + program, variant);
 }
 
 /// How it ends, and that it says `part` somewhere.
@@ -157,7 +169,7 @@ inline void check_one_line(const Outcome& outcome, int status, const std::string
     BOOST_TEST(says(outcome.err, about));
 }
 
-/// Those in a folder and below it, by their paths from there.
+/// Traces in a folder and below it, by their paths from there.
 inline std::vector<std::string> traces(const Folder& folder) {
     std::vector<std::string> paths;
     for (const auto& entry : fs::recursive_directory_iterator(folder.path))
@@ -192,16 +204,21 @@ inline Verdict hold(const std::vector<Json>& records, const std::vector<Json>& f
     return true;
 }
 
-/// Records of one kind in `umadvisor dump --json`; with `fields`, those that hold them.
+/// Records of one kind in `umadvisor dump --json`: those whose `fields`, which all have, have these values.
 inline std::vector<Json> dump(const Folder& folder, const std::string& kind, const Json& fields = {},
                               const std::string& trace = "x.umtrace") {
     const Outcome outcome = run(folder, advisor + " dump --json " + trace);
     if (outcome.status != 0)
         throw std::runtime_error("dump failed: " + outcome.err);
+    const auto wanted = [&](const Json& record) {
+        return record.at("record") == kind &&
+               std::all_of(fields.items().begin(), fields.items().end(),
+                           [&](const auto& field) { return record.at(field.key()) == field.value(); });
+    };
     std::vector<Json> records;
     std::istringstream text(outcome.out);
     for (std::string line; std::getline(text, line);)
-        if (Json record = Json::parse(line); record.at("record") == kind && holds(record, fields))
+        if (Json record = Json::parse(line); wanted(record))
             records.push_back(std::move(record));
     return records;
 }

@@ -3,7 +3,7 @@
 
 #include <boost/test/data/test_case.hpp>
 
-BOOST_AUTO_TEST_SUITE(process_progress_test)
+BOOST_FIXTURE_TEST_SUITE(process_progress_test, umadvisor::test::InFolder)
 
 using namespace umadvisor::test;
 
@@ -15,9 +15,7 @@ const std::string slow = "LD_PRELOAD=" + programs + "/plugins/libslow_symbols.so
 
 BOOST_DATA_TEST_CASE(a_terminal_sees_how_far_the_symbols_are,
                      boost::unit_test::data::make({"report", "report --json", "flame", "tree"}), command) {
-    const Folder folder;
-    BOOST_TEST_REQUIRE(
-        run_sim(folder, advisor + " run -q -o x.umtrace -- " + examples + "/sim/pageable_copies").status == 0);
+    BOOST_TEST_REQUIRE(record(folder, sim + "pageable_copies").status == 0);
     const std::string options = " --no-cache x.umtrace";
     const std::string seen = on_terminal(folder, slow + advisor + " " + command + options + " >out");
     BOOST_TEST(seen.find("\r\033[Kumadvisor: looking up symbols: 1 frame, ") == 0u, seen);

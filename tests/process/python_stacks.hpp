@@ -4,8 +4,6 @@
 #include "process.hpp"
 #include "tests/python_interpreters.hpp"
 
-#include <boost/test/unit_test.hpp>
-
 #include <map>
 
 namespace umadvisor::test {

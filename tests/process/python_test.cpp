@@ -4,12 +4,11 @@
 #include "unnoticed.hpp"
 
 #include <boost/test/data/test_case.hpp>
-#include <boost/test/unit_test.hpp>
 
 #include <map>
 #include <string>
 
-BOOST_AUTO_TEST_SUITE(process_python_test)
+BOOST_FIXTURE_TEST_SUITE(process_python_test, umadvisor::test::InFolder)
 
 using namespace umadvisor::test;
 namespace data = boost::unit_test::data;
@@ -34,7 +33,6 @@ Outcome check_script_unnoticed(const Folder& folder, const std::string& python, 
 
 BOOST_DATA_TEST_CASE(every_kind_of_frame_is_recorded_as_python_tells_it, data::make(python_interpreters()),
                      python) {
-    const Folder folder;
     const Outcome outcome = run_sim(folder, watched(python, "frames.py"));
     BOOST_TEST(outcome.status == 0, outcome.err);
     BOOST_TEST(check_frames(folder, outcome.out) > 60u);
@@ -45,7 +43,6 @@ BOOST_DATA_TEST_CASE(every_kind_of_frame_is_recorded_as_python_tells_it, data::m
 }
 
 BOOST_DATA_TEST_CASE(the_report_names_the_line_of_the_script, data::make(python_interpreters()), python) {
-    const Folder folder;
     const Outcome outcome = run_sim(folder, watched(python, "upload.py"));
     BOOST_TEST(outcome.status == 0, outcome.err);
     // The program prints the lines that it copies on, each in other words.
@@ -68,7 +65,6 @@ BOOST_DATA_TEST_CASE(the_report_names_the_line_of_the_script, data::make(python_
 
 BOOST_DATA_TEST_CASE(the_advice_is_in_the_words_of_the_framework_that_was_called,
                      data::make(python_interpreters()), python) {
-    const Folder folder;
     const Outcome outcome = run_sim(folder, watched(python, "frameworks.py"));
     BOOST_TEST(outcome.status == 0, outcome.err);
     std::map<std::string, std::string> advice; // by place
@@ -87,7 +83,6 @@ BOOST_DATA_TEST_CASE(the_advice_is_in_the_words_of_the_framework_that_was_called
 }
 
 BOOST_AUTO_TEST_CASE(python_frames_can_be_left_out) {
-    const Folder folder;
     const Outcome outcome =
         run_sim(folder, watched(python_interpreters()[0], "ends.py without_state", "UMADVISOR_PYTHON=0"));
     BOOST_TEST(outcome.status == 0, outcome.err);
@@ -99,7 +94,6 @@ BOOST_AUTO_TEST_CASE(python_frames_can_be_left_out) {
 
 BOOST_DATA_TEST_CASE(a_thread_that_python_does_not_know_has_no_frames, data::make(python_interpreters()),
                      python) {
-    const Folder folder;
     check_script_unnoticed(folder, python, "ends.py without_state");
     const PythonStacks stacks(folder, "x.umtrace");
     const auto waits = dump(folder, "Sync");
@@ -114,14 +108,12 @@ BOOST_DATA_TEST_CASE(ends_of_all_kinds_are_not_noticed,
                          data::make({"daemons", "threads", "exit_handlers", "destructors", "subinterpreters",
                                      "forks", "abrupt"}),
                      python, mode) {
-    const Folder folder;
     check_script_unnoticed(folder, python, std::string("ends.py ") + mode);
     BOOST_TEST(PythonStacks(folder, "x.umtrace").codes() > 0u);
 }
 
 /// A hang would be the test's time limit.
 BOOST_DATA_TEST_CASE(threaded_programs_start_and_end_over_and_over, data::make(python_interpreters()), python) {
-    const Folder folder;
     const char* const wanted = std::getenv("UMADVISOR_PYTHON_STARTS");
     const std::string starts = wanted != nullptr && *wanted != '\0' ? wanted : "20";
     const std::string each = watched(python, "ends.py", "UMADVISOR_FORCE=1 UMADVISOR_QUIET=1");

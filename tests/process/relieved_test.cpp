@@ -2,9 +2,8 @@
 #include "acted.hpp"
 
 #include <boost/test/data/test_case.hpp>
-#include <boost/test/unit_test.hpp>
 
-BOOST_AUTO_TEST_SUITE(process_relieved_test)
+BOOST_FIXTURE_TEST_SUITE(process_relieved_test, umadvisor::test::InFolder)
 
 using namespace umadvisor::test;
 namespace data = boost::unit_test::data;
@@ -14,11 +13,11 @@ namespace {
 /// The driver's own relief does not come to help: a wait of simulated time is short. Empty `act`: bare.
 Counted relieve(const Folder& folder, const std::string& name, const std::string& act,
                 const std::string& config = "thrashing=0") {
-    return count(folder, examples + "/sim/" + name, act, config);
+    return count(folder, sim + name, act, config);
 }
 
 Repair relief(const Folder& folder, const std::string& name, const std::string& act = "relieve") {
-    return repair(folder, examples + "/sim/" + name, act, "thrashing=0");
+    return repair(folder, sim + name, act, "thrashing=0");
 }
 
 /// CUmem_advise of umadvisor's own advice, in order.
@@ -54,7 +53,6 @@ std::vector<bool> asked(const Folder& folder) {
 
 BOOST_DATA_TEST_CASE(relief_ends_the_turns, data::make(faults) * data::make({"relieve", "prefetch,relieve"}),
                      fault, act) {
-    const Folder folder;
     const Counted idle = relieve(folder, std::string(fault.name) + " --rounds 1", "");
     const auto [bare, helped] = relief(folder, fault.name, act);
     BOOST_TEST((advised(folder) == fault.advice));
@@ -67,15 +65,13 @@ BOOST_DATA_TEST_CASE(relief_ends_the_turns, data::make(faults) * data::make({"re
 
 /// The driver lets copies from memory that prefers the host overtake the default stream.
 BOOST_AUTO_TEST_CASE(copies_of_relieved_memory_stay_in_order) {
-    const Folder folder;
-    const std::string program = examples + "/sim/flags_copied";
+    const std::string program = sim + "flags_copied";
     const std::string late = "LD_LIBRARY_PATH=" + simcuda + "-late:" + simcuda;
     run_unseen(folder, program, "relieve", late, late);
     BOOST_TEST((advised(folder) == std::vector{5}));
 }
 
 BOOST_AUTO_TEST_CASE(advice_that_helps_no_longer_is_taken_back) {
-    const Folder folder;
     const auto [bare, tried] = relief(folder, "renewed_later");
     BOOST_TEST(tried.moved() <= bare.moved());
     BOOST_TEST((advised(folder) == std::vector{1, 2}));
@@ -83,7 +79,6 @@ BOOST_AUTO_TEST_CASE(advice_that_helps_no_longer_is_taken_back) {
 }
 
 BOOST_DATA_TEST_CASE(other_memory_is_left_as_it_is, data::make({"ping_pong", "resident"}), name) {
-    const Folder folder;
     const auto [bare, watched] = relief(folder, name);
     BOOST_TEST(watched.moved() == bare.moved());
     BOOST_TEST(watched.host_faults == bare.host_faults);
@@ -93,7 +88,6 @@ BOOST_DATA_TEST_CASE(other_memory_is_left_as_it_is, data::make({"ping_pong", "re
 }
 
 BOOST_DATA_TEST_CASE(the_queue_rests_while_nothing_can_be_relieved, data::make({"relieve", "auto"}), act) {
-    const Folder folder;
     relieve(folder, "ping_pong --rounds 40", act); // under auto prefetches move it
     BOOST_TEST((asked(folder) == std::vector{true, false}));
     BOOST_TEST(report(folder).at("managed").at("totals").at("exact") == false);
@@ -103,7 +97,6 @@ BOOST_DATA_TEST_CASE(the_queue_rests_while_nothing_can_be_relieved, data::make({
 }
 
 BOOST_AUTO_TEST_CASE(the_queue_is_read_again_when_other_memory_comes_back) {
-    const Folder folder;
     const auto [bare, helped] = relief(folder, "flags_later");
     BOOST_TEST(helped.host_faults < bare.host_faults);
     BOOST_TEST((advised(folder) == std::vector{5}));
@@ -111,7 +104,6 @@ BOOST_AUTO_TEST_CASE(the_queue_is_read_again_when_other_memory_comes_back) {
 }
 
 BOOST_AUTO_TEST_CASE(a_queue_that_cannot_be_read_again_is_given_up) {
-    const Folder folder;
     const std::string bare = relieve(folder, "flags_later", "").out;
     // It enables counters and events once, and then counters, or neither, again.
     for (const auto& [config, line] : {std::pair{"tools_enables=2", "the driver refuses its counters"},
@@ -125,29 +117,25 @@ BOOST_AUTO_TEST_CASE(a_queue_that_cannot_be_read_again_is_given_up) {
 }
 
 BOOST_AUTO_TEST_CASE(the_queue_does_not_rest_where_it_was_asked_for_by_name) {
-    const Folder folder;
-    run_acted(folder, examples + "/sim/ping_pong --rounds 40", "relieve", "UMADVISOR_UM=queue");
+    run_acted(folder, sim + "ping_pong --rounds 40", "relieve", "UMADVISOR_UM=queue");
     BOOST_TEST((asked(folder) == std::vector{true}));
     BOOST_TEST(report(folder).at("managed").at("totals").at("exact") == true);
 }
 
 BOOST_AUTO_TEST_CASE(relief_is_refused_where_it_cannot_be_had) {
-    const Folder folder;
     const std::string bare = relieve(folder, "shared_flags", "").out;
     for (const auto& [config, line] : {std::pair{"tools_queue=0", "needs the driver's tools queue"},
                                        {"concurrent=0", "no device has concurrentManagedAccess"}}) {
         if (std::string(config) != "concurrent=0") // the program itself needs it
             BOOST_TEST(relieve(folder, "shared_flags", "relieve", config).out == bare);
         else
-            run_acted(folder, examples + "/sim/shared_flags", "relieve",
-                      std::string("SIMCUDA_CONFIG=") + config);
+            run_acted(folder, sim + "shared_flags", "relieve", std::string("SIMCUDA_CONFIG=") + config);
         BOOST_TEST(advised(folder).empty());
         BOOST_TEST(told(folder, line), line);
     }
 }
 
 BOOST_AUTO_TEST_CASE(advice_that_the_driver_refuses_changes_nothing) {
-    const Folder folder;
     const std::string bare = relieve(folder, "shared_flags", "").out;
     for (const char* which : {"1:1", "0:719"}) {
         const Counted refused =
@@ -159,7 +147,6 @@ BOOST_AUTO_TEST_CASE(advice_that_the_driver_refuses_changes_nothing) {
 }
 
 BOOST_AUTO_TEST_CASE(advice_that_cannot_be_taken_back_stays) {
-    const Folder folder;
     const std::string bare = relieve(folder, "renewed_later", "").out;
     for (const char* answer : {"1", "719"}) {
         const Counted refused = relieve(folder, "renewed_later", "relieve",
@@ -177,7 +164,6 @@ BOOST_DATA_TEST_CASE(calls_about_devices_may_fail,
                      data::make({"cuDeviceGetCount", "cuDeviceGetAttribute", "cuCtxGetDevice"}) *
                          data::make({"shared_flags", "renewed_later"}),
                      entry, name) {
-    const Folder folder;
     const std::string bare = relieve(folder, name, "").out;
     for (const char* failure : {":1:719", ":2:719", ":3:1", ":0:719"})
         BOOST_TEST(relieve(folder, name, "relieve", std::string("thrashing=0,fail=") + entry + failure).out ==
@@ -187,7 +173,6 @@ BOOST_DATA_TEST_CASE(calls_about_devices_may_fail,
 }
 
 BOOST_AUTO_TEST_CASE(what_was_not_given_is_not_taken_back) {
-    const Folder folder;
     const std::string bare = relieve(folder, "read_by_both", "").out;
     BOOST_TEST(relieve(folder, "read_by_both", "relieve", "thrashing=0,fail=cuCtxGetDevice:1:719").out == bare);
     BOOST_TEST(advised(folder).empty());

@@ -3,9 +3,8 @@
 #include "acted.hpp"
 
 #include <boost/test/data/test_case.hpp>
-#include <boost/test/unit_test.hpp>
 
-BOOST_AUTO_TEST_SUITE(process_rewritten_test)
+BOOST_FIXTURE_TEST_SUITE(process_rewritten_test, umadvisor::test::InFolder)
 
 using namespace umadvisor::test;
 namespace data = boost::unit_test::data;
@@ -61,7 +60,6 @@ const std::string card = "SIMCUDA_CONFIG=capacity=64M";
 
 BOOST_DATA_TEST_CASE(nothing_is_seen_of_it,
                      data::make({"one_block", "frees", "pools", "rows", "info", "capture"}), what) {
-    const Folder folder;
     rewrite_unseen(folder, what);
     BOOST_TEST(counts(folder).rewritten > 0u);
 }
@@ -73,13 +71,11 @@ BOOST_DATA_TEST_CASE(captures_that_never_end_hold_nothing_up,
                                  "failures", "refused_end", "one_of_two"}) ^
                          data::make({0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 1u, 2u}),
                      way, captured) {
-    const Folder folder;
     run_unseen(folder, programs + "/lost_captures " + way, "rewrite=all");
     check_counts(folder, 1, captured);
 }
 
 BOOST_AUTO_TEST_CASE(stream_ordered_memory_comes_from_managed_pools) {
-    const Folder folder;
     run_rewritten(folder, "rewrite=all", "frees");
     check_counts(folder, 3, 0);
     BOOST_TEST(dump(folder, "Advise").size() == 1u); // the pool has placed the others
@@ -93,7 +89,6 @@ BOOST_AUTO_TEST_CASE(stream_ordered_memory_comes_from_managed_pools) {
 
 /// Those that are made before it has one, and those after; and its end is that of its twin.
 BOOST_AUTO_TEST_CASE(settings_of_a_pool_hold_for_its_twin) {
-    const Folder folder;
     run_rewritten(folder, "rewrite=all", "pools", "SIMCUDA_REPORT=sim.json");
     const Json calls = driver_report(folder).at("calls");
     BOOST_TEST(calls.at("cuMemPoolCreate") == 2u + 2u); // by the program, and for two of its pools
@@ -103,7 +98,6 @@ BOOST_AUTO_TEST_CASE(settings_of_a_pool_hold_for_its_twin) {
 }
 
 BOOST_AUTO_TEST_CASE(a_driver_without_managed_pools_keeps_stream_ordered_memory) {
-    const Folder folder;
     rewrite_unseen(folder, "frees", "SIMCUDA_CONFIG=fail=cuMemPoolCreate:0:1");
     check_counts(folder, 1, 2);
     BOOST_TEST(notices(report(folder), "the driver makes no managed pool"));
@@ -111,7 +105,6 @@ BOOST_AUTO_TEST_CASE(a_driver_without_managed_pools_keeps_stream_ordered_memory)
 
 /// What no longer fits comes from a pool that prefers no device.
 BOOST_AUTO_TEST_CASE(stream_ordered_memory_beyond_the_card_is_not_placed_there) {
-    const Folder folder;
     const Outcome larger = run_rewritten(folder, "rewrite=all --budget 80M", "fill 12 8 ordered",
                                          card + " SIMCUDA_REPORT=sim.json");
     BOOST_TEST(larger.out == "10 blocks, then 2, right 1\nfree 0 MiB\n", larger.err);
@@ -125,13 +118,11 @@ BOOST_AUTO_TEST_CASE(stream_ordered_memory_beyond_the_card_is_not_placed_there) 
 }
 
 BOOST_AUTO_TEST_CASE(rows_are_rewritten) {
-    const Folder folder;
     run_rewritten(folder, "rewrite=all", "rows");
     check_counts(folder, 12, 0);
 }
 
 BOOST_AUTO_TEST_CASE(what_is_smaller_than_asked_for_is_left_alone) {
-    const Folder folder;
     for (const auto& [act, rewritten] : {std::pair{"rewrite=2M+", 4u}, {"rewrite=2097153+", 0u}}) {
         rewrite_unseen(folder, "info", "", "", act);
         BOOST_TEST(counts(folder).rewritten == rewritten, act);
@@ -139,7 +130,6 @@ BOOST_AUTO_TEST_CASE(what_is_smaller_than_asked_for_is_left_alone) {
 }
 
 BOOST_AUTO_TEST_CASE(all_memory_ends_where_the_card_does) {
-    const Folder folder;
     const Outcome bare = run_bare(folder, program + "fill 12 8", card);
     BOOST_TEST(bare.out == "8 blocks, then 2, right 1\nfree 0 MiB\n");
     const Outcome rewritten = rewrite_unseen(folder, "fill 12 8", card, card);
@@ -151,7 +141,6 @@ BOOST_AUTO_TEST_CASE(all_memory_ends_where_the_card_does) {
 }
 
 BOOST_AUTO_TEST_CASE(a_budget_is_kept) {
-    const Folder folder;
     const Outcome larger = run_rewritten(folder, "rewrite=all --budget 80M", "fill 12 8", card);
     BOOST_TEST(larger.out == "10 blocks, then 2, right 1\nfree 0 MiB\n");
     const Outcome spilled = run_rewritten(folder, "rewrite=spill --budget 16M", "fill 12 8", card);
@@ -161,7 +150,6 @@ BOOST_AUTO_TEST_CASE(a_budget_is_kept) {
 }
 
 BOOST_AUTO_TEST_CASE(what_finds_no_room_is_spilled) {
-    const Folder folder;
     const Outcome roomy = run_rewritten(folder, "rewrite=spill", "fill 12 8");
     BOOST_TEST(counts(folder).rewritten == 0u);
     const Outcome spilled = run_rewritten(folder, "rewrite=spill", "fill 12 8", card);
@@ -180,7 +168,6 @@ BOOST_AUTO_TEST_CASE(what_finds_no_room_is_spilled) {
 }
 
 BOOST_AUTO_TEST_CASE(rows_that_find_no_room_are_spilled) {
-    const Folder folder;
     const Outcome spilled = run_rewritten(folder, "rewrite=spill", "rows_beside 8 8", card);
     BOOST_TEST(spilled.out == "rows 0\npitch 40448 works 1\n", spilled.err);
     BOOST_TEST(count_reason(folder, "spill") == 1u);
@@ -188,7 +175,6 @@ BOOST_AUTO_TEST_CASE(rows_that_find_no_room_are_spilled) {
 
 /// It lasts as long as the graph, which nobody here is told the end of.
 BOOST_DATA_TEST_CASE(memory_of_graphs_fills_no_card, data::make({"rewrite=all", "rewrite=spill"}), act) {
-    const Folder folder;
     rewrite_unseen(folder, "graphs 12 8", card, card, act);
     rewrite_unseen(folder, "graphs 12 8", "", card, std::string(act) + " --pretend-memory 64M");
 }
@@ -198,7 +184,6 @@ BOOST_DATA_TEST_CASE(what_is_left_alone_takes_places_back_too,
                      data::make({"crowd 5 20", "crowd_mapped 5 10"}) ^
                          data::make({"crowd 5 40", "crowd_mapped 5 15"}),
                      fits, too_much) {
-    const Folder folder;
     run_rewritten(folder, "rewrite=4M+ --budget 1G", fits, card);
     BOOST_TEST(dump(folder, "Advise").size() == 5u);
     run_rewritten(folder, "rewrite=4M+ --budget 1G", too_much, card);
@@ -212,7 +197,6 @@ BOOST_DATA_TEST_CASE(what_is_left_alone_takes_places_back_too,
 }
 
 BOOST_AUTO_TEST_CASE(a_device_that_does_not_tell_its_memory_is_left_alone) {
-    const Folder folder;
     const std::string untold = card + ",fail=cuDeviceTotalMem_v2:0:719";
     const Outcome rewritten = rewrite_unseen(folder, "fill 12 8", untold, untold);
     BOOST_TEST(counts(folder).rewritten == 0u);
@@ -220,7 +204,6 @@ BOOST_AUTO_TEST_CASE(a_device_that_does_not_tell_its_memory_is_left_alone) {
 }
 
 BOOST_AUTO_TEST_CASE(a_pretended_card_is_full_too) {
-    const Folder folder;
     const Outcome spilled = run_rewritten(folder, "rewrite=spill --pretend-memory 32M", "fill 12 8", card);
     BOOST_TEST(spilled.out == "12 blocks, then 0, right 1\nfree 0 MiB\n", spilled.err);
     BOOST_TEST(counts(folder).rewritten == 8u);
@@ -228,8 +211,7 @@ BOOST_AUTO_TEST_CASE(a_pretended_card_is_full_too) {
 
 /// The program that the GPU suite runs.
 BOOST_AUTO_TEST_CASE(a_program_that_fills_the_card_goes_on) {
-    const Folder folder;
-    const std::string fill = examples + "/sim/fill_card";
+    const std::string fill = sim + "fill_card";
     const std::string spill = "rewrite=spill --pretend-memory 128M";
     run_unseen(folder, fill, spill);
     BOOST_TEST(count_reason(folder, "spill") == 8u);
@@ -239,14 +221,12 @@ BOOST_AUTO_TEST_CASE(a_program_that_fills_the_card_goes_on) {
 }
 
 BOOST_AUTO_TEST_CASE(while_a_stream_captures_nothing_is_rewritten) {
-    const Folder folder;
     run_rewritten(folder, "rewrite=all", "capture");
     check_counts(folder, 1, 1);
     BOOST_TEST(notices(report(folder), "while a stream captures"));
 }
 
 BOOST_AUTO_TEST_CASE(sharing_ends_it) {
-    const Folder folder;
     BOOST_TEST(run_bare(folder, program + "share").out == "share 0\nshare another 0\n");
     const Outcome rewritten = run_rewritten(folder, "rewrite=all", "share");
     BOOST_TEST(rewritten.out == "share 1\nshare another 0\n");
@@ -256,7 +236,6 @@ BOOST_AUTO_TEST_CASE(sharing_ends_it) {
 
 BOOST_DATA_TEST_CASE(what_transports_allocate_is_left_alone,
                      data::make({"nccl", "mpi", "ucp", "ucm", "uct", "nvshmem"}), name) {
-    const Folder folder;
     fs::create_symlink(programs + "/plugins/libtransport_plugin.so",
                        folder / ("lib" + std::string(name) + ".so.2"));
     const std::string what = "through ./lib" + std::string(name) + ".so.2";
@@ -270,7 +249,6 @@ BOOST_DATA_TEST_CASE(what_transports_allocate_is_left_alone,
 }
 
 BOOST_AUTO_TEST_CASE(what_other_libraries_allocate_is_rewritten) {
-    const Folder folder;
     run_rewritten(folder, "rewrite=all", "through " + programs + "/plugins/libtransport_plugin.so");
     BOOST_TEST(counts(folder).rewritten == 2u);
 }
@@ -280,7 +258,6 @@ BOOST_DATA_TEST_CASE(one_process_of_several_is_left_alone,
                                  "MV2_COMM_WORLD_SIZE=2", "SLURM_PROCID=0 SLURM_NTASKS=2",
                                  "UMADVISOR_STACKS=off"}),
                      environment) {
-    const Folder folder;
     const auto run = [&](const char* act) {
         const Outcome outcome = run_rewritten(folder, act, "one_block", environment);
         if (fs::exists(folder / "x.0.umtrace")) // of a rank that the environment names
@@ -300,13 +277,11 @@ BOOST_DATA_TEST_CASE(one_process_of_several_is_left_alone,
 
 BOOST_DATA_TEST_CASE(one_process_alone_is_not, data::make({"WORLD_SIZE=1", "SLURM_NTASKS=2", "PMI_SIZE="}),
                      environment) {
-    const Folder folder;
     run_rewritten(folder, "rewrite=all", "one_block", environment);
     BOOST_TEST(counts(folder).rewritten == 1u);
 }
 
 BOOST_AUTO_TEST_CASE(nothing_is_done_where_nothing_can_be_recorded) {
-    const Folder folder;
     const Outcome bare = run_bare(folder, program + "fill 12 8", card);
     const Outcome unrecorded =
         run_bare(folder, program + "fill 12 8",
@@ -316,7 +291,6 @@ BOOST_AUTO_TEST_CASE(nothing_is_done_where_nothing_can_be_recorded) {
 }
 
 BOOST_AUTO_TEST_CASE(two_different_rewrites_are_not_understood) {
-    const Folder folder;
     const Outcome outcome = run_rewritten(folder, "prefetch,rewrite=all,rewrite=spill", "one_block");
     BOOST_TEST(ends(outcome, 0, "UMADVISOR_ACT=prefetch,rewrite=all,rewrite=spill is not understood"));
     BOOST_TEST(counts(folder).rewritten == 0u);
@@ -338,7 +312,6 @@ BOOST_DATA_TEST_CASE(a_failed_call_is_not_the_programs,
                      data::make({"cuMemAllocManaged", "cuMemAdvise", "cuMemPrefetchAsync", "cuCtxGetDevice",
                                  "cuStreamIsCapturing", "cuThreadExchangeStreamCaptureMode"}),
                      entry) {
-    const Folder folder;
     for (const char* what : {"one_block", "rows", "fill 12 8"})
         compare_failing(folder, what, entry, {":1:719", ":3:2", ":0:719", ":0:2"});
 }
@@ -349,7 +322,6 @@ BOOST_DATA_TEST_CASE(a_failed_call_about_pools_is_not_the_programs,
                                  "cuMemPoolGetAttribute", "cuMemPoolSetAttribute", "cuMemAllocFromPoolAsync",
                                  "cuStreamGetCtx", "cuCtxGetCurrent"}),
                      entry) {
-    const Folder folder;
     for (const char* what : {"frees", "fill 12 8 ordered"})
         compare_failing(folder, what, entry, {":1:719", ":2:2", ":0:719", ":0:2", ":0:801"});
 }
@@ -359,7 +331,6 @@ BOOST_DATA_TEST_CASE(a_failed_call_for_a_twin_is_not_the_programs,
                      data::make({"cuMemPoolTrimTo:2", "cuMemPoolTrimTo:4", "cuMemPoolTrimTo:6",
                                  "cuMemPoolDestroy:2", "cuMemPoolDestroy:3"}),
                      call) {
-    const Folder folder;
     for (const char* answer : {":719", ":1"}) {
         rewrite_unseen(folder, "pools", std::string("SIMCUDA_CONFIG=fail=") + call + answer);
         BOOST_TEST(counts(folder).rewritten == 9u);
@@ -369,7 +340,6 @@ BOOST_DATA_TEST_CASE(a_failed_call_for_a_twin_is_not_the_programs,
 /// The program asks about no device.
 BOOST_DATA_TEST_CASE(devices_of_which_the_driver_tells_nothing_are_left_alone,
                      data::make({"cuDeviceGetCount", "cuDeviceGet", "cuDeviceGetAttribute"}), entry) {
-    const Folder folder;
     for (const char* what : {"one_block", "pools", "fill 12 8"}) {
         compare_failing(folder, what, entry, {":1:719", ":2:719", ":3:2", ":0:719"});
         BOOST_TEST(counts(folder).rewritten == 0u);
@@ -378,13 +348,11 @@ BOOST_DATA_TEST_CASE(devices_of_which_the_driver_tells_nothing_are_left_alone,
 }
 
 BOOST_AUTO_TEST_CASE(a_pitch_that_the_driver_does_not_tell_is_left_to_it) {
-    const Folder folder;
     for (const std::string failure : {"cuMemAllocPitch_v2:1:719", "cuMemFree_v2:1:719"})
         rewrite_unseen(folder, "rows", "SIMCUDA_CONFIG=fail=" + failure);
 }
 
 BOOST_AUTO_TEST_CASE(where_spilling_fails_the_program_is_out_of_memory) {
-    const Folder folder;
     rewrite_unseen(folder, "fill 12 8", card + ",fail=cuMemAllocManaged:1:719", card, "rewrite=spill");
     const Outcome unasked = run_rewritten(folder, "rewrite=spill --pretend-memory 32M", "fill 8 8",
                                           card + ",fail=cuMemGetInfo_v2:3:719");

@@ -2,20 +2,17 @@
 #include "process.hpp"
 #include "trace/run_list.hpp"
 
-#include <boost/test/unit_test.hpp>
-
-BOOST_AUTO_TEST_SUITE(process_run_test)
+BOOST_FIXTURE_TEST_SUITE(process_run_test, umadvisor::test::InFolder)
 
 using namespace umadvisor::test;
 
 namespace {
 
-const std::string pinned = examples + "/sim/pinned_copies";
+const std::string pinned = sim + "pinned_copies";
 
 } // namespace
 
 BOOST_AUTO_TEST_CASE(exit_status_and_signals_come_through) {
-    const Folder folder;
     for (const auto& [end, status] : {std::pair{"exit 0", 0},
                                       {"exit 3", 3},
                                       {"exit 255", 255},
@@ -25,40 +22,34 @@ BOOST_AUTO_TEST_CASE(exit_status_and_signals_come_through) {
 }
 
 BOOST_AUTO_TEST_CASE(arguments_and_output_come_through) {
-    const Folder folder;
     const Outcome outcome = run(folder, advisor + " run -q -- /bin/echo one '--two three' ''");
     BOOST_TEST(outcome.status == 0);
     BOOST_TEST(outcome.out == "one --two three \n");
 }
 
 BOOST_AUTO_TEST_CASE(a_program_without_cuda_leaves_no_trace) {
-    const Folder folder;
     const Outcome outcome = run(folder, advisor + " run -- /bin/true");
     BOOST_TEST(ends(outcome, 0, "CUDA"));
     BOOST_TEST(traces(folder).empty());
 }
 
 BOOST_AUTO_TEST_CASE(missing_program) {
-    const Folder folder;
     check_one_line(run(folder, advisor + " run -- ./no-such-program"), 127, "no-such-program");
     std::ofstream(folder / "not-executable") << "text";
     check_one_line(run(folder, advisor + " run -- ./not-executable"), 126, "not-executable");
 }
 
 BOOST_AUTO_TEST_CASE(static_binaries_are_refused) { // no loader that would preload anything into them
-    const Folder folder;
     for (const char* program : {"/static_program", "/static_pie_program"})
         check_one_line(run(folder, advisor + " run -- " + programs + program), 2, "static");
 }
 
 BOOST_AUTO_TEST_CASE(unwritable_output) {
-    const Folder folder;
     check_one_line(run(folder, advisor + " run -o no/such/folder/x.umtrace -- /bin/true"), 1, "no/such/folder");
     check_one_line(run(folder, advisor + " run -o . -- /bin/true"), 1, "regular file");
 }
 
 BOOST_AUTO_TEST_CASE(existing_output_is_kept_without_force) {
-    const Folder folder;
     std::ofstream(folder / "x.umtrace") << "precious";
     check_one_line(run_sim(folder, advisor + " run -o x.umtrace -- " + pinned), 1, "x.umtrace");
     BOOST_TEST(read(folder / "x.umtrace") == "precious");
@@ -68,7 +59,6 @@ BOOST_AUTO_TEST_CASE(existing_output_is_kept_without_force) {
 }
 
 BOOST_AUTO_TEST_CASE(unknown_options) {
-    const Folder folder;
     for (const char* command :
          {" run --no-such-option -- /bin/true", " no-such-command", " report --no-such-option x"})
         check_one_line(run(folder, advisor + command), 2, "no-such");
@@ -77,7 +67,6 @@ BOOST_AUTO_TEST_CASE(unknown_options) {
 }
 
 BOOST_AUTO_TEST_CASE(no_driver_on_the_machine) {
-    const Folder folder;
     const std::string program = examples + "/sim-static/pinned_copies";
     const std::string nowhere = "unset LD_LIBRARY_PATH; ";
     const Outcome watched = run(folder, nowhere + advisor + " run -- " + program);
@@ -86,7 +75,6 @@ BOOST_AUTO_TEST_CASE(no_driver_on_the_machine) {
 }
 
 BOOST_AUTO_TEST_CASE(a_script_gives_one_trace_a_process) {
-    const Folder folder;
     const Outcome outcome =
         run_sim(folder, advisor + " run -o x.umtrace -- /bin/sh -c '" + pinned + " && " + pinned + "; exit 5'");
     BOOST_TEST(outcome.status == 5, outcome.err);
@@ -94,20 +82,17 @@ BOOST_AUTO_TEST_CASE(a_script_gives_one_trace_a_process) {
 }
 
 BOOST_AUTO_TEST_CASE(the_next_command_is_said_once) {
-    const Folder folder;
     const Outcome outcome = run_sim(folder, advisor + " run -o x.umtrace -- " + pinned);
     BOOST_TEST(outcome.status == 0);
     BOOST_TEST(times(outcome.err, "umadvisor report") == 1u, outcome.err);
     BOOST_TEST(outcome.err.ends_with("umadvisor: next: umadvisor report x.umtrace\n"), outcome.err);
     BOOST_TEST(lines(outcome.err) == 3u, outcome.err);
     // As a shell reads it back.
-    const Outcome spaced =
-        run_sim(folder, advisor + " run -o 'two words.umtrace' -- " + examples + "/sim/pinned_copies");
+    const Outcome spaced = run_sim(folder, advisor + " run -o 'two words.umtrace' -- " + pinned);
     BOOST_TEST(spaced.err.ends_with("umadvisor: next: umadvisor report 'two words.umtrace'\n"), spaced.err);
 }
 
 BOOST_AUTO_TEST_CASE(a_launcher_takes_one_line) {
-    const Folder folder;
     // It asks the driver for its devices and does nothing with them.
     const std::string launcher = advisor + " doctor --trial-program";
     check_one_line(run_sim(folder, advisor + " run -o x.umtrace -- " + launcher), 0,
@@ -122,7 +107,6 @@ BOOST_AUTO_TEST_CASE(a_launcher_takes_one_line) {
 }
 
 BOOST_AUTO_TEST_CASE(an_output_whose_name_is_too_long) {
-    const Folder folder;
     for (const std::string& name : {std::string(300, 'x'), std::string(3000, '/') + std::string(2000, 'x')}) {
         check_one_line(run_sim(folder, advisor + " run -o " + name + " -- " + pinned), 1, "too long");
         check_one_line(run_sim(folder, "UMADVISOR_OUTPUT=" + name + " " + advisor + " run -- " + pinned), 1,
@@ -140,13 +124,11 @@ BOOST_AUTO_TEST_CASE(an_output_whose_name_is_too_long) {
 }
 
 BOOST_AUTO_TEST_CASE(where_nothing_can_be_written_the_program_does_not_start) {
-    const Folder folder;
     for (const std::string where : {"cd /proc", "mkdir gone && cd gone && rmdir ../gone"})
         check_one_line(run_sim(folder, where + " && " + advisor + " run -- /bin/echo started"), 1, "-o");
 }
 
 BOOST_AUTO_TEST_CASE(a_trace_that_could_not_be_written) {
-    const Folder folder;
     for (const auto& [options, before] : {std::pair{"", "cd /proc"}, {"-o sub/x.umtrace", "rmdir sub"}}) {
         const Outcome outcome = run_sim(folder, "mkdir -p sub; " + advisor + " run " + options +
                                                     " -- /bin/sh -c '" + before + " && " + pinned + "'");
@@ -158,15 +140,13 @@ BOOST_AUTO_TEST_CASE(a_trace_that_could_not_be_written) {
 }
 
 BOOST_AUTO_TEST_CASE(a_program_that_goes_elsewhere_is_reported_on) {
-    const Folder folder;
     const Outcome outcome =
         run_sim(folder, "mkdir sub; " + advisor + " run -- /bin/sh -c 'cd sub && " + pinned + "'");
     BOOST_TEST(says(outcome.err, "next: umadvisor report sub/pinned_copies."));
 }
 
 BOOST_AUTO_TEST_CASE(runs_side_by_side_report_their_own_traces) {
-    const Folder folder;
-    const std::string first = pinned, second = examples + "/sim/pageable_copies";
+    const std::string first = pinned, second = sim + "pageable_copies";
     const Outcome beside = run_sim(folder, advisor + " run -- /bin/sh -c '" + first + " && " + advisor +
                                                " run -- " + second + " 2>inner'");
     BOOST_TEST(times(beside.err, "umadvisor report pinned_copies.") == 1u, beside.err);
@@ -184,7 +164,6 @@ BOOST_AUTO_TEST_CASE(runs_side_by_side_report_their_own_traces) {
 }
 
 BOOST_AUTO_TEST_CASE(entries_that_were_cut_are_passed_over) {
-    const Folder folder;
     // As a full disk leaves them: before another process's entry, and at the end.
     const Outcome outcome =
         run_sim(folder, advisor + " run -- /bin/sh -c 'printf \"\\0w12 300 /a/cut\" >>$UMADVISOR_RUN; " +
@@ -195,9 +174,8 @@ BOOST_AUTO_TEST_CASE(entries_that_were_cut_are_passed_over) {
 }
 
 BOOST_AUTO_TEST_CASE(only_a_list_of_ones_own_is_added_to) {
-    const Folder folder;
     const std::string magic(umadvisor::trace::run_list_magic.data(), umadvisor::trace::run_list_magic.size());
-    const auto run_with_list = [&folder](const std::string& text, uid_t owner) {
+    const auto run_with_list = [&](const std::string& text, uid_t owner) {
         std::ofstream(folder / "list", std::ios::binary) << text;
         BOOST_TEST_REQUIRE((owner == geteuid() || chown((folder / "list").c_str(), owner, owner) == 0));
         const Outcome outcome = run_sim(
@@ -214,7 +192,6 @@ BOOST_AUTO_TEST_CASE(only_a_list_of_ones_own_is_added_to) {
 }
 
 BOOST_AUTO_TEST_CASE(no_file_may_grow) {
-    const Folder folder;
     const std::string program = pinned + " >/dev/null";
     // The error stream is a file here, and so is the list; only the hard limit stays.
     const std::string limited = "ulimit -S -f 0; UMADVISOR_OUTPUT=x.umtrace ";
@@ -241,7 +218,6 @@ BOOST_AUTO_TEST_CASE(no_file_may_grow) {
 }
 
 BOOST_AUTO_TEST_CASE(without_a_folder_for_temporary_files) {
-    const Folder folder;
     const Outcome outcome = run_sim(folder, "TMPDIR=/proc " + advisor + " run -o x.umtrace -- " + pinned);
     BOOST_TEST(outcome.status == 0, outcome.err);
     BOOST_TEST(times(outcome.err, "TMPDIR") == 1u, outcome.err);
@@ -257,12 +233,12 @@ BOOST_AUTO_TEST_CASE(traces_that_no_process_told_of_are_found) {
         ways.push_back("setpriv --reuid=65534 --clear-groups " + pinned);
     for (const std::string& way : ways)
         for (const std::string output : {"", "x.umtrace"}) {
-            const Folder folder;
-            fs::permissions(folder.path, fs::perms::all);
+            const Folder own;
+            fs::permissions(own.path, fs::perms::all);
             const std::string option = output.empty() ? "" : "-o " + output + " ";
             // What was there before is not of this run.
-            run_sim(folder, advisor + " run -q -o x.1.umtrace -- " + pinned);
-            const Outcome outcome = run_sim(folder, advisor + " run " + option + "-- " + way);
+            run_sim(own, advisor + " run -q -o x.1.umtrace -- " + pinned);
+            const Outcome outcome = run_sim(own, advisor + " run " + option + "-- " + way);
             BOOST_TEST(outcome.status == 0, outcome.err);
             BOOST_TEST(lacks(outcome.err, "no trace: "));
             BOOST_TEST(times(outcome.err, "no process reported its trace") == 1u, outcome.err);
@@ -271,29 +247,25 @@ BOOST_AUTO_TEST_CASE(traces_that_no_process_told_of_are_found) {
                        outcome.err);
             BOOST_TEST(lacks(outcome.err, "x.1.umtrace"));
         }
-    const Folder folder;
     const Outcome nothing = run_sim(folder, advisor + " run -- env -u UMADVISOR_RUN /bin/true");
     check_one_line(nothing, 0, "no process reported one");
     BOOST_TEST(lacks(nothing.err, "no process of it entered CUDA"));
 }
 
 BOOST_AUTO_TEST_CASE(a_program_that_could_not_be_started_takes_one_line) {
-    const Folder folder;
     std::ofstream(folder / "script") << "#!/no/such/interpreter\n";
     fs::permissions(folder / "script", fs::perms::owner_all);
     check_one_line(run_sim(folder, advisor + " run -- ./script"), 127, "script");
 }
 
 BOOST_AUTO_TEST_CASE(a_trace_without_a_record_is_not_worth_a_report) {
-    const Folder folder;
-    const Outcome outcome = run_sim(folder, advisor + " run -o x.umtrace -- sh -c '" + examples +
-                                                "/sim/pinned_copies; truncate -s 20480 x.umtrace'");
+    const Outcome outcome = run_sim(folder, advisor + " run -o x.umtrace -- sh -c '" + sim +
+                                                "pinned_copies; truncate -s 20480 x.umtrace'");
     BOOST_TEST(times(outcome.err, "no record of the trace could be read") == 1u, outcome.err);
     BOOST_TEST(lacks(outcome.err, "next:"));
 }
 
 BOOST_AUTO_TEST_CASE(bare_preload_says_one_line_or_none) {
-    const Folder folder;
     const std::string command = "LD_PRELOAD=" + shim + " " + pinned;
     const Outcome loud = run_sim(folder, command);
     BOOST_TEST(loud.status == 0);

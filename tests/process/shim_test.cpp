@@ -1,15 +1,13 @@
 /// What the shim's file may need and show.
 #include "process.hpp"
 
-#include <boost/test/unit_test.hpp>
-
 #include <algorithm>
 #include <fstream>
 #include <link.h>
 #include <set>
 #include <string_view>
 
-BOOST_AUTO_TEST_SUITE(process_shim_test)
+BOOST_FIXTURE_TEST_SUITE(process_shim_test, umadvisor::test::InFolder)
 
 using namespace umadvisor::test;
 
@@ -33,7 +31,6 @@ std::string quoted(const std::string& text) {
 } // namespace
 
 BOOST_AUTO_TEST_CASE(needs_nothing_but_libc) {
-    const Folder folder;
     const auto needed =
         words(run(folder, "readelf -d " + shim + " | sed -n 's/.*(NEEDED).*\\[\\(.*\\)\\]/\\1/p'").out);
     const std::set<std::string> allowed{"libc.so.6", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"};
@@ -43,7 +40,6 @@ BOOST_AUTO_TEST_CASE(needs_nothing_but_libc) {
 }
 
 BOOST_AUTO_TEST_CASE(needs_no_symbol_newer_than_glibc_2_34) {
-    const Folder folder;
     const auto versions = words(run(folder, "objdump -T " + shim + " | grep -o 'GLIBC_[0-9.]*' | sort -u").out);
     BOOST_TEST(!versions.empty());
     for (const std::string& version : versions) {
@@ -54,7 +50,6 @@ BOOST_AUTO_TEST_CASE(needs_no_symbol_newer_than_glibc_2_34) {
 
 /// The C++ library throws where its precondition is broken, and without exceptions that ends the program.
 BOOST_AUTO_TEST_CASE(has_nothing_in_it_that_ends_the_program) {
-    const Folder folder;
     const auto symbols = words(run(folder, "nm " + shim + " | sed 's/.* //; s/@.*//'").out);
     BOOST_TEST(symbols.count("umadvisor_real_table") == 1u); // or it was stripped, and this test sees nothing
     for (const std::string& symbol : symbols) {
@@ -90,13 +85,11 @@ BOOST_AUTO_TEST_CASE(has_little_thread_local_storage) {
 /// Bare they end well; what is added must fit into what is left.
 BOOST_AUTO_TEST_CASE(threads_with_the_smallest_stack_work) {
     for (const std::string first : {"", " first"}) {
-        const Folder folder;
         const std::string program = programs + "/thin_thread" + first;
         const Outcome bare = run_sim(folder, program);
         BOOST_TEST_REQUIRE(bare.status == 0, bare.out << bare.err);
         for (const std::string act : {"", "prefetch", "relieve", "rewrite=all", "stage", "auto"}) {
-            const Outcome outcome = run_sim(folder, advisor + " run -f -o x.umtrace " +
-                                                        (act.empty() ? "" : "--act " + act) + " -- " + program);
+            const Outcome outcome = record(folder, program, act.empty() ? "" : "--act " + act);
             BOOST_TEST(same(outcome, bare), act << first << outcome.err);
             // 12 rounds of two allocations, and two times 16 launches between a copy and another.
             BOOST_TEST(dump(folder, "Launch").size() == 12u * 2 * 16, act << first);
@@ -107,7 +100,6 @@ BOOST_AUTO_TEST_CASE(threads_with_the_smallest_stack_work) {
 }
 
 BOOST_AUTO_TEST_CASE(readme_says_which_glibc_is_needed) {
-    const Folder folder;
     const std::string readme = read(UMADVISOR_SOURCE "/README.md");
     for (const auto& [file, name] : {std::pair{shim, "the shim "}, {advisor, "the analyzer "}}) {
         const std::string newest =
@@ -120,7 +112,6 @@ BOOST_AUTO_TEST_CASE(readme_says_which_glibc_is_needed) {
 }
 
 BOOST_AUTO_TEST_CASE(exports_the_list_and_dlsym) {
-    const Folder folder;
     auto expected = words(run(folder, listed).out);
     BOOST_TEST(expected.size() > 637u);
     expected.insert("dlsym");
@@ -131,7 +122,6 @@ BOOST_AUTO_TEST_CASE(exports_the_list_and_dlsym) {
 }
 
 BOOST_AUTO_TEST_CASE(the_list_covers_the_stub_library) {
-    const Folder folder;
     const auto stub = words(run(folder, "nm -D --defined-only '" UMADVISOR_STUB "' | awk '{print $3}'").out);
     BOOST_TEST(!stub.empty());
     const auto covered = words(run(folder, listed).out);
@@ -176,7 +166,6 @@ BOOST_AUTO_TEST_CASE(what_moves_memory_is_recorded_or_counted_for_a_reason) {
 }
 
 BOOST_AUTO_TEST_CASE(the_documents_tell_what_is_recorded) {
-    const Folder folder;
     const std::string document = read(UMADVISOR_SOURCE "/docs/recording.md");
     std::istringstream table(run(folder, advisor + " help coverage").out);
     std::size_t rows = 0;
@@ -186,7 +175,6 @@ BOOST_AUTO_TEST_CASE(the_documents_tell_what_is_recorded) {
 }
 
 BOOST_AUTO_TEST_CASE(is_not_noticed_where_there_is_no_cuda) {
-    const Folder folder;
     const Outcome outcome =
         run(folder, "LD_PRELOAD=" + shim + " python3 -c 'import ctypes, threading; print(sum(range(10)))'");
     BOOST_TEST(outcome.status == 0);
@@ -195,7 +183,6 @@ BOOST_AUTO_TEST_CASE(is_not_noticed_where_there_is_no_cuda) {
 }
 
 BOOST_AUTO_TEST_CASE(documents_and_help_have_every_setting) {
-    const Folder folder;
     const std::string document = read(UMADVISOR_SOURCE "/docs/settings.md");
     const std::string help = run(folder, advisor + " help env").out;
     std::size_t settings = 0;
@@ -221,14 +208,13 @@ BOOST_AUTO_TEST_CASE(the_documents_tell_every_bound) {
 
 /// What the shim repeats of names and settings is shown on a terminal, not obeyed, and ends no line.
 BOOST_AUTO_TEST_CASE(its_lines_are_lines) {
-    const Folder folder;
     const std::string name = "$'x\\033]0;owned\\a\\nFORGED\\xc2\\x9b2J\\x9b\\xe2\\x80\\xae.umtrace'";
     for (const std::string& settings :
          {"UMADVISOR_OUTPUT=" + name, "UMADVISOR_OUTPUT=/nowhere/" + name,
           "UMADVISOR_ACT=plan=" + name + " UMADVISOR_OUTPUT=y.umtrace", "UMADVISOR_STACKS=" + name}) {
         const Outcome outcome =
-            run_sim(folder, "exec bash -c " + quoted("LD_PRELOAD='" + shim + "' " + settings + " " + examples +
-                                                     "/sim/pingpong --mib 1"));
+            run_sim(folder, "exec bash -c " + quoted("LD_PRELOAD='" + shim + "' " + settings + " " + sim +
+                                                     "pingpong --mib 1"));
         BOOST_TEST(ends(outcome, 0, "umadvisor: "));
         BOOST_TEST(lacks(outcome.err, "\nFORGED"));
         const std::string_view controls("\033\a\r\x9b\xae");

@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-BOOST_AUTO_TEST_SUITE(process_stacks_test)
+BOOST_FIXTURE_TEST_SUITE(process_stacks_test, umadvisor::test::InFolder)
 
 using namespace umadvisor::test;
 
@@ -74,7 +74,6 @@ private:
 } // namespace
 
 BOOST_AUTO_TEST_CASE(exceptions_are_thrown_through_frames_that_were_unwound) {
-    const Folder folder;
     const Stacks stacks(folder, "exceptions");
     const std::set<Stack> thrown{
         {"allocate", "throw_below", "throw_on", "throw_exceptions", "main"},
@@ -86,7 +85,6 @@ BOOST_AUTO_TEST_CASE(exceptions_are_thrown_through_frames_that_were_unwound) {
 }
 
 BOOST_AUTO_TEST_CASE(frames_that_were_unwound_are_jumped_over) {
-    const Folder folder;
     const Stacks stacks(folder, "jumps");
     const std::set<Stack> jumped{{"allocate", "jump_below", "jump", "main"},
                                  {"allocate", "jump_below", "jump_below", "jump", "main"},
@@ -96,7 +94,6 @@ BOOST_AUTO_TEST_CASE(frames_that_were_unwound_are_jumped_over) {
 }
 
 BOOST_AUTO_TEST_CASE(coroutines_are_called_by_who_resumes_them) {
-    const Folder folder;
     const Stacks stacks(folder, "coroutines");
     BOOST_TEST(stacks.of(10) ==
                Stacks::text({{"allocate", "allocating_numbers", "take_even", "run_coroutines", "main"}}));
@@ -105,7 +102,6 @@ BOOST_AUTO_TEST_CASE(coroutines_are_called_by_who_resumes_them) {
 }
 
 BOOST_AUTO_TEST_CASE(generated_code_has_its_place_and_what_it_hides_is_counted) {
-    const Folder folder;
     const Stacks stacks(folder, "generated");
     // With a frame pointer the unwinder finds on; without one the stack has its top, and the report says so.
     BOOST_TEST(stacks.of(10) == Stacks::text({{"?", "call_generated", "run_generated_code", "main"}}));

@@ -2,9 +2,8 @@
 #include "acted.hpp"
 
 #include <boost/test/data/test_case.hpp>
-#include <boost/test/unit_test.hpp>
 
-BOOST_AUTO_TEST_SUITE(process_staged_test)
+BOOST_FIXTURE_TEST_SUITE(process_staged_test, umadvisor::test::InFolder)
 
 using namespace umadvisor::test;
 namespace data = boost::unit_test::data;
@@ -50,7 +49,6 @@ BOOST_DATA_TEST_CASE(copies_bring_the_same,
                      data::make({"synchronous", "every_way", "rows", "threads", "guarded", "truncated",
                                  "contexts", "host_function"}),
                      what) {
-    const Folder folder;
     BOOST_TEST(lacks(stage_unseen(folder, what).out, "different"));
     BOOST_TEST(counts(folder).staged > 0u);
 }
@@ -58,14 +56,12 @@ BOOST_DATA_TEST_CASE(copies_bring_the_same,
 /// So long that it goes through the cache, where that holds the buffers (stage_plan.hpp); the plan has them
 /// large at once, as 1 GiB of other copies would.
 BOOST_AUTO_TEST_CASE(long_copies_bring_the_same) {
-    const Folder folder;
     std::ofstream(folder / "p.json") << R"({"schema": "umadvisor-plan-1", "stage": [{"bytes": 1073741824}]})";
     run_unseen(folder, program + "long", "stage,plan=p.json");
     BOOST_TEST(counts(folder).staged == 2u);
 }
 
 BOOST_AUTO_TEST_CASE(each_copy_from_the_threshold_on_is_staged) {
-    const Folder folder;
     run_staged(folder, "synchronous");
     const Counts found = counts(folder);
     BOOST_TEST(found.staged == 9u + 6u);
@@ -77,7 +73,6 @@ BOOST_AUTO_TEST_CASE(each_copy_from_the_threshold_on_is_staged) {
 }
 
 BOOST_AUTO_TEST_CASE(a_ring_is_made_once_a_context_and_grows_once) {
-    const Folder folder;
     run_staged(folder, "every_way", "SIMCUDA_REPORT=sim.json");
     BOOST_TEST(driver_report(folder).at("calls").at("cuMemHostAlloc") == 2); // longer for its long rows
     run_staged(folder, "contexts");
@@ -85,7 +80,6 @@ BOOST_AUTO_TEST_CASE(a_ring_is_made_once_a_context_and_grows_once) {
 }
 
 BOOST_AUTO_TEST_CASE(other_memory_is_left_alone) {
-    const Folder folder;
     stage_unseen(folder, "other");
     for (const Json& copy : dump(folder, "Copy", {{"staged", 1}})) {
         BOOST_TEST((copy.at("source_memory") == "device" || copy.at("destination_memory") == "device"));
@@ -95,19 +89,16 @@ BOOST_AUTO_TEST_CASE(other_memory_is_left_alone) {
 }
 
 BOOST_AUTO_TEST_CASE(nothing_is_staged_while_the_program_captures) {
-    const Folder folder;
     stage_unseen(folder, "capture");
     BOOST_TEST(counts(folder).staged == 2u); // before and after
 }
 
 BOOST_DATA_TEST_CASE(children_end_and_get_what_the_driver_says, data::make({"", " --follow-fork"}), option) {
-    const Folder folder;
     run_unseen(folder, program + "fork", std::string("stage") + option, "timeout 60");
     BOOST_TEST(counts(folder).staged == 6u);
 }
 
 BOOST_AUTO_TEST_CASE(a_thread_that_is_bound_to_a_core_binds_no_other) {
-    const Folder folder;
     const Outcome bare = run_bare(folder, program + "bound");
     const Outcome staged = run_staged(folder, "bound");
     BOOST_TEST(ends(staged, bare.status, "bound threads 0"));
@@ -115,14 +106,12 @@ BOOST_AUTO_TEST_CASE(a_thread_that_is_bound_to_a_core_binds_no_other) {
 }
 
 BOOST_AUTO_TEST_CASE(with_one_core_it_is_refused) {
-    const Folder folder;
     BOOST_TEST(says(stage_unseen(folder, "synchronous", "taskset -c 0").err, "one core"));
     BOOST_TEST(notices(report(folder), "one core"));
     BOOST_TEST(counts(folder).staged == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(without_pinned_memory_it_is_refused) {
-    const Folder folder;
     for (const std::string entry : {"cuMemHostAlloc:0:2", "cuEventCreate:0:2"}) {
         const Outcome staged =
             stage_unseen(folder, "synchronous", "UMADVISOR_DEVICE_TIME=0 SIMCUDA_CONFIG=fail=" + entry);
@@ -154,7 +143,6 @@ const std::string fast_driver = "SIMCUDA_CONFIG=pageable=1000G";
 } // namespace
 
 BOOST_AUTO_TEST_CASE(auto_gives_up_calls_where_the_driver_is_faster) {
-    const Folder folder;
     run_unseen(folder, program + "rounds", "auto", fast_driver);
     const auto given_up = repeated({{4, "staged"}, {1, "compared"}, {2, "staged"}, {5, "slower_staged"}});
     BOOST_TEST(treatments(folder, "pageable") == given_up, boost::test_tools::per_element());
@@ -167,7 +155,6 @@ BOOST_AUTO_TEST_CASE(auto_gives_up_calls_where_the_driver_is_faster) {
 }
 
 BOOST_AUTO_TEST_CASE(auto_keeps_calls_where_staging_is_faster) {
-    const Folder folder;
     run_acted(folder, program + "rounds", "auto");
     BOOST_TEST(treatments(folder, "pageable") == repeated({{4, "staged"}, {1, "compared"}, {7, "staged"}}),
                boost::test_tools::per_element());
@@ -175,7 +162,6 @@ BOOST_AUTO_TEST_CASE(auto_keeps_calls_where_staging_is_faster) {
 }
 
 BOOST_AUTO_TEST_CASE(work_before_a_copy_counts_for_neither_side) {
-    const Folder folder;
     run_acted(folder, program + "rounds", "auto");
     const std::uint64_t set = 8000; // ns that setting the memory takes
     for (const Json& copy : dump(folder, "Copy"))
@@ -185,7 +171,6 @@ BOOST_AUTO_TEST_CASE(work_before_a_copy_counts_for_neither_side) {
 }
 
 BOOST_AUTO_TEST_CASE(stage_by_name_does_as_it_is_told) {
-    const Folder folder;
     run_acted(folder, program + "rounds", "stage", fast_driver);
     BOOST_TEST(treatments(folder, "pageable") == repeated({{12, "staged"}}), boost::test_tools::per_element());
     BOOST_TEST(treatments(folder, "device") == repeated({{12, "staged"}}), boost::test_tools::per_element());
@@ -194,7 +179,6 @@ BOOST_AUTO_TEST_CASE(stage_by_name_does_as_it_is_told) {
 /// The driver's own copy fails that was to give the call up: the program gets the answer, and nothing was
 /// learned.
 BOOST_AUTO_TEST_CASE(a_copy_that_fails_is_held_against_nobody) {
-    const Folder folder;
     run_acted(folder, program + "rounds", "auto", fast_driver + ",fail=cuMemcpyHtoD_v2:2:1");
     BOOST_TEST(treatments(folder, "pageable") == repeated({{4, "staged"},
                                                            {1, "compared"},
@@ -214,7 +198,6 @@ BOOST_DATA_TEST_CASE(a_failed_call_leaves_the_copy_to_the_driver,
                                  "cuMemHostAlloc", "cuEventCreate", "cuDeviceGetCount", "cuDeviceGet",
                                  "cuDeviceGetAttribute"}),
                      entry) {
-    const Folder folder;
     const std::string name = entry;
     for (const std::string failure : {":1:719", ":4:719", ":4:600", ":0:719", ":0:600"}) {
         stage_unseen(folder, "few", "SIMCUDA_CONFIG=fail=" + name + failure);
@@ -228,14 +211,12 @@ BOOST_DATA_TEST_CASE(a_failed_call_leaves_the_copy_to_the_driver,
 /// The call that the program made then brings all of them.
 BOOST_DATA_TEST_CASE(a_failed_piece_leaves_the_rows_to_the_driver,
                      data::make({"1:719", "4:719", "4:600", "20:2", "80:719"}), failure) {
-    const Folder folder;
     stage_unseen(folder, "rows", std::string("SIMCUDA_CONFIG=fail=cuMemcpy2DAsync_v2:") + failure);
     BOOST_TEST(counts(folder).staged == 6u * 3 - 1);
 }
 
 /// The driver refuses a ring its third event, and to take back what the ring has.
 BOOST_DATA_TEST_CASE(half_a_ring_may_stay, data::make({"cuEventDestroy_v2", "cuMemFreeHost"}), entry) {
-    const Folder folder;
     const std::string failing = "UMADVISOR_DEVICE_TIME=0 SIMCUDA_REPORT=sim.json "
                                 "SIMCUDA_CONFIG=fail=cuEventCreate:3:2,fail=" +
                                 std::string(entry);
@@ -246,7 +227,6 @@ BOOST_DATA_TEST_CASE(half_a_ring_may_stay, data::make({"cuEventDestroy_v2", "cuM
 }
 
 BOOST_AUTO_TEST_CASE(it_is_switched_off_when_calls_keep_failing) {
-    const Folder folder;
     run_staged(folder, "synchronous", "SIMCUDA_CONFIG=fail=cuEventRecord:0:719");
     BOOST_TEST(notices(report(folder), "--act stage: switched off after 8 failed actions"));
     BOOST_TEST(counts(folder).staged == 0u);

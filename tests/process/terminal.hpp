@@ -3,8 +3,6 @@
 
 #include "process.hpp"
 
-#include <boost/test/unit_test.hpp>
-
 #include <pty.h>
 #include <string>
 #include <sys/ioctl.h>

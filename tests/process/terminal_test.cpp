@@ -1,7 +1,7 @@
 /// What a report looks like on a terminal, and where there is none.
 #include "terminal.hpp"
 
-BOOST_AUTO_TEST_SUITE(process_terminal_test)
+BOOST_FIXTURE_TEST_SUITE(process_terminal_test, umadvisor::test::InFolder)
 
 using namespace umadvisor::test;
 
@@ -20,9 +20,7 @@ std::size_t longest_line(const std::string& text) {
 } // namespace
 
 BOOST_AUTO_TEST_CASE(a_terminal_gets_its_width_and_colours_a_file_neither) {
-    const Folder folder;
-    BOOST_TEST_REQUIRE(
-        run_sim(folder, advisor + " run -q -o x.umtrace -- " + examples + "/sim/pageable_copies").status == 0);
+    BOOST_TEST_REQUIRE(record(folder, sim + "pageable_copies").status == 0);
     const std::string report = advisor + " report --no-cache x.umtrace",
                       xterm = "unset COLUMNS NO_COLOR; TERM=xterm ";
     const std::string seen = on_terminal(folder, xterm + report, 100);

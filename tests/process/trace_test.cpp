@@ -2,11 +2,10 @@
 #include "acted.hpp"
 
 #include <boost/test/data/test_case.hpp>
-#include <boost/test/unit_test.hpp>
 
 #include <map>
 
-BOOST_AUTO_TEST_SUITE(process_trace_test)
+BOOST_FIXTURE_TEST_SUITE(process_trace_test, umadvisor::test::InFolder)
 
 using namespace umadvisor::test;
 namespace data = boost::unit_test::data;
@@ -45,7 +44,6 @@ Outcome run_recorded(const Folder& folder, const std::string& linkage, const std
 } // namespace
 
 BOOST_DATA_TEST_CASE(faults_are_found, data::make(linkages) * data::make(faulty), linkage, example) {
-    const Folder folder;
     const Outcome bare = run_sim(folder, examples + "/" + linkage + "/" + example.name);
     BOOST_TEST(same(run_recorded(folder, linkage, example.name), bare));
     const auto found = report(folder);
@@ -53,7 +51,6 @@ BOOST_DATA_TEST_CASE(faults_are_found, data::make(linkages) * data::make(faulty)
 }
 
 BOOST_DATA_TEST_CASE(clean_twins_are_left_alone, data::make(linkages) * data::make(clean), linkage, example) {
-    const Folder folder;
     BOOST_TEST(run_recorded(folder, linkage, example.name).status == 0);
     const auto found = report(folder);
     BOOST_TEST(!finds(found, example.rule), found.dump(1));
@@ -61,9 +58,8 @@ BOOST_DATA_TEST_CASE(clean_twins_are_left_alone, data::make(linkages) * data::ma
 
 BOOST_DATA_TEST_CASE(every_example_behaves_as_alone,
                      data::make({"overlap", "oversubscribe", "prefetched_add", "graph_replay"}), name) {
-    const Folder folder;
     setenv("SIMCUDA_CONFIG", std::string(name) == "oversubscribe" ? "capacity=128MiB" : "", 1);
-    const Outcome bare = run_sim(folder, examples + "/sim/" + name);
+    const Outcome bare = run_sim(folder, sim + name);
     const Outcome watched = run_recorded(folder, "sim", name);
     unsetenv("SIMCUDA_CONFIG");
     BOOST_TEST(bare.status == 0, bare.err);
@@ -71,7 +67,6 @@ BOOST_DATA_TEST_CASE(every_example_behaves_as_alone,
 }
 
 BOOST_AUTO_TEST_CASE(the_finding_names_the_line) {
-    const Folder folder;
     run_recorded(folder, "sim", "pageable_copies");
     const Outcome text = run(folder, advisor + " report x.umtrace");
     BOOST_TEST(ends(text, 0, "pageable_copies.cu:"));
@@ -83,15 +78,12 @@ BOOST_DATA_TEST_CASE(copy_totals_equal_an_independent_count,
                      data::make({"pageable_copies", "pinned_copies", "small_copies", "overlap",
                                  "graph_replay"}),
                      name) {
-    const Folder folder;
     BOOST_TEST(run_recorded(folder, "sim", name).status == 0);
     check_copies(report(folder), driver_report(folder));
 }
 
 BOOST_AUTO_TEST_CASE(nothing_committed_is_lost_to_sigkill) {
-    const Folder folder;
-    const Outcome outcome =
-        run_sim(folder, advisor + " run -q -o x.umtrace -- " + programs + "/killed launches");
+    const Outcome outcome = record(folder, programs + "/killed launches");
     BOOST_TEST(outcome.status == 128 + 9, outcome.err);
     std::uint64_t launched = 0;
     std::ifstream(folder / "launches", std::ios::binary)
@@ -108,7 +100,6 @@ BOOST_AUTO_TEST_CASE(nothing_committed_is_lost_to_sigkill) {
 }
 
 BOOST_AUTO_TEST_CASE(a_copy_of_a_killed_programs_trace_made_before_it_was_read_passes_no_gate) {
-    const Folder folder;
     run_sim(folder, "UMADVISOR_OUTPUT=x.umtrace LD_PRELOAD=" + shim + " " + programs + "/killed launches");
     BOOST_TEST_REQUIRE(run(folder, "cp x.umtrace copy.umtrace").status == 0);
     const std::string check = advisor + " check --baseline x.umtrace ";
@@ -124,7 +115,6 @@ BOOST_AUTO_TEST_CASE(a_copy_of_a_killed_programs_trace_made_before_it_was_read_p
 
 BOOST_AUTO_TEST_CASE(act_prefetch_ends_the_faults) {
     for (const char* name : {"vector_add_managed", "pingpong"}) {
-        const Folder folder;
         const Outcome bare = run_recorded(folder, "sim", name);
         BOOST_TEST(driver_report(folder).at("device_fault_groups") > 0u);
         BOOST_TEST(same(run_recorded(folder, "sim", name, "--act prefetch"), bare));
@@ -134,20 +124,19 @@ BOOST_AUTO_TEST_CASE(act_prefetch_ends_the_faults) {
 }
 
 BOOST_AUTO_TEST_CASE(act_prefetch_looks_at_nothing_that_it_prefetches_anyway) {
-    const auto looks_before_launches = [](const Folder& folder) {
+    const auto looks_before_launches = [&] {
         std::vector<double> starts;
         for (const auto& look : dump(folder, "Residency", {{"moment", "before_launch"}}))
             starts.push_back(look.at("start_ns"));
         return starts;
     };
-    const Folder folder;
     run_recorded(folder, "sim", "pingpong");
     const auto first_launch = dump(folder, "Launch").at(0).at("start_ns").get<double>();
-    const auto bare = looks_before_launches(folder);
+    const auto bare = looks_before_launches();
     BOOST_TEST(std::count_if(bare.begin(), bare.end(), [&](double look) { return look < first_launch; }) == 1);
     run_recorded(folder, "sim", "pingpong", "--act prefetch");
     const auto first_prefetch = dump(folder, "Prefetch").at(0).at("start_ns").get<double>();
-    const auto helped = looks_before_launches(folder);
+    const auto helped = looks_before_launches();
     BOOST_TEST(
         std::count_if(helped.begin(), helped.end(), [&](double look) { return look < first_prefetch; }) == 0);
     BOOST_TEST(!helped.empty()); // what the host took back is looked for
@@ -156,7 +145,6 @@ BOOST_AUTO_TEST_CASE(act_prefetch_looks_at_nothing_that_it_prefetches_anyway) {
 BOOST_DATA_TEST_CASE(act_rewrite_keeps_results,
                      data::make({"pageable_copies", "pinned_copies", "small_copies", "overlap", "pingpong"}),
                      name) {
-    const Folder folder;
     const Outcome bare = run_recorded(folder, "sim", name);
     BOOST_TEST(same(run_recorded(folder, "sim", name, "--act rewrite=all"), bare));
     BOOST_TEST(dump(folder, "Alloc", {{"memory", "device"}}).empty());
@@ -165,35 +153,24 @@ BOOST_DATA_TEST_CASE(act_rewrite_keeps_results,
 }
 
 BOOST_AUTO_TEST_CASE(act_is_refused_without_concurrent_access) {
-    const Folder folder;
-    const Outcome outcome =
-        run(folder, "export LD_LIBRARY_PATH='" + simcuda + "-nocma'; " + advisor +
-                        " run -o x.umtrace --act rewrite=all -- " + examples + "/sim/pinned_copies");
-    BOOST_TEST(ends(outcome, 0, "concurrentManagedAccess"));
+    BOOST_TEST(ends(record(folder, sim + "pinned_copies", "--act rewrite=all", "-nocma"), 0,
+                    "concurrentManagedAccess"));
     for (const auto& allocation : dump(folder, "Alloc"))
         BOOST_TEST(allocation.at("origin") == "program");
 }
 
 BOOST_AUTO_TEST_CASE(odd_drivers_are_survived_and_reported) {
-    for (const char* variant : {"-old", "-nocma", "-2dev", "-odd"}) {
-        const Folder folder;
-        const std::string library = "export LD_LIBRARY_PATH='" + simcuda + variant + ":" + simcuda + "'; ";
-        const Outcome bare = run(folder, library + examples + "/sim/pinned_copies");
-        const Outcome watched =
-            run(folder, library + advisor + " run -q -o x.umtrace -- " + examples + "/sim/pinned_copies");
+    for (const std::string variant : {"-old", "-nocma", "-2dev", "-odd"}) {
+        const Outcome bare = run_sim(folder, sim + "pinned_copies", variant);
         BOOST_TEST(bare.status == 0, variant + bare.err);
-        BOOST_TEST(same(watched, bare), variant);
-        const auto found = report(folder);
-        BOOST_TEST((found.at("unknown_lookups").size() > 0) == (std::string(variant) == "-odd"),
-                   found.at("unknown_lookups").dump());
+        BOOST_TEST(same(record(folder, sim + "pinned_copies", "-q", variant), bare), variant);
+        const Json unknown = report(folder).at("unknown_lookups");
+        BOOST_TEST(unknown.empty() == (variant != "-odd"), unknown);
     }
 }
 
 BOOST_AUTO_TEST_CASE(graphs_are_read_from_an_old_driver_too) {
-    const Folder folder;
-    const Outcome outcome =
-        run(folder, "export LD_LIBRARY_PATH='" + simcuda + "-old:" + simcuda + "'; " + advisor +
-                        " run -q -o x.umtrace -- " + examples + "/sim/graph_replay --mib 1 --rounds 3");
+    const Outcome outcome = record(folder, sim + "graph_replay --mib 1 --rounds 3", "-q", "-old");
     BOOST_TEST(outcome.status == 0, outcome.err);
     const auto graphs = report(folder).at("graphs");
     BOOST_TEST(holds(graphs, {{"kernels", 6}, {"copies", 12}, {"copied_bytes", 12u << 20}, {"unknown", 0}}));

@@ -3,8 +3,6 @@
 
 #include "process.hpp"
 
-#include <boost/test/unit_test.hpp>
-
 namespace umadvisor::test {
 
 inline Outcome bare(const Folder& folder, const std::string& program, const std::string& variant = "") {

@@ -3,8 +3,6 @@
 
 #include "process.hpp"
 
-#include <boost/test/unit_test.hpp>
-
 namespace umadvisor::test {
 
 /// An example or another program under the shim, and what simcuda counted beside it.

@@ -1,9 +1,7 @@
 /// `umadvisor whatif` against simcuda: a run on a card that is large enough foretells one on a smaller card.
 #include "process.hpp"
 
-#include <boost/test/unit_test.hpp>
-
-BOOST_AUTO_TEST_SUITE(process_whatif_test)
+BOOST_FIXTURE_TEST_SUITE(process_whatif_test, umadvisor::test::InFolder)
 
 using namespace umadvisor::test;
 
@@ -15,9 +13,8 @@ struct Way {
 
 /// What the driver moved in a run of the program on a card of that size.
 Way ran(const Folder& folder, const std::string& program, const std::string& card, const std::string& options) {
-    const Outcome outcome =
-        run_sim(folder, "SIMCUDA_REPORT=report.json SIMCUDA_CONFIG=capacity=" + card + " " + advisor +
-                            " run -q -f " + options + " -- " + examples + "/sim/" + program);
+    const Outcome outcome = run_sim(folder, "SIMCUDA_REPORT=report.json SIMCUDA_CONFIG=capacity=" + card + " " +
+                                                advisor + " run -q -f " + options + " -- " + sim + program);
     BOOST_REQUIRE_MESSAGE(outcome.status == 0, outcome.err);
     const auto told = Json::parse(read(folder / "report.json"));
     return {sum(told.at("bytes_to_device")), sum(told.at("bytes_to_host"))};
@@ -44,7 +41,6 @@ void check_near(std::uint64_t predicted, std::uint64_t actual, const std::string
 } // namespace
 
 BOOST_AUTO_TEST_CASE(a_large_card_foretells_a_small_one) {
-    const Folder folder;
     for (const auto& [program, cards] :
          {std::pair{"training_loop --rounds 3", std::vector{"77M", "64M", "48M"}},
           {"vector_add_managed --mib 32", {"24M", "16M"}},
@@ -69,7 +65,6 @@ BOOST_AUTO_TEST_CASE(a_large_card_foretells_a_small_one) {
 }
 
 BOOST_AUTO_TEST_CASE(a_small_card_foretells_itself) {
-    const Folder folder;
     const Way actual = ran(folder, "oversubscribe --rounds 3", "64M", "-o trace.umtrace");
     const Json found = ask(folder, "trace.umtrace");
     BOOST_TEST(found.at("memory_bytes") == 64u << 20);
@@ -81,7 +76,6 @@ BOOST_AUTO_TEST_CASE(a_small_card_foretells_itself) {
 }
 
 BOOST_AUTO_TEST_CASE(only_the_blocks_that_fault_are_reached_where_faults_are_told) {
-    const Folder folder;
     ran(folder, "pingpong --mib 8", "8G", "--um-detail faults -o faults.umtrace");
     const Json found = ask(folder, "--gpu-memory 4M faults.umtrace");
     BOOST_TEST(found.at("basis").at("parts_told") == true);
@@ -91,7 +85,6 @@ BOOST_AUTO_TEST_CASE(only_the_blocks_that_fault_are_reached_where_faults_are_tol
 }
 
 BOOST_AUTO_TEST_CASE(device_memory_pages_only_when_rewritten) {
-    const Folder folder;
     ran(folder, "pinned_copies", "8G", "-o trace.umtrace");
     BOOST_TEST(ask(folder, "trace.umtrace").at("fits") == true);
     BOOST_TEST(ask(folder, "--gpu-memory 1M trace.umtrace").at("starts") == false);
@@ -101,7 +94,6 @@ BOOST_AUTO_TEST_CASE(device_memory_pages_only_when_rewritten) {
 }
 
 BOOST_AUTO_TEST_CASE(what_umadvisor_did_in_the_recorded_run_is_known) {
-    const Folder folder;
     const std::string program = "pingpong --mib 8";
     ran(folder, program, "8G", "-o bare.umtrace");
     const Json undisturbed = ask(folder, "bare.umtrace");
@@ -125,7 +117,6 @@ BOOST_AUTO_TEST_CASE(what_umadvisor_did_in_the_recorded_run_is_known) {
 }
 
 BOOST_AUTO_TEST_CASE(brief_launches_do_not_tell_what_they_reach) {
-    const Folder folder;
     const std::string none = "no launch reaches", unknown = "no launch is known to reach";
     for (const auto& [settings, does_tell] :
          {std::pair{"--act rewrite=all", false}, {"--act stage", false}, {"", true}}) {
@@ -143,18 +134,16 @@ BOOST_AUTO_TEST_CASE(brief_launches_do_not_tell_what_they_reach) {
 }
 
 BOOST_AUTO_TEST_CASE(it_says_so_when_nobody_saw_the_host) {
-    const Folder folder;
     ran(folder, "pingpong --mib 8", "8G", "--act stage -o trace.umtrace");
     BOOST_TEST(ask(folder, "trace.umtrace").at("basis").at("host_told") == false);
 }
 
 BOOST_AUTO_TEST_CASE(all_devices_that_were_used_are_one_card) {
-    const Folder folder;
     for (const auto& [program, devices] :
-         {std::pair{programs + "/memory_program devices", 2u}, {examples + "/sim/pingpong", 1u}}) {
-        const Outcome recorded =
-            run(folder, "export LD_LIBRARY_PATH='" + simcuda + "-2dev' SIMCUDA_CONFIG=capacity=1G; " + advisor +
-                            " run -q -f -o trace.umtrace -- " + program);
+         {std::pair{programs + "/memory_program devices", 2u}, {sim + "pingpong", 1u}}) {
+        const Outcome recorded = run_sim(
+            folder, "SIMCUDA_CONFIG=capacity=1G " + advisor + " run -q -f -o trace.umtrace -- " + program,
+            "-2dev");
         BOOST_REQUIRE_MESSAGE(recorded.status == 0, recorded.err);
         const Json found = ask(folder, "trace.umtrace");
         BOOST_TEST(found.at("recorded").at("devices") == devices);
@@ -163,7 +152,6 @@ BOOST_AUTO_TEST_CASE(all_devices_that_were_used_are_one_card) {
 }
 
 BOOST_AUTO_TEST_CASE(the_text_is_for_people) {
-    const Folder folder;
     ran(folder, "pingpong --mib 8", "8G", "-o trace.umtrace");
     const Outcome outcome = run(folder, advisor + " whatif trace.umtrace");
     BOOST_TEST(outcome.status == 0, outcome.err);
