@@ -10,12 +10,8 @@
 BOOST_AUTO_TEST_SUITE(analyzer_action_gains)
 
 using namespace umadvisor;
+using namespace umadvisor::test;
 using nlohmann::json;
-using test::contains;
-using test::mib;
-using test::ms;
-using test::Scenario;
-using test::text_of;
 
 /// What a round takes, milliseconds.
 struct Times {
@@ -34,21 +30,11 @@ struct Loop : Scenario {
         wait_site = stack();
         memory = allocate(64 * mib, trace::Memory::managed);
     }
-    void prefetch(trace::Reason reason, std::uint64_t duration, std::uint64_t at) {
-        trace::Prefetch record;
-        record.entry = entry("cuMemPrefetchAsync");
-        record.start = now;
-        record.duration = duration;
-        record.address = 0x7f00'0000'0000 + memory * 0x1'0000'0000;
-        record.bytes = 64 * mib;
-        record.allocation = memory;
-        record.location =
-            reason == trace::Reason::host_returns ? trace::Location::host : trace::Location::device;
-        record.stack = at;
-        record.origin = trace::Origin::umadvisor;
-        record.reason = reason;
-        builder.add(record);
-        now += duration;
+    void prefetch(trace::Reason reason, std::uint64_t at) {
+        const bool home = reason == trace::Reason::host_returns;
+        Scenario::prefetch(
+            memory, 64 * mib, home ? trace::Location::host : trace::Location::device,
+            {.stack = at, .duration = 50 * us, .origin = trace::Origin::umadvisor, .reason = reason});
     }
     void compare(bool leaves, bool whole = true, std::uint64_t at = 0) {
         trace::Comparison record;
@@ -60,46 +46,48 @@ struct Loop : Scenario {
     }
     void advise(trace::Reason reason, std::uint64_t status = 0) {
         trace::Advise record;
-        record.entry = entry("cuMemAdvise");
-        record.start = now;
-        record.duration = 1000;
         record.allocation = memory;
         record.bytes = 64 * mib;
         record.stack = site;
         record.origin = trace::Origin::umadvisor;
         record.reason = reason;
         record.status = status;
-        builder.add(record);
-        now += 1000;
+        call(record, "cuMemAdvise");
     }
     void round(Times times, bool brought, int launches = 1) {
         if (brought)
-            prefetch(trace::Reason::not_resident, 50'000, site);
+            prefetch(trace::Reason::not_resident, site);
         for (int i = 0; i < launches; ++i)
             launch(kernel, {memory}, 0, site);
         synchronize({.stack = wait_site, .duration = times.wait * ms});
         if (brought && goes_home)
-            prefetch(trace::Reason::host_returns, 50'000, wait_site);
+            prefetch(trace::Reason::host_returns, wait_site);
         now += times.host * ms;
     }
-    void rounds(int count, Times times, bool brought = true) {
+    void rounds(int count, Times times, bool brought = true, int launches = 1) {
         for (int i = 0; i < count; ++i)
-            round(times, brought);
+            round(times, brought, launches);
     }
     void brief_rounds(int count, std::uint64_t microseconds, bool brought) {
         for (int i = 0; i < count; ++i) {
             if (brought)
-                prefetch(trace::Reason::not_resident, 50'000, site);
+                prefetch(trace::Reason::not_resident, site);
             launch(kernel, {memory}, 0, site);
             synchronize({.stack = wait_site, .duration = microseconds * 1000});
         }
     }
-    void left(Times times) {
+    void left(Times times, int launches = 1) {
         compare(true);
-        round(times, false);
+        round(times, false, launches);
         compare(false);
     }
-    json lines() { return test::json_of(path())["actions"]["lines"]; }
+    json lines() { return json_of(path())["actions"]["lines"]; }
+    double gain(std::size_t line = 0) { return lines().at(line)["gain_ns"].get<double>(); }
+    /// Nothing is known of it, and the text says why.
+    void no_gain(std::string_view why) {
+        BOOST_TEST(lines()[0]["gain_ns"].is_null());
+        BOOST_TEST(contains(text_of(path()), why));
+    }
 
     std::uint64_t kernel = 0, site = 0, wait_site = 0, memory = 0;
     bool goes_home = false;
@@ -111,14 +99,12 @@ BOOST_FIXTURE_TEST_CASE(rounds_that_were_left_alone_tell_what_prefetches_gain, L
     rounds(20, {2, 3});
     left({12, 3});
     rounds(20, {2, 3});
-    const std::string where = path();
-    const json line = test::json_of(where)["actions"]["lines"][0];
+    const json line = lines()[0];
     BOOST_TEST(line["action"] == "prefetch_to_device");
     BOOST_TEST(line["gain_ns"].get<double>() == 38 * 9.95e6, within);
     BOOST_TEST(line["places"][0]["gain_ns"] == line["gain_ns"]);
-    BOOST_TEST(contains(text_of(where), "from the program's own time: 38 rounds with it against 1 round left "
-                                        "without it"),
-               text_of(where));
+    BOOST_TEST(contains(text_of(path()), "from the program's own time: 38 rounds with it against 1 round left "
+                                         "without it"));
 }
 
 BOOST_FIXTURE_TEST_CASE(of_many_rounds_left_alone_the_mean_counts_but_for_the_first, Loop) {
@@ -131,15 +117,15 @@ BOOST_FIXTURE_TEST_CASE(of_many_rounds_left_alone_the_mean_counts_but_for_the_fi
         round({12, 3}, false);
     compare(false);
     rounds(20, {2, 3});
-    BOOST_TEST(lines()[0]["gain_ns"].get<double>() == 38 * 9.15e6, within);
+    BOOST_TEST(gain() == 38 * 9.15e6, within);
 }
 
 BOOST_FIXTURE_TEST_CASE(a_loop_that_prefetches_slow_down_is_told_as_lost, Loop) {
     rounds(20, {6, 3});
     left({2, 3});
     rounds(20, {6, 3});
-    BOOST_TEST(lines()[0]["gain_ns"].get<double>() == -38 * 4.05e6, within);
-    BOOST_TEST(contains(text_of(path()), "; lost about 15"), text_of(path()));
+    BOOST_TEST(gain() == -38 * 4.05e6, within);
+    BOOST_TEST(contains(text_of(path()), "; lost about 15"));
 }
 
 BOOST_FIXTURE_TEST_CASE(an_action_that_does_nothing_gains_nothing, Loop) {
@@ -147,9 +133,7 @@ BOOST_FIXTURE_TEST_CASE(an_action_that_does_nothing_gains_nothing, Loop) {
         rounds(2, {i % 2 ? 2u : 4u, 3});
     left({5, 3}); // no further off than rounds are from each other
     rounds(10, {3, 3});
-    const std::string where = path();
-    BOOST_TEST(test::json_of(where)["actions"]["lines"][0]["gain_ns"].is_null());
-    BOOST_TEST(contains(text_of(where), "no difference: "), text_of(where));
+    no_gain("no difference: ");
 }
 
 BOOST_FIXTURE_TEST_CASE(of_brief_rounds_nothing_is_told, Loop) {
@@ -158,18 +142,14 @@ BOOST_FIXTURE_TEST_CASE(of_brief_rounds_nothing_is_told, Loop) {
     brief_rounds(8, 100, false);
     compare(false);
     brief_rounds(20, 300, true);
-    const std::string where = path();
-    BOOST_TEST(test::json_of(where)["actions"]["lines"][0]["gain_ns"].is_null());
-    BOOST_TEST(contains(text_of(where), "gain not known: in rounds of less than 1 ms"), text_of(where));
+    no_gain("gain not known: in rounds of less than 1 ms");
 }
 
 BOOST_FIXTURE_TEST_CASE(of_brief_rounds_relief_tells_nothing_either, Loop) {
     brief_rounds(6, 800, false);
     advise(trace::Reason::small_and_shared);
     brief_rounds(30, 100, false);
-    const std::string where = path();
-    BOOST_TEST(test::json_of(where)["actions"]["lines"][0]["gain_ns"].is_null());
-    BOOST_TEST(contains(text_of(where), "gain not known: in rounds of less than 1 ms"), text_of(where));
+    no_gain("gain not known: in rounds of less than 1 ms");
 }
 
 BOOST_FIXTURE_TEST_CASE(without_a_round_left_alone_nothing_is_told, Loop) {
@@ -178,12 +158,9 @@ BOOST_FIXTURE_TEST_CASE(without_a_round_left_alone_nothing_is_told, Loop) {
     round({12, 3}, false);
     compare(false, false);
     rounds(5, {2, 3});
-    const std::string where = path();
-    BOOST_TEST(test::json_of(where)["actions"]["lines"][0]["gain_ns"].is_null());
-    BOOST_TEST(contains(text_of(where), "gain not known: nothing in this run was left without it"),
-               text_of(where));
-    BOOST_TEST(!contains(text_of(where), "saved about"));
-    BOOST_TEST(!contains(text_of(where), "lost about"));
+    no_gain("gain not known: nothing in this run was left without it");
+    BOOST_TEST(lacks(text_of(path()), "saved about"));
+    BOOST_TEST(lacks(text_of(path()), "lost about"));
 }
 
 BOOST_FIXTURE_TEST_CASE(waits_gain_by_what_is_brought_to_the_device_and_the_host_by_what_comes_home, Loop) {
@@ -198,22 +175,17 @@ BOOST_FIXTURE_TEST_CASE(waits_gain_by_what_is_brought_to_the_device_and_the_host
 }
 
 BOOST_FIXTURE_TEST_CASE(launches_between_two_waits_are_one_round, Loop) {
-    const auto five = [this](Times times, bool brought) { round(times, brought, 5); };
-    for (int i = 0; i < 20; ++i)
-        five({2, 3}, true);
-    compare(true);
-    five({12, 3}, false);
-    compare(false);
-    for (int i = 0; i < 20; ++i)
-        five({2, 3}, true);
-    BOOST_TEST(lines()[0]["gain_ns"].get<double>() == 38 * 9.95e6, within);
+    rounds(20, {2, 3}, true, 5);
+    left({12, 3}, 5);
+    rounds(20, {2, 3}, true, 5);
+    BOOST_TEST(gain() == 38 * 9.95e6, within);
 }
 
 BOOST_FIXTURE_TEST_CASE(a_loop_with_two_launch_sites_gains_once, Loop) {
     const auto second = stack();
     const auto reach = [&](std::uint64_t at, bool brought) {
         if (brought)
-            prefetch(trace::Reason::not_resident, 50'000, at);
+            prefetch(trace::Reason::not_resident, at);
         launch(kernel, {memory}, 0, at);
     };
     const auto rest = [&](std::uint64_t wait) {
@@ -244,11 +216,10 @@ BOOST_FIXTURE_TEST_CASE(relief_gains_what_rounds_take_less_after_it, Loop) {
     rounds(6, {5, 5}, false);
     advise(trace::Reason::read_by_both);
     rounds(30, {1, 1}, false);
-    const std::string where = path();
-    const json line = test::json_of(where)["actions"]["lines"][0];
+    const json line = lines()[0];
     BOOST_TEST(line["action"] == "relieve");
     BOOST_TEST(line["gain_ns"].get<double>() == 29 * 8e6, within);
-    BOOST_TEST(contains(text_of(where), "29 rounds with it against 5 rounds before it"), text_of(where));
+    BOOST_TEST(contains(text_of(path()), "29 rounds with it against 5 rounds before it"));
 }
 
 BOOST_FIXTURE_TEST_CASE(relief_that_was_taken_back_tells_of_the_rounds_that_had_it, Loop) {
@@ -257,7 +228,7 @@ BOOST_FIXTURE_TEST_CASE(relief_that_was_taken_back_tells_of_the_rounds_that_had_
     rounds(8, {6, 6}, false);
     advise(trace::Reason::no_relief);
     rounds(50, {5, 5}, false);
-    BOOST_TEST(lines()[0]["gain_ns"].get<double>() == -8 * 2e6, within);
+    BOOST_TEST(gain() == -8 * 2e6, within);
 }
 
 BOOST_FIXTURE_TEST_CASE(relief_that_failed_or_comes_first_gains_nothing, Loop) {
@@ -284,12 +255,10 @@ BOOST_FIXTURE_TEST_CASE(staged_copies_are_held_against_those_that_the_driver_mad
     copies(1, 8 * mib, 24 * ms, {.reason = trace::Reason::compared, .wait_duration = 20 * ms});
     copies(10, 8 * mib, 5 * ms, {.staged = true, .wait_duration = 4 * ms});
     copies(2, 64 * mib, ms, {.reason = trace::Reason::compared}); // of another length
-    const std::string where = path();
-    const json line = test::json_of(where)["actions"]["lines"][0];
+    const json line = lines()[0];
     BOOST_TEST(line["action"] == "stage_to_device");
     BOOST_TEST(line["gain_ns"].get<double>() == 20 * 3e6, within);
-    BOOST_TEST(contains(text_of(where), "20 copies with it against 1 copy that the driver made"),
-               text_of(where));
+    BOOST_TEST(contains(text_of(path()), "20 copies with it against 1 copy that the driver made"));
 }
 
 BOOST_FIXTURE_TEST_CASE(copies_that_the_driver_makes_as_fast_gain_nothing, Loop) {
@@ -302,7 +271,7 @@ BOOST_FIXTURE_TEST_CASE(copies_that_the_driver_makes_as_fast_gain_nothing, Loop)
         contains(text_of(path()), "no difference: 10 copies with it against 1 copy that the driver made"));
     copy(8 * mib, ms / 2, {.reason = trace::Reason::compared});
     copy(8 * mib, ms / 2, {.reason = trace::Reason::slower_staged});
-    BOOST_TEST(lines()[0]["gain_ns"].get<double>() == -5e6, within);
+    BOOST_TEST(gain() == -5e6, within);
 }
 
 BOOST_AUTO_TEST_CASE(what_staging_takes_is_no_fault_of_the_program) {
@@ -311,7 +280,7 @@ BOOST_AUTO_TEST_CASE(what_staging_takes_is_no_fault_of_the_program) {
         const auto at = s.stack();
         for (int i = 0; i < 8; ++i)
             s.copy(256 * mib, 200 * ms, {.stack = at, .staged = staged});
-        const json report = test::json_of(s.path());
+        const json report = json_of(s.path());
         double most = 0;
         for (const json& finding : report["findings"])
             most = std::max(most, finding["saving_ns"].get<double>());

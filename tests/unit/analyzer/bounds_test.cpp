@@ -15,6 +15,7 @@
 BOOST_AUTO_TEST_SUITE(analyzer_bounds)
 
 using namespace umadvisor;
+using namespace umadvisor::test;
 
 namespace {
 
@@ -170,7 +171,7 @@ BOOST_AUTO_TEST_CASE(uploads_without_number) {
 
 /// A thread is opened twice, to see when it begins and to be read: what it lacks is counted once.
 BOOST_AUTO_TEST_CASE(losses_count_once) {
-    test::TraceBuilder builder;
+    TraceBuilder builder;
     trace::Sync sync;
     for (std::uint32_t thread = 1; thread <= 3; ++thread) {
         builder.add_raw({1, 1}, thread); // a launch shape that is cut short
@@ -178,7 +179,7 @@ BOOST_AUTO_TEST_CASE(losses_count_once) {
         sync.start = 10'000 * (4 - thread);
         builder.add(sync, thread);
     }
-    const std::string path = test::temporary_file("losses.umtrace", builder.bytes());
+    const std::string path = temporary_file("losses.umtrace", builder.bytes());
     reader::TraceFile file(path);
     reader::EventStream events(file);
     for (std::uint32_t thread = 3; thread >= 1; --thread) {

@@ -6,55 +6,34 @@
 BOOST_AUTO_TEST_SUITE(analyzer_calls_fail)
 
 using namespace umadvisor;
-using findings::Finding;
-using test::evidence;
-using test::findings_of;
-using test::mib;
-using test::ms;
-using test::Scenario;
-using trace::Memory;
+using namespace umadvisor::test;
 
 namespace {
 
 /// An allocation of device memory that the driver has no room for.
 void run_out_of_memory(Scenario& s, std::uint64_t bytes, std::uint64_t stack, Memory memory = Memory::device) {
-    trace::Alloc record;
-    record.start = s.now += 1000;
-    record.entry = s.entry(memory == Memory::device ? "cuMemAlloc_v2" : "cuMemHostAlloc");
-    record.stack = stack;
-    record.bytes = bytes;
-    record.memory = memory;
-    record.status = 2;
-    s.builder.add(record);
+    s.allocate(bytes, memory, {.stack = stack, .status = 2});
 }
 
 std::size_t failures(Scenario& s) {
-    const auto found = findings_of(s);
-    return static_cast<std::size_t>(
-        std::ranges::count(found, "UMA-701", [](const Finding& finding) { return finding.rule->id; }));
+    return of_rule(findings_of(s), "UMA-701").size();
 }
 
 /// A capture of `stream` begins or ends.
 void capture(Scenario& s, trace::GraphAction action, std::uint64_t stack, std::uint64_t status = 0,
              std::uint64_t stream = 0x70, std::uint32_t thread = 1) {
     trace::Graph record;
-    record.entry =
-        s.entry(action == trace::GraphAction::begin_capture ? "cuStreamBeginCapture_v2" : "cuStreamEndCapture");
-    record.start = s.now += 1000;
-    record.duration = 500;
     record.stack = stack;
     record.action = action;
     record.stream = stream;
     record.status = status;
-    s.builder.add(record, thread);
-    s.now += 1000;
+    s.call(record,
+           action == trace::GraphAction::begin_capture ? "cuStreamBeginCapture_v2" : "cuStreamEndCapture", 500,
+           thread);
 }
 
 Finding lone_failure(Scenario& s) {
-    auto found = findings_of(s);
-    std::erase_if(found, [](const Finding& finding) { return finding.rule->id != "UMA-701"; });
-    BOOST_REQUIRE(found.size() == 1u);
-    return found.front();
+    return among(findings_of(s), "UMA-701");
 }
 
 } // namespace
@@ -111,7 +90,7 @@ BOOST_AUTO_TEST_CASE(out_of_memory_says_who_held_it) {
         s.allocate(256 * mib, Memory::device, most);
     s.free(s.allocate(2048 * mib, Memory::device, few));
     s.allocate(512 * mib, Memory::managed, managed);
-    s.allocate(4096 * mib, Memory::pinned, few, trace::Origin::program, "cuMemHostAlloc");
+    s.allocate(4096 * mib, Memory::pinned, few);
     run_out_of_memory(s, 1024 * mib, asking);
     s.allocate(128 * mib, Memory::device, few); // later
     run_out_of_memory(s, 2048 * mib, asking);
@@ -138,7 +117,7 @@ BOOST_AUTO_TEST_CASE(out_of_page_locked_memory_is_a_matter_of_the_host) {
     Scenario s;
     const auto line = s.stack();
     s.allocate(64 * mib, Memory::device, line);
-    s.allocate(256 * mib, Memory::pinned, line, trace::Origin::program, "cuMemHostAlloc");
+    s.allocate(256 * mib, Memory::pinned, line);
     run_out_of_memory(s, 1024 * mib, s.stack(), Memory::pinned);
     const Finding finding = lone_failure(s);
     BOOST_TEST(finding.places.size() == 1u);
@@ -214,9 +193,8 @@ BOOST_AUTO_TEST_CASE(what_was_used_and_lies_idle_is_told_by_line) {
     BOOST_TEST(finding.places[1].first == "held 128 MiB then: cudaMalloc, 1 allocation");
     BOOST_TEST(finding.places[2].first == "held 64 MiB then: cudaMalloc, 1 allocation");
     BOOST_TEST(evidence(finding, "held_idle_bytes") == 256 * mib);
-    BOOST_TEST(finding.advice.find("256 MiB were used before and lay idle") != std::string::npos,
-               finding.advice);
-    BOOST_TEST(finding.advice.find("rewrite=spill") != std::string::npos);
+    BOOST_TEST(contains(finding.advice, "256 MiB were used before and lay idle"));
+    BOOST_TEST(contains(finding.advice, "rewrite=spill"));
 }
 
 BOOST_AUTO_TEST_CASE(what_the_device_has_is_held_against_what_was_asked_for) {
@@ -229,7 +207,7 @@ BOOST_AUTO_TEST_CASE(what_the_device_has_is_held_against_what_was_asked_for) {
     };
     const Finding absurd = asked(std::uint64_t{1} << 50), fits = asked(2048 * mib), large = asked(6144 * mib);
     BOOST_TEST(absurd.details.back() == "no device of this size has room for it, whatever is freed");
-    BOOST_TEST(absurd.advice.find("cudaMallocManaged") != std::string::npos, absurd.advice);
+    BOOST_TEST(contains(absurd.advice, "cudaMallocManaged"));
     BOOST_TEST(fits.details.back().starts_with("the device has room for what it held and this together"),
                fits.details.back());
     BOOST_TEST(large.details.back().starts_with("the program held 8 GiB then"), large.details.back());
@@ -283,8 +261,7 @@ BOOST_AUTO_TEST_CASE(a_call_that_the_threads_own_capture_forbids) {
     s.synchronize({.stack = wait, .status = 900});
     const Finding finding = lone_failure(s);
     BOOST_TEST(finding.advice == "allocate, wait and query before the capture begins or after it ends");
-    BOOST_REQUIRE(finding.places.size() == 1u);
-    BOOST_TEST(finding.places[0].second == begin);
+    BOOST_TEST(place(finding) == begin);
 }
 
 BOOST_AUTO_TEST_CASE(a_capture_that_is_not_told_of) {
@@ -310,7 +287,7 @@ BOOST_AUTO_TEST_CASE(answers_are_no_failures) {
     Scenario s;
     s.synchronize({.kind = trace::SyncKind::stream_query, .status = 600});
     s.copy(mib, 1000, {.status = 4}); // the process ends
-    BOOST_TEST(findings_of(s).empty());
+    nothing_in(s);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -26,14 +26,12 @@
 BOOST_AUTO_TEST_SUITE(analyzer_cli)
 
 using namespace umadvisor;
-using test::check_one_line;
-using test::Result;
-using test::run;
+using namespace umadvisor::test;
 
 namespace {
 
 std::string script(const std::string& name, const std::string& text, int mode = 0755) {
-    const std::string path = test::temporary_path(name);
+    const std::string path = temporary_path(name);
     std::ofstream(path) << text;
     ::chmod(path.c_str(), static_cast<mode_t>(mode));
     return path;
@@ -77,7 +75,7 @@ BOOST_AUTO_TEST_CASE(wrong_usage_is_one_line_and_status_2) {
 BOOST_AUTO_TEST_CASE(what_cannot_be_done_is_one_line_and_status_1) {
     check_one_line(run({"report", "/nowhere/trace"}), 1, "No such file");
     check_one_line(run({"dump", "/"}), 1, "is a directory");
-    const std::string path = test::Scenario().path();
+    const std::string path = Scenario().path();
     check_one_line(run({"report", "--debug-dir", "/nowhere", path}), 1, "/nowhere: is not a directory");
     check_one_line(run({"report", "--sysroot", "/dev/null", path}), 1, "/dev/null: is not a directory");
     ::unsetenv("DEBUGINFOD_URLS");
@@ -107,13 +105,12 @@ BOOST_AUTO_TEST_CASE(outputs_that_cannot_be_written) {
     check_one_line(run({"run", "-o", "/nowhere/x.umtrace", "--", "true"}), 1, "cannot be written");
     check_one_line(run({"run", "-o", "/dev/null", "-f", "--", "true"}), 1, "not a regular file");
     BOOST_TEST(cli::output_trouble(there, true) == "");
-    BOOST_TEST(cli::output_trouble(test::temporary_path("fresh.umtrace"), false) == "");
+    BOOST_TEST(cli::output_trouble(temporary_path("fresh.umtrace"), false) == "");
     // Further processes put a pid before the suffix.
     const std::string suffix = ".umtrace";
-    BOOST_TEST(cli::output_trouble(test::temporary_path(std::string(236, 'x') + suffix), false) == "");
-    BOOST_TEST(
-        cli::output_trouble(test::temporary_path(std::string(237, 'x') + suffix), false).find("too long") !=
-        std::string::npos);
+    BOOST_TEST(cli::output_trouble(temporary_path(std::string(236, 'x') + suffix), false) == "");
+    BOOST_TEST(cli::output_trouble(temporary_path(std::string(237, 'x') + suffix), false).find("too long") !=
+               std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(help_and_version_are_no_errors) {
@@ -143,7 +140,7 @@ BOOST_AUTO_TEST_CASE(help_says_plainly_how_many_files_there_may_be) {
         BOOST_TEST(help.find(std::string("Usage: umadvisor ") + command + " [OPTIONS] " + usage + "\n") !=
                        std::string::npos,
                    help);
-        BOOST_TEST(help.find("TEXT") == std::string::npos, help);
+        BOOST_TEST(lacks(help, "TEXT"));
     }
 }
 
@@ -209,7 +206,7 @@ BOOST_AUTO_TEST_CASE(the_document_on_commands_names_all_options_of_run) {
 }
 
 BOOST_AUTO_TEST_CASE(report_takes_several_files) {
-    test::Scenario s;
+    Scenario s;
     s.copy(1, 1, {});
     const std::string path = s.path();
     const Result one = run({"report", "--json", path}), two = run({"report", "--json", path, path});
@@ -267,7 +264,7 @@ BOOST_AUTO_TEST_CASE(preload_keeps_what_is_there) {
 }
 
 BOOST_AUTO_TEST_CASE(traces_of_further_processes_are_found) {
-    const std::string folder = test::temporary_path("traces");
+    const std::string folder = temporary_path("traces");
     std::filesystem::create_directory(folder);
     for (const char* name : {"run.umtrace", "run.123.umtrace", "run.0.77.umtrace", "run.notes.umtrace",
                              "other.umtrace", "run.txt"})
@@ -297,17 +294,17 @@ BOOST_AUTO_TEST_CASE(calls_are_named_as_the_program_wrote_them) {
 }
 
 BOOST_AUTO_TEST_CASE(options_that_may_be_repeated_take_one_value_each) {
-    test::Scenario s;
-    s.copy_often(256 * test::mib, 26 * test::ms, {.stack = s.stack()});
+    Scenario s;
+    s.copy_often(256 * mib, 26 * ms, {.stack = s.stack()});
     const std::string path = s.path();
     const Result result = run({"report", "--hide", "one", "--hide", "two", "--show", "three", path});
     BOOST_TEST(result.status == 0);
-    BOOST_TEST(result.out.find("pageable copies") != std::string::npos, result.out);
+    BOOST_TEST(contains(result.out, "pageable copies"));
     check_one_line(run({"report", "--sysroot", "/", "--sysroot", "/", path}), 2, "--sysroot");
 }
 
 BOOST_AUTO_TEST_CASE(symbols_are_kept_where_the_environment_says) {
-    const std::string folder = test::temporary_path("xdg");
+    const std::string folder = temporary_path("xdg");
     ::setenv("XDG_CACHE_HOME", folder.c_str(), 1);
     BOOST_TEST(cli::stack_options().cache == folder + "/umadvisor/symbols");
     ::setenv("XDG_CACHE_HOME", "relative", 1);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "analyzer/cli/command_line.hpp"
+#include "text.hpp"
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>

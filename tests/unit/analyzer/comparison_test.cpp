@@ -12,11 +12,8 @@
 BOOST_AUTO_TEST_SUITE(analyzer_comparison)
 
 using namespace umadvisor;
+using namespace umadvisor::test;
 using nlohmann::json;
-using test::check_one_line;
-using test::mib;
-using test::ms;
-using test::run;
 
 namespace {
 
@@ -47,7 +44,7 @@ json report(const std::vector<json>& findings) {
 }
 
 std::string file_of(const std::string& name, const std::string& text) {
-    return test::temporary_file(name, {text.begin(), text.end()});
+    return temporary_file(name, {text.begin(), text.end()});
 }
 
 std::string file_of(const std::string& name, const json& document) {
@@ -56,8 +53,7 @@ std::string file_of(const std::string& name, const json& document) {
 
 /// What `umadvisor diff --json` tells of two documents.
 json diff(const json& before, const json& after) {
-    const test::Result result =
-        run({"diff", "--json", file_of("before.json", before), file_of("after.json", after)});
+    const Result result = run({"diff", "--json", file_of("before.json", before), file_of("after.json", after)});
     BOOST_TEST_REQUIRE(result.status == 0, result.err);
     return json::parse(result.out);
 }
@@ -68,7 +64,7 @@ bool has(const std::string& text, const std::string& part) {
 
 /// One large copy from pageable memory: a finding of high confidence.
 std::string pageable_trace() {
-    test::Scenario s;
+    Scenario s;
     trace::HostRange heap;
     heap.id = 1;
     heap.kind = trace::HostRangeKind::heap;
@@ -231,7 +227,7 @@ BOOST_AUTO_TEST_CASE(without_lines_the_module_or_the_rule_is_left) {
 }
 
 BOOST_AUTO_TEST_CASE(people_read_it_line_by_line) {
-    const test::Result result =
+    const Result result =
         run({"diff",
              file_of("b.json",
                      report({finding("UMA-101", "a.cu", "up", 1, 2e6), finding("UMA-202", "a.cu", "up", 2, 3e6),
@@ -254,7 +250,7 @@ BOOST_AUTO_TEST_CASE(people_read_it_line_by_line) {
 
 BOOST_AUTO_TEST_CASE(a_trace_is_as_good_as_its_report) {
     const std::string trace = pageable_trace();
-    const test::Result kept = run({"report", "--json", trace});
+    const Result kept = run({"report", "--json", trace});
     const std::string blanks(70, '\n');
     const json found = json::parse(run({"diff", "--json", trace, file_of("kept.json", blanks + kept.out)}).out);
     BOOST_TEST(found["same"] == 1);
@@ -266,14 +262,14 @@ BOOST_AUTO_TEST_CASE(a_trace_is_as_good_as_its_report) {
 
 BOOST_AUTO_TEST_CASE(check_fails_for_what_is_new) {
     const std::string trace = pageable_trace(), empty = file_of("empty.json", report({}));
-    const test::Result failed = run({"check", "--baseline", empty, trace});
+    const Result failed = run({"check", "--baseline", empty, trace});
     BOOST_TEST(failed.status == 3);
     BOOST_TEST(has(failed.out, "UMA-101 pageable copies"), failed.out);
     BOOST_TEST(has(failed.out, "saves about "), failed.out);
     BOOST_TEST(has(failed.out, "\n    write: "), failed.out);
     BOOST_TEST(!has(failed.out, "compared"), failed.out);
 
-    const test::Result same = run({"check", "--baseline", trace, trace});
+    const Result same = run({"check", "--baseline", trace, trace});
     BOOST_TEST(same.status == 0);
     BOOST_TEST(same.out == "1 finding compared with " + trace + ": none is new\n");
     // Of two processes each has its own.
@@ -308,8 +304,7 @@ BOOST_AUTO_TEST_CASE(check_looks_at_chosen_findings_of_both) {
     BOOST_TEST(!has(check("--only", "UMA-101@a.cu").out, "gone"));
     BOOST_TEST(check("--ignore", "pageable-copy@a.cu:4").status == 0);
     BOOST_TEST(check("--ignore", "pageable-copy@a.cu:5").status == 3);
-    const test::Result quiet =
-        check("--suppressions", file_of("suppressions", std::string("UMA-101@x/a.cu\n")));
+    const Result quiet = check("--suppressions", file_of("suppressions", std::string("UMA-101@x/a.cu\n")));
     BOOST_TEST(quiet.status == 0);
     BOOST_TEST(quiet.out ==
                "0 findings compared with " + base + ": none is new\n1 finding of " + base +

@@ -1,5 +1,6 @@
 /// Where debug information is looked for, and what becomes of files that are not what they should be.
 #include "sample_library.hpp"
+#include "text.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <cstdlib>
@@ -129,7 +130,7 @@ BOOST_AUTO_TEST_CASE(a_changed_file_is_refused_unless_the_old_one_is_kept_by_bui
     BOOST_TEST(refused.places[0].file.empty());
     BOOST_TEST(refused.places[0].text().starts_with("library.so+0x"));
     BOOST_REQUIRE(refused.warnings.size() == 1u);
-    BOOST_TEST(refused.warnings[0].find("build id differs") != std::string::npos);
+    BOOST_TEST(contains(refused.warnings[0], "build id differs"));
     debug_only(sample, folder / ("debug/" + sample.debug_name()));
     const LookedUp found = look_up(sample, path, {.debug_folders = {folder / "debug"}});
     BOOST_TEST(found.text() == whole_text(sample), found.text());

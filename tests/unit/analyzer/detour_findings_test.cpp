@@ -7,16 +7,8 @@
 BOOST_AUTO_TEST_SUITE(analyzer_detour_findings)
 
 using namespace umadvisor;
-using findings::Confidence;
-using findings::Finding;
-using test::BusyDevice;
+using namespace umadvisor::test;
 using test::close;
-using test::evidence;
-using test::lone_finding;
-using test::mib;
-using test::nothing_is_found;
-using test::us;
-using trace::Memory;
 using trace::SyncKind;
 
 BOOST_AUTO_TEST_SUITE(through_host)
@@ -26,12 +18,29 @@ namespace {
 struct Detour : BusyDevice {
     std::uint64_t from = memory(), to = memory(), there = memory(1), down = stack(), up = stack();
 
-    void rounds(std::uint64_t target, std::uint64_t gap, Memory host = Memory::pageable,
+    void rounds(std::uint64_t target, std::uint64_t gap = 0, Memory host = Memory::pageable,
                 std::uint64_t up_bytes = 64 * mib) {
         for (int round = 0; round < 10; ++round) {
-            download(from, 64 * mib, {.ns = 4000 * us, .stack = down, .asynchronous = false, .host = host});
+            go_down(host);
             now += gap;
-            upload(target, up_bytes, {.ns = 5000 * us, .stack = up, .asynchronous = false, .host = host});
+            go_up(target, host, up_bytes);
+        }
+    }
+    void go_down(Memory host, std::uint64_t ns = 4000 * us) {
+        download(from, 64 * mib, {.ns = ns, .stack = down, .asynchronous = false, .host = host});
+    }
+    void go_up(std::uint64_t target, Memory host, std::uint64_t bytes = 64 * mib) {
+        upload(target, bytes, {.ns = 5000 * us, .stack = up, .asynchronous = false, .host = host});
+    }
+    /// The host waits for neither; `between` stands between them.
+    template <class Between>
+    void rounds_in_a_stream(const Between& between) {
+        const std::uint64_t stream = make_stream();
+        for (int round = 0; round < 10; ++round) {
+            download(from, 64 * mib, {.stream = stream, .ns = 1200 * us, .stack = down});
+            between(stream);
+            upload(to, 64 * mib, {.stream = stream, .ns = 1200 * us, .stack = up});
+            wait(2500 * us);
         }
     }
 };
@@ -40,87 +49,71 @@ struct Detour : BusyDevice {
 
 BOOST_AUTO_TEST_CASE(to_the_same_device_by_way_of_the_host) {
     Detour s;
-    s.rounds(s.to, 0);
-    const Finding finding = lone_finding(s, "UMA-111");
+    s.rounds(s.to);
+    const Finding finding = lone(s, "UMA-111");
     BOOST_TEST(finding.stack == s.down);
-    BOOST_REQUIRE(finding.places.size() == 1u);
-    BOOST_TEST(finding.places.front().second == s.up);
+    BOOST_TEST(place(finding) == s.up);
     BOOST_TEST(evidence(finding, "pairs") == 10);
     BOOST_TEST(finding.saving_ns == 10 * (9000e3 - 64 * mib / 1170.0), close);
-    BOOST_TEST(finding.advice.find("cudaMemcpyDeviceToDevice") != std::string::npos, finding.advice);
+    BOOST_TEST(contains(finding.advice, "cudaMemcpyDeviceToDevice"));
     BOOST_TEST((finding.confidence == Confidence::medium));
 }
 
 BOOST_AUTO_TEST_CASE(to_another_device) {
     Detour s;
-    s.rounds(s.there, 0);
-    const Finding finding = lone_finding(s, "UMA-111");
+    s.rounds(s.there);
+    const Finding finding = lone(s, "UMA-111");
     BOOST_TEST(finding.saving_ns == 10 * (9000e3 - 64 * mib / 55.5), close);
-    BOOST_TEST(finding.advice.find("cudaMemcpyPeerAsync") != std::string::npos, finding.advice);
-    BOOST_TEST(finding.advice.find("cudaDeviceEnablePeerAccess") != std::string::npos, finding.advice);
+    BOOST_TEST(contains(finding.advice, "cudaMemcpyPeerAsync"));
+    BOOST_TEST(contains(finding.advice, "cudaDeviceEnablePeerAccess"));
     BOOST_TEST((finding.confidence == Confidence::low));
 }
 
 BOOST_AUTO_TEST_CASE(kernels_that_a_download_waits_for_are_not_saved) {
     Detour s;
-    s.rounds(s.to, 0);
-    s.download(s.from, 64 * mib,
-               {.ns = 90'000 * us, .stack = s.down, .asynchronous = false, .host = Memory::pageable});
-    s.upload(s.to, 64 * mib, {.ns = 5000 * us, .stack = s.up, .asynchronous = false, .host = Memory::pageable});
-    BOOST_TEST(lone_finding(s, "UMA-111").saving_ns == 11 * (9000e3 - 64 * mib / 1170.0), close);
+    s.rounds(s.to);
+    s.go_down(Memory::pageable, 90'000 * us);
+    s.go_up(s.to, Memory::pageable);
+    BOOST_TEST(lone(s, "UMA-111").saving_ns == 11 * (9000e3 - 64 * mib / 1170.0), close);
 }
 
 BOOST_AUTO_TEST_CASE(streams_order_what_the_host_does_not_wait_for) {
     Detour s;
-    const std::uint64_t stream = s.make_stream();
-    for (int round = 0; round < 10; ++round) {
-        s.download(s.from, 64 * mib, {.stream = stream, .ns = 1200 * us, .stack = s.down});
-        s.upload(s.to, 64 * mib, {.stream = stream, .ns = 1200 * us, .stack = s.up});
-        s.wait(2500 * us);
-    }
-    BOOST_TEST(lone_finding(s, "UMA-111").saving_ns == 10 * (2400e3 - 64 * mib / 1170.0), close);
+    s.rounds_in_a_stream([](std::uint64_t) {});
+    BOOST_TEST(lone(s, "UMA-111").saving_ns == 10 * (2400e3 - 64 * mib / 1170.0), close);
 }
 
 BOOST_AUTO_TEST_CASE(what_the_host_may_have_looked_at) {
     Detour looked, part, back, other;
     looked.rounds(looked.to, 3000 * us, Memory::pinned);
-    nothing_is_found(looked);
+    nothing_in(looked);
     part.rounds(part.to, 0, Memory::pinned, 32 * mib);
-    nothing_is_found(part);
+    nothing_in(part);
     back.rounds(back.from, 0, Memory::pinned);
-    nothing_is_found(back);
+    nothing_in(back);
     const std::uint64_t first = other.make_stream(), second = other.make_stream();
     other.download(other.from, 64 * mib, {.stream = first, .ns = 1200 * us});
     other.upload(other.to, 64 * mib, {.stream = second, .ns = 1200 * us});
     other.wait();
-    nothing_is_found(other);
+    nothing_in(other);
 }
 
 BOOST_AUTO_TEST_CASE(the_device_holds_something_else_by_the_time_of_the_upload) {
     Detour s;
-    const std::uint64_t stream = s.make_stream();
-    for (int round = 0; round < 10; ++round) {
-        s.download(s.from, 64 * mib, {.stream = stream, .ns = 1200 * us, .stack = s.down});
-        s.kernel({s.from}, stream, 20 * us); // the next block
-        s.upload(s.to, 64 * mib, {.stream = stream, .ns = 1200 * us, .stack = s.up});
-        s.wait(2500 * us);
-    }
-    for (const Finding& finding : test::advice_on(s))
-        BOOST_TEST(finding.rule->id != "UMA-111");
+    s.rounds_in_a_stream([&s](std::uint64_t stream) { s.kernel({s.from}, stream, 20 * us); }); // the next block
+    nothing_in(of_rule(advice_on(s), "UMA-111"));
 }
 
 BOOST_AUTO_TEST_CASE(results_that_the_host_collects_and_sends_on_in_a_few_rounds) {
     Detour s;
     for (int round = 0; round < 10; ++round) {
-        s.download(s.from, 64 * mib,
-                   {.ns = 4000 * us, .stack = s.down, .asynchronous = false, .host = Memory::pinned});
+        s.go_down(Memory::pinned);
         if (round % 4 == 3)
-            s.upload(s.to, 64 * mib,
-                     {.ns = 5000 * us, .stack = s.up, .asynchronous = false, .host = Memory::pinned});
+            s.go_up(s.to, Memory::pinned);
         else
             s.now += 10'000 * us;
     }
-    nothing_is_found(s);
+    nothing_in(s);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
@@ -143,7 +136,7 @@ struct Loop : BusyDevice {
     }
     void read_scalar(std::uint64_t ns = 17 * us) {
         download(loss, 4, {.ns = ns, .stack = line, .asynchronous = false});
-        read_samples();
+        tell_times();
     }
 };
 
@@ -152,7 +145,7 @@ struct Loop : BusyDevice {
 BOOST_AUTO_TEST_CASE(a_scalar_in_each_round) {
     Loop s;
     s.rounds(251, [&] { s.read_scalar(); });
-    const Finding finding = lone_finding(s, "UMA-112");
+    const Finding finding = lone(s, "UMA-112");
     BOOST_TEST(finding.stack == s.line);
     BOOST_TEST(evidence(finding, "rounds") == 250); // the first began with the program
     BOOST_TEST(evidence(finding, "kernel_ns") == 250 * 4e3, close);
@@ -167,12 +160,11 @@ BOOST_AUTO_TEST_CASE(an_asynchronous_one_that_is_waited_for_at_once) {
     s.rounds(251, [&] {
         s.download(s.loss, 4, {.stack = s.line});
         s.synchronize({.kind = SyncKind::stream, .stack = s.waited, .duration = 17 * us});
-        s.read_samples();
+        s.tell_times();
     });
-    const Finding finding = lone_finding(s, "UMA-112");
+    const Finding finding = lone(s, "UMA-112");
     BOOST_TEST(finding.stack == s.line);
-    BOOST_REQUIRE(finding.places.size() == 1u);
-    BOOST_TEST(finding.places.front().second == s.waited);
+    BOOST_TEST(place(finding) == s.waited);
     BOOST_TEST(finding.saving_ns > 250 * 7e3);
     BOOST_TEST(finding.saving_ns < 250 * 18.3e3);
 }
@@ -183,7 +175,7 @@ BOOST_AUTO_TEST_CASE(kernels_keep_the_device_busy_all_the_same) {
         s.kernel({s.loss}, 0, 1000 * us);
         s.read_scalar(1015 * us);
     }
-    nothing_is_found(s);
+    nothing_in(s);
 }
 
 BOOST_AUTO_TEST_CASE(rounds_that_wait_for_more) {
@@ -194,14 +186,14 @@ BOOST_AUTO_TEST_CASE(rounds_that_wait_for_more) {
         synchronized.synchronize({.duration = 20 * us});
         synchronized.read_scalar();
     });
-    nothing_is_found(synchronized);
+    nothing_in(synchronized);
     results.rounds(251, [&] {
         results.download(results.loss, mib, {.ns = 30 * us, .asynchronous = false});
         results.read_scalar();
     });
-    lone_finding(results, "UMA-119");
+    lone(results, "UMA-119");
     few.rounds(100, [&] { few.read_scalar(); });
-    nothing_is_found(few);
+    nothing_in(few);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -5,38 +5,26 @@
 BOOST_AUTO_TEST_SUITE(analyzer_device_ping_pong)
 
 using namespace umadvisor;
+using namespace umadvisor::test;
 using namespace test::managed_program;
-using test::mib;
-using test::ms;
-using trace::FaultAccess;
 using trace::MigrationCause;
 
 namespace {
 
 /// 64 MiB of managed memory and two devices, numbered 1 and 2 by the driver.
-struct TwoDevices : test::Managed {
+struct TwoDevices : Managed {
     std::uint64_t line = stack(), launched[2] = {stack(), stack()};
     std::uint64_t kernel = function("_Z5scalePfi");
     std::uint64_t bytes = 64 * mib, id = managed(bytes, line);
     std::uint64_t between = 0, faults = 0;
 
-    TwoDevices() { tell(test::all_kinds); }
+    TwoDevices() { tell(all_kinds); }
 
-    void use_device(std::uint64_t ordinal) {
-        trace::Context record;
-        record.entry = entry("cuCtxSetCurrent");
-        record.start = now;
-        record.action = trace::ContextAction::set_current;
-        record.context = 0x900 + ordinal;
-        record.device = ordinal;
-        builder.add(record);
-        now += 100;
-    }
     void move(std::uint64_t length, std::uint64_t from, std::uint64_t to,
               MigrationCause cause = MigrationCause::coherence) {
         trace::ManagedEvent record;
         record.kind = Kind::migration;
-        record.address = test::address_of(id);
+        record.address = address_of(id);
         record.bytes = length;
         record.from = from;
         record.to = to;
@@ -44,14 +32,7 @@ struct TwoDevices : test::Managed {
         event(record);
     }
     void device_faults(std::uint64_t to, std::uint64_t count) {
-        trace::ManagedEvent record;
-        record.kind = Kind::device_fault;
-        record.address = test::address_of(id);
-        record.bytes = 4096;
-        record.to = to;
-        record.cause = static_cast<std::uint64_t>(FaultAccess::write);
-        record.count = count - 1;
-        event(record);
+        fault(Kind::device_fault, address_of(id), {.more = count - 1, .to = to});
         faults += count;
     }
     /// A kernel on the device; `length` comes from the other one by its faults.
@@ -73,14 +54,7 @@ struct TwoDevices : test::Managed {
         for (int turn = 1; turn <= count; ++turn)
             round(static_cast<std::uint64_t>(turn % 2), length, cause);
     }
-    void totals(std::uint64_t device_faults) {
-        trace::ManagedCounters record;
-        record.start = now;
-        record.bytes_to_device = bytes;
-        record.device_faults = device_faults;
-        builder.add(record);
-        now += 100;
-    }
+    void totals(std::uint64_t device_faults) { counters(bytes, 0, device_faults); }
 };
 
 double saved_ns(double moved) {
@@ -92,11 +66,10 @@ double saved_ns(double moved) {
 BOOST_AUTO_TEST_CASE(two_devices_that_use_it_in_turn) {
     TwoDevices s;
     s.turns(20, s.bytes);
-    const Finding finding = only_finding(s);
-    BOOST_TEST(finding.rule->id == "UMA-202");
+    const Finding finding = lone(s, "UMA-202");
     BOOST_TEST(finding.title == "ping-pong of managed memory between device 0 and device 1");
-    BOOST_TEST(contains(finding.summary, "20 times"), finding.summary);
-    BOOST_TEST(contains(finding.summary, "1.25 GiB went between device 0 and device 1"), finding.summary);
+    BOOST_TEST(contains(finding.summary, "20 times"));
+    BOOST_TEST(contains(finding.summary, "1.25 GiB went between device 0 and device 1"));
     BOOST_TEST((finding.stack == s.launched[0] || finding.stack == s.launched[1]));
     BOOST_TEST(finding.places.size() == 1u);
     BOOST_TEST(finding.allocation_stack == s.line);
@@ -114,49 +87,49 @@ BOOST_AUTO_TEST_CASE(each_device_after_the_other_was_done) {
     s.round(1, s.bytes);
     for (int round = 0; round < 10; ++round)
         s.round(1, 0);
-    BOOST_TEST(ids_of(s) == "");
+    nothing_in(s);
 }
 
 BOOST_AUTO_TEST_CASE(an_edge_that_they_exchange) {
     TwoDevices s;
     s.turns(20, mib);
-    BOOST_TEST(ids_of(s) == "");
+    nothing_in(s);
 }
 
 BOOST_AUTO_TEST_CASE(prefetched_from_one_to_the_other) {
     TwoDevices s;
     s.turns(20, s.bytes, MigrationCause::user);
-    BOOST_TEST(ids_of(s) == "");
+    nothing_in(s);
 }
 
 BOOST_AUTO_TEST_CASE(moves_that_nobody_told) {
     TwoDevices s;
     s.turns(20, 0);
     s.totals(5000);
-    BOOST_TEST(ids_of(s) == "");
+    nothing_in(s);
 }
 
 BOOST_AUTO_TEST_CASE(moves_of_which_a_part_was_told) {
     TwoDevices s;
     s.totals(0);
     s.turns(4, s.bytes);
-    s.tell(test::light_kinds);
+    s.tell(light_kinds);
     s.turns(15, 0);
     s.totals(4 * s.faults);
-    const Finding finding = only_finding(s);
-    BOOST_TEST(contains(finding.summary, "at least 1 GiB went"), finding.summary);
+    const Finding finding = lone(s, "UMA-202");
+    BOOST_TEST(contains(finding.summary, "at least 1 GiB went"));
     BOOST_TEST((finding.confidence == Confidence::low));
 }
 
 BOOST_AUTO_TEST_CASE(totals_have_what_went_between_devices) {
     TwoDevices between, alone;
     between.turns(20, between.bytes);
-    const std::string text = test::text_of(between.path());
-    BOOST_TEST(contains(text, "to the host, 1.25 GiB between devices"), text);
+    const std::string text = text_of(between.path());
+    BOOST_TEST(contains(text, "to the host, 1.25 GiB between devices"));
     alone.round(0, 0);
-    alone.migrate(test::address_of(alone.id), alone.bytes, test::device);
-    const std::string other = test::text_of(alone.path());
-    BOOST_TEST(!contains(other, "between devices"), other);
+    alone.migrate(address_of(alone.id), alone.bytes, device);
+    const std::string other = text_of(alone.path());
+    BOOST_TEST(lacks(other, "between devices"));
 }
 
 /// The driver may tell of moves long after they were made, of times in which it told of no faults.
@@ -164,11 +137,11 @@ BOOST_AUTO_TEST_CASE(moves_that_are_told_without_their_faults_are_not_extrapolat
     TwoDevices s;
     s.totals(0);
     s.turns(4, s.bytes);
-    s.tell(test::light_kinds);
+    s.tell(light_kinds);
     s.turns(15, s.bytes, MigrationCause::prefetch);
     s.totals(4 * s.faults);
-    const std::string text = test::text_of(s.path());
-    BOOST_TEST(contains(text, "to the host, 1.19 GiB between devices"), text);
+    const std::string text = text_of(s.path());
+    BOOST_TEST(contains(text, "to the host, 1.19 GiB between devices"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

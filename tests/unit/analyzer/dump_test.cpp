@@ -21,6 +21,7 @@
 BOOST_AUTO_TEST_SUITE(analyzer_dump)
 
 using namespace umadvisor;
+using namespace umadvisor::test;
 using nlohmann::json;
 
 namespace {
@@ -93,8 +94,8 @@ struct KeyCheck {
 } // namespace
 
 BOOST_AUTO_TEST_CASE(every_record_type_reads_back_as_written) {
-    const std::string path = test::temporary_path("every");
-    test::every_record().write(path);
+    const std::string path = temporary_path("every");
+    every_record().write(path);
     std::map<std::string_view, std::string> read;
     reader::TraceFile file(path);
     reader::for_each_definition(
@@ -105,9 +106,9 @@ BOOST_AUTO_TEST_CASE(every_record_type_reads_back_as_written) {
             std::visit([&]<class Record>(const Record& record) { read[Record::name] = print(record); },
                        cursor->event());
 
-    test::FieldFiller filler{1};
+    FieldFiller filler{1};
     int types = 0;
-    test::for_each_record_type([&]<class Record>() {
+    for_each_record_type([&]<class Record>() {
         Record record;
         Record::fields(record, filler);
         if constexpr (std::is_same_v<Record, trace::Launch>)
@@ -120,12 +121,12 @@ BOOST_AUTO_TEST_CASE(every_record_type_reads_back_as_written) {
 }
 
 BOOST_AUTO_TEST_CASE(every_record_type_is_dumped_with_all_its_fields) {
-    const std::string path = test::temporary_path("every");
-    test::every_record().write(path);
+    const std::string path = temporary_path("every");
+    every_record().write(path);
     std::map<std::string, json> by_name;
     for (const json& line : dump(path))
         by_name.emplace(line.at("record").get<std::string>(), line);
-    test::for_each_record_type([&]<class Record>() {
+    for_each_record_type([&]<class Record>() {
         const std::string name(Record::name);
         BOOST_REQUIRE_MESSAGE(by_name.contains(name), name);
         KeyCheck check{by_name[name]};
@@ -138,7 +139,7 @@ BOOST_AUTO_TEST_CASE(every_record_type_is_dumped_with_all_its_fields) {
 }
 
 BOOST_AUTO_TEST_CASE(a_launch_line_stands_for_itself) {
-    test::Scenario s;
+    Scenario s;
     const auto kernel = s.function("_Z5scalePfi");
     const auto a = s.allocate(4096, trace::Memory::device), b = s.allocate(4096, trace::Memory::managed);
     s.launch(kernel, {a, b});
@@ -157,14 +158,14 @@ BOOST_AUTO_TEST_CASE(a_launch_line_stands_for_itself) {
 }
 
 BOOST_AUTO_TEST_CASE(names_that_are_no_utf8_stay_valid_json) {
-    test::Scenario s;
+    Scenario s;
     s.function("kernel\xff\xfe\"\n");
     BOOST_TEST(dump(s.path()).size() > 1u);
 }
 
 BOOST_AUTO_TEST_CASE(text_dump_has_one_line_a_record) {
-    const std::string path = test::temporary_path("every");
-    test::every_record().write(path);
+    const std::string path = temporary_path("every");
+    every_record().write(path);
     reader::Trace trace(path);
     std::ostringstream text, lines;
     reports::write_text_dump(trace, text);
@@ -223,7 +224,7 @@ BOOST_AUTO_TEST_CASE(every_enumerator_of_every_record_has_its_word) {
     const auto names_of = enumerations();
     BOOST_TEST(names_of.size() > 20u);
     std::size_t checked = 0;
-    test::for_each_record_type([&]<class Record>() {
+    for_each_record_type([&]<class Record>() {
         for (std::size_t field = 0;; ++field) {
             EnumeratorSetter first{field, 0};
             Record probe;
@@ -233,12 +234,12 @@ BOOST_AUTO_TEST_CASE(every_enumerator_of_every_record_has_its_word) {
             BOOST_TEST_REQUIRE(names_of.contains(first.type), first.type);
             const std::vector<std::string>& names = names_of.at(first.type);
             for (unsigned value = 0; value <= names.size(); ++value) {
-                test::TraceBuilder builder;
+                TraceBuilder builder;
                 Record record;
                 EnumeratorSetter setter{field, value};
                 Record::fields(record, setter);
                 builder.add(record);
-                const std::string path = test::temporary_path("enumerator");
+                const std::string path = temporary_path("enumerator");
                 builder.write(path);
                 for (const json& line : dump(path)) {
                     if (line["record"] != Record::name || (value < names.size() && names[value].empty()))
@@ -254,7 +255,7 @@ BOOST_AUTO_TEST_CASE(every_enumerator_of_every_record_has_its_word) {
 }
 
 BOOST_AUTO_TEST_CASE(long_names_are_whole_once) {
-    test::Scenario s;
+    Scenario s;
     const std::string symbol(4'000, 'k');
     const auto kernel = s.function(symbol);
     for (int i = 0; i < 100; ++i)
@@ -270,7 +271,7 @@ BOOST_AUTO_TEST_CASE(long_names_are_whole_once) {
 
 /// Records of ten bytes whose lines repeat a name of a kilobyte.
 BOOST_AUTO_TEST_CASE(names_that_are_repeated_have_a_bound_in_all) {
-    test::Scenario s;
+    Scenario s;
     trace::Sync call;
     call.entry = s.entry(std::string(900, 'x'));
     const auto kernel = s.function(std::string(900, 'k'));
@@ -302,7 +303,7 @@ BOOST_DATA_TEST_CASE(golden_traces_read_as_they_did, boost::unit_test::data::mak
     const std::string golden = std::string(UMADVISOR_GOLDEN) + "/" + version;
     // A version that was released is never written again: this is for the day a new one is made.
     if (const char* write = std::getenv("UMADVISOR_WRITE_GOLDEN")) {
-        test::every_record().write(std::string(write) + ".umtrace");
+        every_record().write(std::string(write) + ".umtrace");
         reader::Trace made(std::string(write) + ".umtrace");
         std::ofstream out(std::string(write) + ".dump.jsonl");
         reports::write_json_dump(made, out);

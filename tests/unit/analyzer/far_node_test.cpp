@@ -1,6 +1,5 @@
 /// UMA-113: copies between a device and page-locked memory on another NUMA node.
-#include "analyzer/findings/finding.hpp"
-#include "scenario.hpp"
+#include "found.hpp"
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
@@ -9,22 +8,18 @@
 BOOST_AUTO_TEST_SUITE(analyzer_far_node)
 
 using namespace umadvisor;
-using findings::Confidence;
-using findings::Finding;
-using test::mib;
-using trace::Memory;
+using namespace umadvisor::test;
 
 namespace {
 
 /// Two devices, each on a node of its own (0 and 1), and memory on node 0. Near copies reach 50 GB/s, far ones
 /// 25; each call takes 5 us more.
-struct Sockets : test::Scenario {
+struct Sockets : Scenario {
     static constexpr double call_ns = 5000;
     std::uint64_t near_device = 1, far_device = 2;
     std::uint64_t near = 0, far = 0, host = 0, line = stack(), near_line = stack(), host_line = stack();
     std::uint64_t kernel = function("use");
     bool used = true; ///< what comes to a device
-    std::uint64_t samples = 0;
 
     explicit Sockets(std::uint64_t host_node = 1, Memory memory = Memory::pinned, std::uint64_t far_node = 2) {
         add_device(near_device, 1);
@@ -47,25 +42,21 @@ struct Sockets : test::Scenario {
     }
     void upload_async(std::uint64_t to, std::uint64_t bytes, std::uint64_t ns) {
         copy(bytes, 1300,
-             {.symbol = "cuMemcpyHtoDAsync_v2",
-              .source = Memory::pinned,
+             {.source = Memory::pinned,
               .stack = line_of(to),
-              .sample = ns != 0 ? ++samples : 0,
+              .sample = ns != 0 ? sample(ns) : 0,
               .asynchronous = true,
               .from = host,
               .to = to});
-        if (ns != 0)
-            device_time(samples, ns);
+        tell_times();
         use(to);
     }
 
-    std::vector<Finding> findings(const machine::Rates& rates = {}) {
-        reader::Trace trace(path());
-        const model::Profile profile(trace, nullptr, rates);
-        auto found = findings::find_all(profile, [](std::uint64_t stack) { return stack; }).all;
-        // What the copies bring is not the point.
-        std::erase_if(found, [](const Finding& finding) { return finding.rule->id > "UMA-113"; });
-        return found;
+    /// What the copies bring is not the point.
+    Found found(const machine::Rates& rates = {}) {
+        Found all = findings_of(*this, rates);
+        std::erase_if(all, [](const Finding& finding) { return finding.rule->id > "UMA-113"; });
+        return all;
     }
 
 private:
@@ -82,37 +73,16 @@ private:
         builder.add(device);
     }
     std::uint64_t give(Memory memory, std::uint64_t device, std::uint64_t node) {
-        trace::Alloc record;
-        record.entry = entry(memory == Memory::device ? "cuMemAlloc_v2" : "cuMemHostAlloc");
-        record.start = now;
-        record.stack = memory == Memory::device ? 0 : host_line;
-        record.allocation = 100 + ++allocations_;
-        record.address = 0x7f00'0000'0000 + (record.allocation << 32);
-        record.bytes = 64 * mib;
-        record.memory = memory;
-        record.device = device;
-        record.node = node;
-        builder.add(record);
-        now += 1000;
-        return record.allocation;
+        return allocate(64 * mib, memory,
+                        {.stack = memory == Memory::device ? 0 : host_line,
+                         .symbol = memory == Memory::device ? "" : "cuMemHostAlloc",
+                         .device = device,
+                         .node = node});
     }
-    std::uint64_t allocations_ = 0;
 };
 
 Finding only(Sockets& sockets, const machine::Rates& rates = {}) {
-    const auto found = sockets.findings(rates);
-    BOOST_REQUIRE_EQUAL(found.size(), 1u);
-    BOOST_TEST(found.front().rule->id == "UMA-113");
-    return found.front();
-}
-
-void nothing(Sockets& sockets) {
-    for (const Finding& finding : sockets.findings())
-        BOOST_ERROR("found " << finding.rule->id << ": " << finding.summary);
-}
-
-bool says(const std::string& text, std::string_view what) {
-    return text.find(what) != std::string::npos;
+    return lone(sockets.found(rates), "UMA-113");
 }
 
 const auto nearly = boost::test_tools::tolerance(0.001);
@@ -131,9 +101,9 @@ BOOST_AUTO_TEST_CASE(copies_of_far_memory_against_near_ones_of_the_trace) {
     BOOST_TEST(finding.allocation_stack == s.host_line);
     BOOST_TEST(finding.saving_ns == saved_ns, nearly);
     BOOST_TEST((finding.confidence == Confidence::high));
-    BOOST_TEST(says(finding.summary, "from memory on NUMA node 0 to a device at node 1"), finding.summary);
-    BOOST_TEST(says(finding.advice, "allocate it on a thread that runs on NUMA node 1"), finding.advice);
-    BOOST_TEST(says(finding.advice, "numactl --cpunodebind=1 --membind=1"), finding.advice);
+    BOOST_TEST(contains(finding.summary, "from memory on NUMA node 0 to a device at node 1"));
+    BOOST_TEST(contains(finding.advice, "allocate it on a thread that runs on NUMA node 1"));
+    BOOST_TEST(contains(finding.advice, "numactl --cpunodebind=1 --membind=1"));
 }
 
 BOOST_AUTO_TEST_CASE(without_near_copies_the_calibrated_rate_counts_or_that_of_an_h200) {
@@ -155,7 +125,7 @@ BOOST_AUTO_TEST_CASE(asynchronous_copies_count_by_the_devices_time_scaled_by_byt
     s.upload_async(s.near, 64 * mib, Sockets::ns(64 * mib, 50));
     for (int round = 0; round < 10; ++round)
         s.upload_async(s.far, 16 * mib, round == 3 ? Sockets::ns(16 * mib, 25) : 0);
-    s.synchronize({.duration = 10 * test::ms});
+    s.synchronize({.duration = 10 * ms});
     BOOST_TEST(only(s).saving_ns == saved_ns, nearly);
 }
 
@@ -171,45 +141,39 @@ BOOST_AUTO_TEST_CASE(registered_memory_lies_where_it_was_written_first) {
     Sockets s(1, Memory::registered);
     s.uploads(s.near, 64 * mib, 50, Memory::registered);
     s.uploads(s.far, 16 * mib, 25, Memory::registered);
-    BOOST_TEST(says(only(s).advice, "write it for the first time on a thread that runs on NUMA node 1"));
+    BOOST_TEST(contains(only(s).advice, "write it for the first time on a thread that runs on NUMA node 1"));
 }
 
 BOOST_AUTO_TEST_CASE(downloads_have_a_rate_of_their_own) {
     Sockets s;
     s.uploads(s.near, 64 * mib, 25); // slow, but the other way
     for (int round = 0; round < 10; ++round)
-        s.copy(16 * mib, Sockets::ns(16 * mib, 25),
-               {.symbol = "cuMemcpyDtoH_v2",
-                .source = Memory::device,
-                .destination = Memory::pinned,
-                .stack = s.line,
-                .from = s.far,
-                .to = s.host});
+        s.download(16 * mib, Sockets::ns(16 * mib, 25), {.stack = s.line, .from = s.far, .to = s.host});
     const Finding finding = only(s);
     BOOST_TEST((finding.confidence == Confidence::low));
-    BOOST_TEST(says(finding.summary, "to memory on NUMA node 0 from a device at node 1"), finding.summary);
+    BOOST_TEST(contains(finding.summary, "to memory on NUMA node 0 from a device at node 1"));
 }
 
 BOOST_AUTO_TEST_CASE(what_has_no_node_is_nowhere) {
     Sockets memory(0);
     memory.uploads(memory.far, 16 * mib, 25);
-    nothing(memory);
+    nothing_in(memory.found());
     Sockets device(1, Memory::pinned, 0);
     device.uploads(device.far, 16 * mib, 25);
-    nothing(device);
+    nothing_in(device.found());
 }
 
 BOOST_AUTO_TEST_CASE(memory_on_the_devices_node_is_near) {
     Sockets s(2);
     s.uploads(s.far, 16 * mib, 25);
-    nothing(s);
+    nothing_in(s.found());
 }
 
 BOOST_AUTO_TEST_CASE(a_link_between_sockets_may_be_as_fast) {
     Sockets s;
     s.uploads(s.near, 64 * mib, 50);
     s.uploads(s.far, 64 * mib, 48);
-    nothing(s);
+    nothing_in(s.found());
 }
 
 BOOST_AUTO_TEST_CASE(copies_below_a_mebibyte_tell_nothing) {
@@ -217,7 +181,7 @@ BOOST_AUTO_TEST_CASE(copies_below_a_mebibyte_tell_nothing) {
     s.uploads(s.near, 64 * mib, 50);
     for (int round = 0; round < 40; ++round)
         s.uploads(s.far, 512 * 1024, 25);
-    nothing(s);
+    nothing_in(s.found());
 }
 
 BOOST_AUTO_TEST_CASE(what_another_rule_advises_to_do_without_does_not_count) {
@@ -232,9 +196,7 @@ BOOST_AUTO_TEST_CASE(pageable_memory_is_told_of_by_its_own_rule) {
     Sockets s;
     s.uploads(s.near, 64 * mib, 50);
     s.uploads(s.far, 16 * mib, 10, Memory::pageable);
-    const auto found = s.findings();
-    BOOST_REQUIRE_EQUAL(found.size(), 1u);
-    BOOST_TEST(found.front().rule->id == "UMA-101");
+    lone(s.found(), "UMA-101");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

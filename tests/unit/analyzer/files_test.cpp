@@ -19,15 +19,13 @@
 BOOST_AUTO_TEST_SUITE(analyzer_files)
 
 using namespace umadvisor;
-using test::check_one_line;
-using test::Result;
-using test::run;
+using namespace umadvisor::test;
 namespace fs = std::filesystem;
 
 namespace {
 
 std::string fifo() {
-    const std::string path = test::temporary_path("fifo");
+    const std::string path = temporary_path("fifo");
     ::mkfifo(path.c_str(), 0600);
     return path;
 }
@@ -39,13 +37,13 @@ std::string text_of(const std::string& path) {
 }
 
 std::string copying() {
-    test::Scenario s;
-    s.copy_often(64 * test::mib, 20 * test::ms, {.stack = s.stack()});
+    Scenario s;
+    s.copy_often(64 * mib, 20 * ms, {.stack = s.stack()});
     return s.path();
 }
 
 std::string fresh(const std::string& name) {
-    const std::string path = test::temporary_path(name);
+    const std::string path = temporary_path(name);
     fs::remove(path);
     return path;
 }
@@ -53,8 +51,8 @@ std::string fresh(const std::string& name) {
 } // namespace
 
 BOOST_AUTO_TEST_CASE(inputs_that_are_no_files) {
-    const std::string trace = test::Scenario().path();
-    const std::string missing = test::temporary_path("missing");
+    const std::string trace = Scenario().path();
+    const std::string missing = temporary_path("missing");
     for (const auto& [path, trouble] : {std::pair(fifo(), "is not a regular file"),
                                         {"/dev/zero", "is not a regular file"},
                                         {"/", "is a directory"},
@@ -74,7 +72,7 @@ BOOST_AUTO_TEST_CASE(inputs_that_are_too_large) {
     const std::string path = fresh("large");
     std::ofstream(path) << "{";
     fs::resize_file(path, std::uint64_t{1} << 40); // a hole
-    const std::string trace = test::Scenario().path();
+    const std::string trace = Scenario().path();
     check_one_line(run({"report", "--machine", path, trace}), 1, "is larger than 1 MiB");
     check_one_line(run({"report", "--suppressions", path, trace}), 1, "is larger than 16 MiB");
     check_one_line(run({"check", "--baseline", path, trace}), 1, "is larger than 256 MiB");

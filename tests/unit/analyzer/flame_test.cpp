@@ -14,11 +14,10 @@
 BOOST_AUTO_TEST_SUITE(analyzer_flame)
 
 using namespace umadvisor;
+using namespace umadvisor::test;
 using nlohmann::json;
 using reports::WeighedStacks;
 using symbols::CodePlace;
-using test::check_one_line;
-using test::run;
 
 namespace {
 
@@ -54,10 +53,10 @@ std::string collapsed(const WeighedStacks& stacks) {
 
 /// Every kind of weight, each of another size.
 std::string weighty_trace() {
-    test::Scenario s;
+    Scenario s;
     s.copy(1000, 70, {.stack = s.stack()});
-    s.copy(200, 30, {.symbol = "cuMemcpyHtoDAsync_v2", .source = trace::Memory::pinned, .asynchronous = true});
-    s.copy(40, 20, {.symbol = "cuMemcpyHtoDAsync_v2", .asynchronous = true});
+    s.copy(200, 30, {.source = trace::Memory::pinned, .asynchronous = true});
+    s.copy(40, 20, {.asynchronous = true});
     s.copy(7, 10, {.origin = trace::Origin::umadvisor});
     s.free(s.allocate(3000, trace::Memory::device));
     s.synchronize();
@@ -157,31 +156,31 @@ BOOST_AUTO_TEST_CASE(what_each_weight_counts) {
 }
 
 BOOST_AUTO_TEST_CASE(page_faults_by_who_faulted) {
-    test::Managed s;
-    s.tell(test::all_kinds);
+    Managed s;
+    s.tell(all_kinds);
     const std::uint64_t memory = s.managed(8 << 20), launching = s.stack(), touching = s.stack();
     s.launch(s.function("_Z5scalePfi"), {memory}, 0, launching);
-    s.fault(trace::ManagedEventKind::device_fault, test::address_of(memory), 4);
+    s.fault(trace::ManagedEventKind::device_fault, address_of(memory), 4);
     s.synchronize();
-    s.fault(trace::ManagedEventKind::host_fault, test::address_of(memory), 2, touching);
+    s.fault(trace::ManagedEventKind::host_fault, address_of(memory), 2, touching);
     const std::string path = s.path();
     const json file = json::parse(run({"flame", "--by", "faults", "--format", "speedscope", path}).out);
     const std::string text = run({"flame", "--by", "faults", path}).out;
-    BOOST_TEST(text.find(";cudaLaunchKernel;scale ") != std::string::npos, text);
-    BOOST_TEST(text.find("(caller not recorded);") != std::string::npos, text);
-    BOOST_TEST(text.find(";page fault ") != std::string::npos, text);
+    BOOST_TEST(contains(text, ";cudaLaunchKernel;scale "));
+    BOOST_TEST(contains(text, "(caller not recorded);"));
+    BOOST_TEST(contains(text, ";page fault "));
     BOOST_TEST(file["profiles"][0]["unit"] == "none");
     BOOST_TEST(file["profiles"][0]["endValue"].get<std::uint64_t>() > 2u);
-    const test::Result tree = run({"tree", "--by", "faults", path});
+    const Result tree = run({"tree", "--by", "faults", path});
     BOOST_TEST(tree.status == 0, tree.err);
-    BOOST_TEST(tree.out.find(" B  ") == std::string::npos, tree.out);
+    BOOST_TEST(lacks(tree.out, " B  "));
 }
 
 BOOST_AUTO_TEST_CASE(names_are_cut) {
     const std::string name(16'000, 'n');
     const std::string shown = reports::frame_text(frame(name, "/src/" + name, 3));
     BOOST_TEST(shown.size() < 2'200u);
-    BOOST_TEST(shown.find("n… (n") != std::string::npos);
+    BOOST_TEST(contains(shown, "n… (n"));
     BOOST_TEST(shown.ends_with("n…:3)"));
     BOOST_TEST(frame("", name, 3).text().size() < 1'200u);
     BOOST_TEST(
@@ -195,7 +194,7 @@ BOOST_AUTO_TEST_CASE(names_are_cut) {
 }
 
 BOOST_AUTO_TEST_CASE(of_too_many_stacks_the_heaviest_are_shown) {
-    test::Scenario s;
+    Scenario s;
     constexpr std::uint64_t depth = 1'000, stacks = 3'000, first = 1'000'000;
     for (std::uint64_t id = 0; id < depth + stacks; ++id) {
         trace::Frame record;
@@ -211,11 +210,11 @@ BOOST_AUTO_TEST_CASE(of_too_many_stacks_the_heaviest_are_shown) {
             s.builder.next_chunk();
         s.copy(1'000 + i, 10, {.stack = first + depth + i});
     }
-    const test::Result result = run({"flame", "--full-stacks", "--by", "copied", s.path()});
+    const Result result = run({"flame", "--full-stacks", "--by", "copied", s.path()});
     BOOST_TEST(result.out.size() < 10'000'000u);
-    BOOST_TEST(result.out.find("(other stacks) ") != std::string::npos);
-    BOOST_TEST(result.out.find(" 3999\n") != std::string::npos);
-    BOOST_TEST(result.err.find("too many stacks") != std::string::npos, result.err);
+    BOOST_TEST(contains(result.out, "(other stacks) "));
+    BOOST_TEST(contains(result.out, " 3999\n"));
+    BOOST_TEST(contains(result.err, "too many stacks"));
     std::uint64_t sum = 0;
     std::istringstream lines(result.out);
     for (std::string line; std::getline(lines, line);)
@@ -233,14 +232,14 @@ BOOST_AUTO_TEST_CASE(wrong_usage_of_flame_and_tree) {
     check_one_line(run({"flame"}), 2, "FILE");
     check_one_line(run({"flame", "/nowhere/trace"}), 1, "No such file");
     check_one_line(run({"tree", "/nowhere/trace"}), 1, "No such file");
-    test::Scenario empty;
+    Scenario empty;
     const std::string nothing = empty.path();
     check_one_line(run({"flame", nothing}), 0, "nothing to show by blocked");
     check_one_line(run({"tree", nothing}), 0, "nothing to show by blocked");
 }
 
 BOOST_AUTO_TEST_CASE(flame_writes_a_file_but_not_over_another) {
-    const std::string path = weighty_trace(), output = test::temporary_path("flame.json");
+    const std::string path = weighty_trace(), output = temporary_path("flame.json");
     std::filesystem::remove(output);
     const auto flame = [&](const std::string& force) {
         return run({"flame", "--by", "copied", "--format", "speedscope", "-o", output, force});

@@ -15,17 +15,14 @@
 BOOST_AUTO_TEST_SUITE(analyzer_formats)
 
 using namespace umadvisor;
+using namespace umadvisor::test;
 using nlohmann::json;
-using test::check_one_line;
-using test::mib;
-using test::ms;
-using test::run;
 
 namespace {
 
 /// Pageable copies, and many small ones elsewhere.
 std::string two_findings() {
-    test::Scenario s;
+    Scenario s;
     const std::uint64_t upload = s.stack(), poll = s.stack();
     s.copy_often(64 * mib, 20 * ms, {.stack = upload});
     s.synchronize();
@@ -36,7 +33,7 @@ std::string two_findings() {
 
 json report_json(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), {"report", "--json"});
-    const test::Result result = run(arguments);
+    const Result result = run(arguments);
     BOOST_TEST_REQUIRE(result.status == 0, result.err);
     return json::parse(result.out);
 }
@@ -108,7 +105,7 @@ BOOST_AUTO_TEST_CASE(findings_are_chosen) {
 }
 
 BOOST_AUTO_TEST_CASE(a_remedy_is_told_in_parts_with_what_verifies_it) {
-    test::Scenario s;
+    Scenario s;
     const std::uint64_t upload = s.stack(), wait = s.stack();
     s.copy_often(64 * mib, 20 * ms, {.stack = upload});
     s.synchronize();
@@ -155,7 +152,7 @@ BOOST_AUTO_TEST_CASE(suppressions_are_read_line_by_line) {
 }
 
 BOOST_AUTO_TEST_CASE(what_saves_little_is_told_in_a_line) {
-    test::Scenario s;
+    Scenario s;
     const std::uint64_t upload = s.stack(), poll = s.stack();
     for (int i = 0; i < 2; ++i)
         s.copy(64 * mib, 200 * ms, {.stack = upload});
@@ -185,7 +182,7 @@ BOOST_AUTO_TEST_CASE(what_saves_little_is_told_in_a_line) {
 }
 
 BOOST_AUTO_TEST_CASE(a_report_fits_one_screen) {
-    test::Scenario s;
+    Scenario s;
     std::vector<std::uint64_t> lines;
     for (int line = 0; line < 40; ++line)
         lines.push_back(s.stack());
@@ -197,7 +194,7 @@ BOOST_AUTO_TEST_CASE(a_report_fits_one_screen) {
     const std::string path = s.path();
     const std::string screen = run({"report", path}).out;
     BOOST_TEST(std::ranges::count(screen, '\n') <= 60, screen);
-    BOOST_TEST(screen.find("35 further findings") != std::string::npos, screen);
+    BOOST_TEST(contains(screen, "35 further findings"));
     const std::string all = run({"report", "--all", path}).out;
     BOOST_TEST(std::ranges::count(all, '\n') > 120, all);
 }
@@ -215,7 +212,7 @@ BOOST_AUTO_TEST_CASE(findings_can_fail_a_build) {
 
 BOOST_AUTO_TEST_CASE(sarif_has_a_result_for_each_finding) {
     const std::string path = two_findings();
-    const test::Result result = run({"report", "--sarif", path, path});
+    const Result result = run({"report", "--sarif", path, path});
     BOOST_TEST_REQUIRE(result.status == 0, result.err);
     const json log = json::parse(result.out);
     BOOST_TEST(log["version"] == "2.1.0");
@@ -232,7 +229,7 @@ BOOST_AUTO_TEST_CASE(sarif_has_a_result_for_each_finding) {
 }
 
 BOOST_AUTO_TEST_CASE(markdown_does_not_take_names_for_its_own) {
-    test::Scenario s;
+    Scenario s;
     const std::uint64_t kernel = s.function("void k<1>(int*)");
     s.launch(kernel, {});
     s.copy_often(64 * mib, 20 * ms, {.stack = s.stack()});
@@ -240,9 +237,9 @@ BOOST_AUTO_TEST_CASE(markdown_does_not_take_names_for_its_own) {
     report.findings.front().summary = "a|b *c* <d>\n# e";
     std::ostringstream out;
     reports::write_markdown(report, out);
-    BOOST_TEST(out.str().find("a\\|b \\*c\\* \\<d\\> \\# e") != std::string::npos, out.str());
-    BOOST_TEST(out.str().find("| UMA-101 | pageable copies, host to device |") != std::string::npos, out.str());
-    BOOST_TEST(out.str().find("## UMA-101 pageable copies") != std::string::npos);
+    BOOST_TEST(contains(out.str(), "a\\|b \\*c\\* \\<d\\> \\# e"));
+    BOOST_TEST(contains(out.str(), "| UMA-101 | pageable copies, host to device |"));
+    BOOST_TEST(contains(out.str(), "## UMA-101 pageable copies"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,5 +1,5 @@
+#include "found.hpp"
 #include "rendered.hpp"
-#include "scenario.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <nlohmann/json.hpp>
@@ -7,14 +7,9 @@
 BOOST_AUTO_TEST_SUITE(analyzer_graphs)
 
 using namespace umadvisor;
+using namespace umadvisor::test;
 using nlohmann::json;
-using test::json_of;
-using test::mib;
-using test::ms;
-using test::Scenario;
-using test::text_of;
 using trace::GraphNodeKind;
-using trace::Memory;
 
 namespace {
 
@@ -50,16 +45,12 @@ struct Graphs : Scenario {
     void launch_graph(std::uint64_t version, std::uint64_t status = 0, std::uint64_t captured = 0,
                       std::uint64_t sample = 0) {
         trace::GraphLaunch record;
-        record.entry = entry("cuGraphLaunch");
-        record.start = now;
-        record.duration = 3000;
         record.stack = line;
         record.version = version;
         record.status = status;
         record.captured = captured;
         record.sample = sample;
-        builder.add(record);
-        now += 4000;
+        call(record, "cuGraphLaunch", 3 * us);
     }
 };
 
@@ -129,7 +120,7 @@ BOOST_AUTO_TEST_CASE(disabled_nodes_and_conditional_bodies_are_not_counted_as_ru
     BOOST_TEST(report["graphs"]["kernels"] == 1);
     BOOST_TEST(report["graphs"]["copies"] == 0);
     BOOST_TEST(report["graphs"]["conditional"] == 1);
-    BOOST_TEST(text_of(path).find("conditional") != std::string::npos, text_of(path));
+    BOOST_TEST(contains(text_of(path), "conditional"));
 }
 
 BOOST_AUTO_TEST_CASE(a_toggled_node_is_what_it_was) {
@@ -153,8 +144,7 @@ BOOST_AUTO_TEST_CASE(graphs_whose_nodes_are_not_known_are_said) {
     s.launch_graph(9);
     const auto path = s.path();
     BOOST_TEST(json_of(path)["graphs"]["unknown"] == 2);
-    BOOST_TEST(text_of(path).find("2 graph launches whose nodes are not known") != std::string::npos,
-               text_of(path));
+    BOOST_TEST(contains(text_of(path), "2 graph launches whose nodes are not known"));
 }
 
 BOOST_AUTO_TEST_CASE(captured_calls_did_not_run) {
@@ -190,10 +180,7 @@ BOOST_AUTO_TEST_CASE(pageable_copies_inside_a_graph_are_found_at_its_launch) {
         s.launch_graph(1);
     s.now += 80 * ms; // no less than what can be saved
     s.synchronize();
-    reports::Report report(s.path());
-    BOOST_REQUIRE(report.findings.size() == 1u);
-    const findings::Finding& finding = report.findings.front();
-    BOOST_TEST(finding.rule->id == "UMA-101");
+    const Finding finding = lone(reports::Report(s.path()).findings, "UMA-101");
     BOOST_TEST(finding.stack == s.line);
     // 4 x 64 MiB at 10.3 GB/s, less at 55.5 GB/s and what page-locking takes
     BOOST_TEST(finding.saving_ns > 4 * 5.0e6 - 6.2e6);
@@ -205,8 +192,7 @@ BOOST_AUTO_TEST_CASE(small_copies_of_a_graph_cost_no_calls) {
     for (std::uint64_t i = 1; i <= 200; ++i)
         s.copy_node(1, i, 100, Memory::pinned);
     s.launch_graph(1);
-    reports::Report report(s.path());
-    BOOST_TEST(report.findings.empty());
+    nothing_in(reports::Report(s.path()).findings);
 }
 
 BOOST_AUTO_TEST_CASE(a_sample_of_a_graph_is_not_a_kernels) {
@@ -233,11 +219,9 @@ BOOST_AUTO_TEST_CASE(first_touch_by_a_graph_is_found_at_its_launch) {
     s.launch_graph(1);
     s.synchronize();
     s.residency(x, 64 * mib, 0, trace::SampleMoment::after_synchronize);
-    reports::Report report(s.path());
-    BOOST_REQUIRE(report.findings.size() == 1u);
-    BOOST_TEST(report.findings.front().rule->id == "UMA-203");
-    BOOST_TEST(report.findings.front().stack == s.line);
-    BOOST_TEST(report.findings.front().summary.find("kernel") != std::string::npos);
+    const Finding finding = lone(reports::Report(s.path()).findings, "UMA-203");
+    BOOST_TEST(finding.stack == s.line);
+    BOOST_TEST(contains(finding.summary, "kernel"));
 }
 
 BOOST_AUTO_TEST_CASE(hostile_versions_end) {

@@ -6,12 +6,7 @@
 BOOST_AUTO_TEST_SUITE(analyzer_growth)
 
 using namespace umadvisor;
-using findings::Confidence;
-using findings::Finding;
-using test::evidence;
-using test::mib;
-using test::PythonProgram;
-using trace::Memory;
+using namespace umadvisor::test;
 
 namespace {
 
@@ -27,13 +22,7 @@ struct Training : PythonProgram {
             launch(kernel, {}, 0, line);
         }
     }
-    std::vector<Finding> grown() {
-        std::vector<Finding> found;
-        for (Finding& finding : PythonProgram::found())
-            if (finding.rule->id == "UMA-417")
-                found.push_back(std::move(finding));
-        return found;
-    }
+    Found grown() { return of_rule(found(), "UMA-417"); }
 };
 
 } // namespace
@@ -43,7 +32,7 @@ BOOST_AUTO_TEST_CASE(segments_of_every_round_that_stay_are_growth) {
     s.allocate(512 * mib, Memory::device, s.setup);
     for (int i = 0; i < 60; ++i)
         s.step(4, s.forward);
-    const Finding finding = test::lone(s.grown(), "UMA-417");
+    const Finding finding = lone(s.grown(), "UMA-417");
     BOOST_TEST(finding.stack == s.forward);
     BOOST_TEST(evidence(finding, "allocations") == 240);
     BOOST_TEST(evidence(finding, "bytes") == 240. * 32 * mib);
@@ -56,7 +45,7 @@ BOOST_AUTO_TEST_CASE(what_the_first_rounds_take_is_no_growth) {
     Training s;
     for (int i = 0; i < 60; ++i)
         s.step(i < 10 ? 12 : 0, s.forward);
-    test::nothing_in(s.grown());
+    nothing_in(s.grown());
 }
 
 BOOST_AUTO_TEST_CASE(what_is_given_back_is_no_growth) {
@@ -67,7 +56,7 @@ BOOST_AUTO_TEST_CASE(what_is_given_back_is_no_growth) {
             s.free(each, 1000, s.forward);
         s.kept.clear();
     }
-    test::nothing_in(s.grown());
+    nothing_in(s.grown());
 }
 
 BOOST_AUTO_TEST_CASE(a_little_more_in_each_round_is_no_growth) {
@@ -75,7 +64,7 @@ BOOST_AUTO_TEST_CASE(a_little_more_in_each_round_is_no_growth) {
     s.allocate(64ull * 1024 * mib, Memory::device, s.setup);
     for (int i = 0; i < 60; ++i)
         s.step(1, s.forward); // 1.9 GiB of 66, and of a device of unknown size
-    test::nothing_in(s.grown());
+    nothing_in(s.grown());
 }
 
 BOOST_AUTO_TEST_CASE(programs_without_python_keep_their_own_rules) {
@@ -83,7 +72,7 @@ BOOST_AUTO_TEST_CASE(programs_without_python_keep_their_own_rules) {
     const std::uint64_t native = s.call_elsewhere();
     for (int i = 0; i < 60; ++i)
         s.step(4, native);
-    test::nothing_in(s.grown());
+    nothing_in(s.grown());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

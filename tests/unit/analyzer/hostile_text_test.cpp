@@ -19,11 +19,8 @@
 BOOST_AUTO_TEST_SUITE(analyzer_hostile_text)
 
 using namespace umadvisor;
+using namespace umadvisor::test;
 using nlohmann::json;
-using test::mib;
-using test::ms;
-using test::Result;
-using test::run;
 
 namespace {
 
@@ -56,7 +53,7 @@ struct Infection {
 /// The same trace with hostile text in all its texts. Events have none: their chunks are taken as they are.
 std::string infected(const std::string& path, bool symbols, const std::string& name) {
     reader::TraceFile file(path);
-    test::TraceBuilder builder;
+    TraceBuilder builder;
     builder.last = file.header().last;
     builder.counters[900] = 3;
     std::deque<std::string> kept;
@@ -72,39 +69,22 @@ std::string infected(const std::string& path, bool symbols, const std::string& n
             builder.add_raw(bytes, chunk.thread);
             builder.next_chunk(chunk.thread);
         }
-    return test::temporary_file(name, builder.bytes());
+    return temporary_file(name, builder.bytes());
 }
 
 /// Findings on lines, tables with rows, kernels, managed memory, something that was acted on.
 std::string busy_program() {
     test::managed_program::Program p;
-    p.bounce(6, 64 * mib);
+    p.bounce(6);
     trace::Module module;
     module.id = 900;
     module.first = 0x500000;
     module.last = 0x600000;
     module.path = "/nowhere/libplugin.so";
     p.builder.add(module);
-    trace::Frame frame;
-    frame.id = 901;
-    frame.address = 0x500123;
-    frame.module = 900;
-    p.builder.add(frame);
-    trace::PythonCode code;
-    code.id = 902;
-    code.file = "/nowhere/train.py";
-    code.function = "step";
-    code.first_line = 7;
-    p.builder.add(code);
-    trace::PythonFrame python;
-    python.id = 903;
-    python.code = 902;
-    p.builder.add(python);
-    trace::Frame joined;
-    joined.id = 904;
-    joined.parent = 901;
-    joined.python = 903;
-    p.builder.add(joined);
+    p.builder.frame(901, 0, 0x500123, 900);
+    p.builder.python_code(902, "/nowhere/train.py", "step").python_frame(903, 0, 902);
+    p.builder.frame(904, 901, 0, 0, 903);
     for (const std::uint64_t stack : {901, 904})
         for (int i = 0; i < 3; ++i)
             p.copy(64 * mib, 20 * ms, {.stack = stack});
@@ -198,9 +178,9 @@ std::string texts_of_database(const std::string& path) {
 
 std::string texts_of_timeline(const std::string& path) {
     std::string texts;
-    for (const test::PerfettoTrack& track : test::PerfettoTrace(path).tracks) {
+    for (const PerfettoTrack& track : PerfettoTrace(path).tracks) {
         texts += "x" + track.name + "\n";
-        for (const test::PerfettoEvent& event : track.events) {
+        for (const PerfettoEvent& event : track.events) {
             for (const std::string& text : {event.name, event.category, event.location})
                 texts += "x" + text + "\n";
             for (const std::string& frame : event.frames)
@@ -223,7 +203,7 @@ std::string without_styles(std::string text) {
 } // namespace
 
 BOOST_AUTO_TEST_CASE(hostile_text_in_every_field_of_every_record) {
-    const std::string all = test::temporary_file("all.umtrace", test::every_record().bytes());
+    const std::string all = temporary_file("all.umtrace", every_record().bytes());
     const std::string busy = busy_program();
     const std::vector<std::string> traces{
         infected(all, false, "all-texts.umtrace"), infected(all, true, "all-symbols.umtrace"),
@@ -258,16 +238,16 @@ BOOST_AUTO_TEST_CASE(hostile_text_in_every_field_of_every_record) {
         check_harmless(run({"diff", nothing, baseline}), "diff of reports");
         check_harmless(run({"diff", "--json", nothing, baseline}), "diff of reports as JSON");
     }
-    const std::string exported = test::temporary_path("exported");
+    const std::string exported = temporary_path("exported");
     for (const std::string& path : traces) {
         check_harmless(run({"export", "--perfetto", "-f", "-o", exported, path}), "a timeline");
         const std::string timeline = texts_of_timeline(exported);
         check_harmless(timeline, "a timeline");
-        BOOST_TEST(timeline.find("]0;owned") != std::string::npos);
+        BOOST_TEST(contains(timeline, "]0;owned"));
         check_harmless(run({"export", "--sqlite", "-f", "-o", exported, path}), "a database");
         const std::string database = texts_of_database(exported);
         check_harmless(database, "a database");
-        BOOST_TEST(database.find("]0;owned") != std::string::npos);
+        BOOST_TEST(contains(database, "]0;owned"));
     }
     // It was all there: a hostile device is the device, in each of these.
     for (const char* const command : {"report", "stats"})
@@ -286,8 +266,8 @@ BOOST_AUTO_TEST_CASE(hostile_text_in_a_baseline) {
     const json finding{{"rule", "UMA-999" + text}, {"name", text},      {"title", text},
                        {"advice", text},           {"line", place},     {"allocation", {{"line", place}}},
                        {"saving_ns", 5e6},         {"saving_bytes", 1}, {"confidence", "high"}};
-    const std::string one = test::temporary_path("one" + text.substr(0, 30) + ".json"),
-                      none = test::temporary_path("none.json");
+    const std::string one = temporary_path("one" + text.substr(0, 30) + ".json"),
+                      none = temporary_path("none.json");
     std::ofstream(one) << report(json::array({finding}));
     std::ofstream(none) << report(json::array());
     for (const auto& [before, after] : {std::pair(one, none), std::pair(none, one)}) {
@@ -297,7 +277,7 @@ BOOST_AUTO_TEST_CASE(hostile_text_in_a_baseline) {
     }
     const Result result = run({"check", "--baseline", none, one});
     BOOST_TEST(result.status == 3);
-    BOOST_TEST(result.out.find("]0;owned") != std::string::npos, result.out);
+    BOOST_TEST(contains(result.out, "]0;owned"));
     std::ofstream(one) << R"({"schema":"umadvisor-report-2","findings":[{"rule":1}]})";
     check_harmless(run({"check", "--baseline", one, none}), "check of what is no report");
 }
@@ -305,7 +285,7 @@ BOOST_AUTO_TEST_CASE(hostile_text_in_a_baseline) {
 /// Errors repeat what they are about.
 BOOST_AUTO_TEST_CASE(hostile_text_on_the_command_line) {
     const std::string text(hostile);
-    const std::string trace = test::temporary_file("all.umtrace", test::every_record().bytes());
+    const std::string trace = temporary_file("all.umtrace", every_record().bytes());
     for (const std::vector<std::string>& command :
          std::vector<std::vector<std::string>>{{text},
                                                {"--" + text},

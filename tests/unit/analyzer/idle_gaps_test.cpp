@@ -8,26 +8,33 @@
 BOOST_AUTO_TEST_SUITE(analyzer_idle_gaps)
 
 using namespace umadvisor;
-using findings::Confidence;
-using findings::Finding;
-using test::lone;
-using test::mib;
-using test::ms;
-using trace::Memory;
+using namespace umadvisor::test;
 using trace::SyncKind;
 
 namespace {
 
 const auto close = boost::test_tools::tolerance(0.01);
 
-struct Turns : test::Scenario {
+struct Turns : Scenario {
     std::uint64_t kernel = function("step"), waits = stack(), launches = stack();
     std::uint64_t data = allocate(4096, Memory::device);
 
     void launch_step() { launch(kernel, {data}, 0, launches); }
+    /// What the kernel has made comes to the host, which waits for it.
+    void read_back(std::uint64_t to = 0) { download(64 * kib, ms, {.stack = waits, .to = to}); }
+    /// What the next kernel reads goes up behind the host's back.
+    void send(std::uint64_t bytes = 4096, std::uint64_t from = 0) {
+        copy(bytes, 2000, {.source = Memory::pinned, .stack = launches, .asynchronous = true, .from = from});
+    }
+    std::vector<std::uint64_t> allocate_many(int count) {
+        std::vector<std::uint64_t> all;
+        for (int i = 0; i < count; ++i)
+            all.push_back(allocate(4096, Memory::device));
+        return all;
+    }
     /// Rounds of a launch, a wait and host work; the last launch ends the last gap.
     template <class Wait>
-    std::vector<Finding> rounds(std::uint64_t host_work, const Wait& wait, int count = 50) {
+    Found rounds(std::uint64_t host_work, const Wait& wait, int count = 50) {
         for (int i = 0; i < count; ++i) {
             launch_step();
             wait();
@@ -39,7 +46,7 @@ struct Turns : test::Scenario {
     void waits_for(std::uint64_t duration, SyncKind kind = SyncKind::context, std::uint64_t object = 0) {
         synchronize({.kind = kind, .object = object, .stack = waits, .duration = duration});
     }
-    std::vector<Finding> findings() { return test::findings_of(*this); }
+    Found findings() { return findings_of(*this); }
 };
 
 } // namespace
@@ -48,8 +55,7 @@ BOOST_AUTO_TEST_CASE(a_needless_wait_before_host_work) {
     Turns t;
     const Finding finding = lone(t.rounds(2 * ms, [&] { t.waits_for(ms); }), "UMA-502");
     BOOST_TEST(finding.stack == t.waits);
-    BOOST_REQUIRE(finding.places.size() == 1u);
-    BOOST_TEST(finding.places.front().second == t.launches);
+    BOOST_TEST(place(finding) == t.launches);
     BOOST_TEST(finding.saving_ns == 50 * 1e6, close);
     BOOST_TEST((finding.confidence == Confidence::medium));
     Turns shorter; // the device works on without a break: what a launch takes is saved, too
@@ -76,16 +82,10 @@ BOOST_AUTO_TEST_CASE(of_a_line_that_waits_for_results_as_well_the_needless_waits
     int round = 0;
     const auto found = t.rounds(2 * ms, [&] {
         if (++round % 2 == 0)
-            t.copy(4096, 2000,
-                   {.symbol = "cuMemcpyHtoDAsync_v2",
-                    .source = Memory::pinned,
-                    .stack = up,
-                    .asynchronous = true});
+            t.copy(4096, 2000, {.source = Memory::pinned, .stack = up, .asynchronous = true});
         t.waits_for(ms);
     });
-    const auto early = std::ranges::find(found, "UMA-502", [](const Finding& each) { return each.rule->id; });
-    BOOST_REQUIRE((early != found.end()));
-    BOOST_TEST(early->saving_ns == 25 * 1e6, boost::test_tools::tolerance(0.05));
+    BOOST_TEST(among(found, "UMA-502").saving_ns == 25 * 1e6, boost::test_tools::tolerance(0.05));
 }
 
 BOOST_AUTO_TEST_CASE(no_more_than_low_confidence_where_a_replay_does_not_keep_time) {
@@ -93,12 +93,12 @@ BOOST_AUTO_TEST_CASE(no_more_than_low_confidence_where_a_replay_does_not_keep_ti
     std::uint64_t round = 0;
     const auto found = t.rounds(2 * ms, [&] { t.waits_for(++round * 7 % 11 * ms); });
     BOOST_TEST((lone(found, "UMA-502").confidence == Confidence::low));
-    const std::string text = test::text_of(t.path());
-    BOOST_TEST(
-        test::contains(text, "% off, by 24 waits that it was not shown; savings are of low confidence: "
-                             "work of one kind took other times from round to round, or the device had work of "
-                             "others to do"),
-        text);
+    const std::string text = text_of(t.path());
+    BOOST_TEST(contains(text,
+                        "% off, by 24 waits that it was not shown; savings are of low confidence: "
+                        "work of one kind took other times from round to round, or the device had work of "
+                        "others to do"),
+               text);
 }
 
 BOOST_AUTO_TEST_CASE(waits_of_the_stream_in_use_and_of_an_event_behind_it) {
@@ -107,12 +107,7 @@ BOOST_AUTO_TEST_CASE(waits_of_the_stream_in_use_and_of_an_event_behind_it) {
     Turns e;
     lone(e.rounds(2 * ms,
                   [&] {
-                      trace::Event record;
-                      record.entry = e.entry("cuEventRecord");
-                      record.start = e.now;
-                      record.action = trace::EventAction::record;
-                      record.event = 7;
-                      e.builder.add(record);
+                      e.record_event(7);
                       e.waits_for(ms, SyncKind::event, 7);
                   }),
          "UMA-502");
@@ -132,36 +127,20 @@ BOOST_AUTO_TEST_CASE(turns_that_are_none) {
 
 BOOST_AUTO_TEST_CASE(work_of_another_thread_may_fill_the_gap) {
     Turns t;
-    trace::Set set;
-    set.entry = t.entry("cuMemsetD8Async");
-    set.start = t.now;
-    set.memory = Memory::device;
-    t.builder.add(set, 2);
+    t.call(trace::Set(), "cuMemsetD8Async", us, 2);
     BOOST_TEST(t.rounds(2 * ms, [&] { t.waits_for(ms); }).empty());
 }
 
 BOOST_AUTO_TEST_CASE(results_make_it_a_turn) {
     Turns t;
-    const Finding finding = lone(t.rounds(2 * ms,
-                                          [&] {
-                                              t.copy(64 * 1024, ms,
-                                                     {.symbol = "cuMemcpyDtoHAsync_v2",
-                                                      .source = Memory::device,
-                                                      .destination = Memory::pinned,
-                                                      .stack = t.waits});
-                                          }),
-                                 "UMA-505");
+    const Finding finding = lone(t.rounds(2 * ms, [&] { t.read_back(); }), "UMA-505");
     BOOST_TEST(finding.stack == t.waits);
     BOOST_TEST(finding.saving_ns == 50 * (1e6 - 8.3e3), close);
     BOOST_TEST((finding.confidence == Confidence::low));
 
     Turns upload; // which the host may overwrite when the wait is over
     const auto found = upload.rounds(2 * ms, [&] {
-        upload.copy(4096, 2000,
-                    {.symbol = "cuMemcpyHtoDAsync_v2",
-                     .source = Memory::pinned,
-                     .stack = upload.launches,
-                     .asynchronous = true});
+        upload.send();
         upload.waits_for(ms);
     });
     lone(found, "UMA-505");
@@ -170,19 +149,9 @@ BOOST_AUTO_TEST_CASE(results_make_it_a_turn) {
 BOOST_AUTO_TEST_CASE(results_that_the_next_call_may_depend_on_save_a_range) {
     const auto rounds = [](Turns& t, bool asks) {
         t.rounds(2 * ms, [&] {
-            t.copy(64 * 1024, ms,
-                   {.symbol = "cuMemcpyDtoHAsync_v2",
-                    .source = Memory::device,
-                    .destination = Memory::pinned,
-                    .stack = t.waits});
-            if (!asks)
-                return;
-            trace::Event record;
-            record.entry = t.entry("cuEventRecord");
-            record.start = t.now;
-            record.action = trace::EventAction::record;
-            record.event = 7;
-            t.builder.add(record);
+            t.read_back();
+            if (asks)
+                t.record_event(7);
         });
         return lone(t.findings(), "UMA-505");
     };
@@ -190,34 +159,26 @@ BOOST_AUTO_TEST_CASE(results_that_the_next_call_may_depend_on_save_a_range) {
     const Finding open = rounds(asks, true);
     BOOST_TEST(open.saving_at_least_ns < 1e6);
     BOOST_TEST(open.saving_at_most_ns == open.saving_ns);
-    const nlohmann::json report = test::json_of(asks.path());
+    const nlohmann::json report = json_of(asks.path());
     BOOST_TEST(report["findings"][0]["saving_at_most_ns"].get<double>() == open.saving_at_most_ns);
-    BOOST_TEST(test::contains(test::text_of(asks.path()), "calls leave open how the run went: it saves "));
+    BOOST_TEST(contains(text_of(asks.path()), "calls leave open how the run went: it saves "));
 
     Turns works; // the host's own work hides the wait, whether or not the next call needs the result
     const Finding decided = rounds(works, false);
     BOOST_TEST(decided.saving_at_most_ns == 0);
-    BOOST_TEST(!test::json_of(works.path())["findings"][0].contains("saving_at_most_ns"));
+    BOOST_TEST(!json_of(works.path())["findings"][0].contains("saving_at_most_ns"));
 }
 
 BOOST_AUTO_TEST_CASE(what_is_freed_behind_a_turn_is_freed_a_round_later) {
     // The free does not wait in the place of the copy.
     Turns t;
-    std::vector<std::uint64_t> scratch;
-    for (int i = 0; i < 50; ++i)
-        scratch.push_back(t.allocate(4096, Memory::device));
+    const auto scratch = t.allocate_many(50);
     std::size_t next = 0;
     const auto found = t.rounds(2 * ms, [&] {
-        t.copy(64 * 1024, ms,
-               {.symbol = "cuMemcpyDtoHAsync_v2",
-                .source = Memory::device,
-                .destination = Memory::pinned,
-                .stack = t.waits});
+        t.read_back();
         t.free(scratch[next++], 2000);
     });
-    const auto turn = std::ranges::find(found, "UMA-505", [](const Finding& each) { return each.rule->id; });
-    BOOST_REQUIRE(turn != found.end());
-    BOOST_TEST(turn->saving_ns == 50 * (1e6 - 8.3e3), close);
+    BOOST_TEST(among(found, "UMA-505").saving_ns == 50 * (1e6 - 8.3e3), close);
 }
 
 BOOST_AUTO_TEST_CASE(results_that_the_host_gives_back_keep_the_device_waiting) {
@@ -226,22 +187,11 @@ BOOST_AUTO_TEST_CASE(results_that_the_host_gives_back_keep_the_device_waiting) {
         const std::uint64_t results = t.allocate(64 * 1024, Memory::pinned);
         const std::uint64_t sent = given_back ? results : t.allocate(64 * 1024, Memory::pinned);
         const auto found = t.rounds(2 * ms, [&] {
-            t.copy(64 * 1024, ms,
-                   {.symbol = "cuMemcpyDtoHAsync_v2",
-                    .source = Memory::device,
-                    .destination = Memory::pinned,
-                    .stack = t.waits,
-                    .to = results});
+            t.read_back(results);
             t.now += 2 * ms;
-            t.copy(64 * 1024, 2000,
-                   {.symbol = "cuMemcpyHtoDAsync_v2",
-                    .source = Memory::pinned,
-                    .stack = t.launches,
-                    .asynchronous = true,
-                    .from = sent});
+            t.send(64 * kib, sent);
         });
-        BOOST_TEST(std::ranges::any_of(found, [](const Finding& each) { return each.rule->id == "UMA-505"; }) !=
-                   given_back);
+        BOOST_TEST(tells(found, "UMA-505") != given_back);
     }
 }
 
@@ -270,18 +220,15 @@ BOOST_AUTO_TEST_CASE(calls_that_other_rules_speak_of_are_no_host_work) {
         [&] {
             t.waits_for(ms);
             t.free(t.data, 2 * ms);
-            t.data = t.allocate(mib, Memory::device, 0, trace::Origin::program, {}, ms);
+            t.data = t.allocate(mib, Memory::device, {.duration = ms});
         },
         10);
-    for (const Finding& finding : found)
-        BOOST_TEST(finding.rule->id == "UMA-401");
+    nothing_in(without_rule(found, "UMA-401"));
 }
 
 BOOST_AUTO_TEST_CASE(a_free_waits_unasked) {
     Turns t;
-    std::vector<std::uint64_t> scratch;
-    for (int i = 0; i < 12; ++i)
-        scratch.push_back(t.allocate(4096, Memory::device));
+    const auto scratch = t.allocate_many(12);
     t.free(scratch.back(), 50'000); // what one takes by itself
     std::size_t next = 0;
     const Finding finding = lone(t.rounds(
@@ -297,9 +244,7 @@ BOOST_AUTO_TEST_CASE(how_long_a_free_waited_is_known_from_the_kernels_before_it)
     // is over.
     const auto saved = [](std::uint64_t kernel_ns) {
         Turns t;
-        std::vector<std::uint64_t> scratch;
-        for (int i = 0; i < 20; ++i)
-            scratch.push_back(t.allocate(4096, Memory::device));
+        const auto scratch = t.allocate_many(20);
         for (std::uint64_t i = 0; i < 20; ++i) {
             t.launch(t.kernel, {t.data}, i + 1, t.launches);
             t.free(scratch[i], 500'000, t.waits);
@@ -308,10 +253,7 @@ BOOST_AUTO_TEST_CASE(how_long_a_free_waited_is_known_from_the_kernels_before_it)
         t.synchronize({.stack = t.stack(), .duration = 1000});
         for (std::uint64_t i = 0; i < 8; ++i)
             t.device_time(i + 1, kernel_ns);
-        const auto found = t.findings();
-        const auto free =
-            std::ranges::find(found, "UMA-503", [](const Finding& each) { return each.rule->id; });
-        return free == found.end() ? 0 : free->saving_ns;
+        return among(t.findings(), "UMA-503").saving_ns;
     };
     BOOST_TEST(saved(450'000) == 20 * 450e3, boost::test_tools::tolerance(0.02));
     BOOST_TEST(saved(100'000) == 20 * 100e3, boost::test_tools::tolerance(0.1)); // the rest is the free's own
@@ -327,22 +269,15 @@ BOOST_AUTO_TEST_CASE(looking_at_what_is_copied_is_no_host_work) {
             t.copy(16 * mib, ms,
                    {.source = Memory::pinned, .from = host, .to = t.data, .look_duration = up_look});
             t.launch_step();
-            t.copy(16 * mib, 3 * ms,
-                   {.symbol = "cuMemcpyDtoH_v2",
-                    .source = Memory::device,
-                    .destination = Memory::pinned,
-                    .from = t.data,
-                    .to = host,
-                    .look_duration = down_look});
+            t.download(16 * mib, 3 * ms, {.from = t.data, .to = host, .look_duration = down_look});
             t.now += down_look;
         };
         for (int i = 0; i < 20; ++i)
             round();
-        const auto found = t.findings();
-        return std::ranges::count(found, "UMA-505", [](const Finding& finding) { return finding.rule->id; });
+        return tells(t.findings(), "UMA-505");
     };
-    BOOST_TEST(rounds(2 * ms, 0) == 0);
-    BOOST_TEST(rounds(0, 2 * ms) == 0);
+    BOOST_TEST(!rounds(2 * ms, 0));
+    BOOST_TEST(!rounds(0, 2 * ms));
 }
 
 BOOST_AUTO_TEST_CASE(a_pageable_copy_that_waits_is_told_of_once) {
@@ -351,13 +286,8 @@ BOOST_AUTO_TEST_CASE(a_pageable_copy_that_waits_is_told_of_once) {
     const auto found = t.rounds(
         2 * ms,
         [&] {
-            t.copy(16 * mib, 3 * ms,
-                   {.symbol = "cuMemcpyDtoHAsync_v2",
-                    .source = Memory::device,
-                    .destination = Memory::pageable,
-                    .stack = t.waits,
-                    .asynchronous = true,
-                    .from = data});
+            t.download(16 * mib, 3 * ms,
+                       {.destination = Memory::pageable, .stack = t.waits, .asynchronous = true, .from = data});
         },
         10);
     const Finding finding = lone(found, "UMA-102");
@@ -370,7 +300,7 @@ BOOST_AUTO_TEST_SUITE(polling)
 namespace {
 
 /// `in_vain` queries, each followed by host work, and one that was not.
-std::vector<Finding> ask(int in_vain, std::uint64_t between, int ready = 1) {
+Found ask(int in_vain, std::uint64_t between, int ready = 1) {
     Turns t;
     t.launch_step();
     const auto query = [&](std::uint64_t status) {

@@ -13,10 +13,7 @@
 BOOST_AUTO_TEST_SUITE(analyzer_implausible)
 
 using namespace umadvisor;
-using test::mib;
-using test::ms;
-using test::Result;
-using test::run;
+using namespace umadvisor::test;
 
 namespace {
 
@@ -59,7 +56,7 @@ const std::vector<std::vector<std::string>> readers{
 template <class Record>
 Record sample() {
     Record record;
-    test::FieldFiller filler{1};
+    FieldFiller filler{1};
     Record::fields(record, filler);
     if constexpr (requires { record.status; })
         record.status = 0;
@@ -73,7 +70,7 @@ bool refuses(auto record) {
 } // namespace
 
 BOOST_AUTO_TEST_CASE(every_record_as_programs_write_it_is_kept) {
-    test::for_each_record_type([]<class Record>() {
+    for_each_record_type([]<class Record>() {
         BOOST_TEST(!refuses(sample<Record>()), Record::name);
         BOOST_TEST(!refuses(Record{}), Record::name);
     });
@@ -137,18 +134,18 @@ BOOST_AUTO_TEST_CASE(calls_that_failed_stay_with_a_size_that_can_be) {
 /// Each field of each record in turn: a record that is left out is counted, and what is around it is read.
 BOOST_AUTO_TEST_CASE(every_field_with_the_greatest_value) {
     std::size_t refused = 0;
-    test::for_each_record_type([&]<class Record>() {
+    for_each_record_type([&]<class Record>() {
         for (int field = 0;; ++field) {
             Record record = sample<Record>();
             Spoiler spoiler{field};
             Record::fields(record, spoiler);
             if (spoiler.spoilt.empty())
                 break;
-            test::TraceBuilder builder = test::every_record();
+            TraceBuilder builder = every_record();
             trace::Sync sync = sample<trace::Sync>();
             builder.add(record, 7);
             builder.add(sync, 7);
-            const std::string path = test::temporary_file("spoilt.umtrace", builder.bytes());
+            const std::string path = temporary_file("spoilt.umtrace", builder.bytes());
             reader::TraceFile file(path);
             reader::Dictionary dictionary;
             dictionary.read(file);
@@ -203,7 +200,7 @@ BOOST_AUTO_TEST_CASE(every_command_ends_on_values_that_cannot_be) {
         alloc.address = fault.address = 0;
         alloc.bytes = fault.bytes = UINT64_MAX;
     });
-    BOOST_TEST(told.find("2 records with values that no machine can have left out") != std::string::npos, told);
+    BOOST_TEST(contains(told, "2 records with values that no machine can have left out"));
     check([](auto& alloc, auto& fault) {
         alloc.bytes = fault.bytes = reader::most_bytes;
         fault.address = alloc.address;
@@ -234,9 +231,9 @@ BOOST_AUTO_TEST_CASE(a_job_is_held_to_its_price) {
 }
 
 BOOST_AUTO_TEST_CASE(an_allocation_that_cannot_be_replayed_is_one_line) {
-    test::Scenario s;
+    Scenario s;
     s.allocate(std::uint64_t{8} << 40, trace::Memory::managed);
-    test::check_one_line(run({"whatif", "--gpu-memory", "80GiB", s.path()}), 1, "nothing can be foretold");
+    check_one_line(run({"whatif", "--gpu-memory", "80GiB", s.path()}), 1, "nothing can be foretold");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -9,10 +9,7 @@
 BOOST_AUTO_TEST_SUITE(analyzer_library_memory)
 
 using namespace umadvisor;
-using test::mib;
-using test::ms;
-using test::Scenario;
-using trace::Memory;
+using namespace umadvisor::test;
 
 namespace {
 
@@ -22,17 +19,9 @@ std::uint64_t stack_through(Scenario& s, std::initializer_list<const char*> obje
     std::uint64_t parent = 0;
     const std::vector<const char*> inwards(objects);
     for (std::size_t i = inwards.size(); i-- > 0;) {
-        trace::Module module;
-        module.id = ++next;
-        module.path = inwards[i];
-        s.builder.add(module);
-        trace::Frame frame;
-        frame.id = ++next;
-        frame.parent = parent;
-        frame.module = module.id;
-        frame.address = 0x1000 * frame.id;
-        s.builder.add(frame);
-        parent = frame.id;
+        const std::uint64_t module = ++next, frame = ++next;
+        s.builder.module(module, inwards[i]).frame(frame, parent, 0x1000 * frame, module);
+        parent = frame;
     }
     return parent;
 }
@@ -51,7 +40,7 @@ constexpr const char *cudart = "/venv/lib/libcudart.so.13", *cublas = "/venv/lib
                      *torch_cpu = "/venv/torch/lib/libtorch_cpu.so", *program = "/home/user/solver";
 
 /// Half a gibibyte that nothing uses, beside memory that is used for long.
-std::vector<findings::Finding> unused_from(std::initializer_list<const char*> objects) {
+Found unused_from(std::initializer_list<const char*> objects) {
     Scenario s;
     const auto kernel = s.function("step");
     const auto used = s.allocate(512 * mib, Memory::device, s.stack());
@@ -60,9 +49,7 @@ std::vector<findings::Finding> unused_from(std::initializer_list<const char*> ob
         s.launch(kernel, {used});
         s.synchronize({.duration = 10 * ms});
     }
-    std::vector<findings::Finding> found = test::findings_of(s);
-    std::erase_if(found, [](const findings::Finding& finding) { return finding.rule->id != "UMA-402"; });
-    return found;
+    return of_rule(findings_of(s), "UMA-402");
 }
 
 } // namespace
@@ -82,7 +69,7 @@ BOOST_AUTO_TEST_CASE(tensors_and_memory_of_the_program_are_its_own) {
 
 BOOST_AUTO_TEST_CASE(a_workspace_is_no_memory_that_a_line_could_leave_out) {
     BOOST_TEST(unused_from({cudart, program}).size() == 1u);
-    test::nothing_in(unused_from({cudart, cublas, program}));
+    nothing_in(unused_from({cudart, cublas, program}));
 }
 
 BOOST_AUTO_TEST_CASE(what_libraries_took_is_one_line) {

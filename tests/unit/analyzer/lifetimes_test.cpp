@@ -1,6 +1,5 @@
 /// Findings on memory that the program could do without at its peak.
-#include "analyzer/findings/finding.hpp"
-#include "scenario.hpp"
+#include "found.hpp"
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
@@ -8,21 +7,23 @@
 BOOST_AUTO_TEST_SUITE(analyzer_lifetimes)
 
 using namespace umadvisor;
-using findings::Confidence;
-using findings::Finding;
-using test::mib;
-using test::ms;
-using trace::Memory;
+using namespace umadvisor::test;
 
 namespace {
 
-struct Program : test::Scenario {
+struct Program : Scenario {
+    using Scenario::Scenario;
     std::uint64_t kernel = function("step");
     std::uint64_t first_line = stack(), second_line = stack();
 
-    std::uint64_t take(std::uint64_t bytes, std::uint64_t line, Memory memory = Memory::device) {
-        return allocate(bytes, memory, line, trace::Origin::program,
-                        memory == Memory::pinned ? "cuMemHostAlloc" : "cuMemAlloc_v2", 50'000);
+    std::uint64_t take(std::uint64_t bytes, std::uint64_t line, Memory memory = Memory::device,
+                       std::uint64_t duration = 50 * us) {
+        return allocate(bytes, memory, {.stack = line, .duration = duration});
+    }
+    /// Of 64 MiB, unless `bytes` say otherwise.
+    std::uint64_t lock(std::uint64_t duration = 20 * ms, Memory memory = Memory::pinned,
+                       std::uint64_t bytes = 64 * mib) {
+        return take(bytes, first_line, memory, duration);
     }
     /// A hundred milliseconds of kernels on these.
     void use_for_long(std::initializer_list<std::uint64_t> allocations) {
@@ -33,34 +34,26 @@ struct Program : test::Scenario {
     }
     void copy_to(std::uint64_t allocation, std::uint64_t offset, std::uint64_t bytes,
                  Memory memory = Memory::device) {
-        trace::Set set;
-        set.entry = entry("cuMemsetD8_v2");
-        set.start = now;
-        set.duration = 2000;
-        set.address = 0x7f00'0000'0000 + (allocation << 32) + offset;
-        set.bytes = bytes;
-        set.memory = memory;
-        set.allocation = allocation;
-        builder.add(set);
-        now += 3000;
+        set(allocation, bytes, {.offset = offset, .memory = memory});
     }
-    std::vector<Finding> findings() {
-        reader::Trace trace(path());
-        const model::Profile profile(trace);
-        auto found = findings::find_all(profile, [](std::uint64_t stack) { return stack; }).all;
-        // Its waits separate uses; another test asks what they are for.
-        std::erase_if(found, [](const Finding& finding) { return finding.rule->id == "UMA-506"; });
-        return found;
+    void upload(std::uint64_t from, std::uint64_t to, Memory memory = Memory::pinned,
+                bool asynchronous = false) {
+        copy(64 * mib, 1'200'000, {.source = memory, .asynchronous = asynchronous, .from = from, .to = to});
     }
-    Finding lone_finding(std::string_view rule) {
-        const auto found = findings();
-        BOOST_REQUIRE_EQUAL(found.size(), 1u);
-        BOOST_TEST(found.front().rule->id == rule);
-        return found.front();
+    void use_once(std::uint64_t allocation) {
+        launch(kernel, {allocation});
+        synchronize();
     }
-    void nothing_is_found() {
-        for (const Finding& finding : findings())
-            BOOST_ERROR("found " << finding.rule->id << ": " << finding.summary);
+    /// Its waits separate uses; another test asks what they are for.
+    Found found() { return without_rule(findings_of(*this), "UMA-506"); }
+    Finding one(std::string_view rule) { return lone(found(), rule); }
+    void nothing_is_found() { nothing_in(found()); }
+    /// Memory of the first line that waits until memory of the second is done with.
+    std::uint64_t use_early_and_keep_late() {
+        const auto late = take(64 * mib, first_line), early = take(32 * mib, second_line);
+        use_for_long({early});
+        free(early);
+        return late;
     }
 };
 
@@ -68,12 +61,10 @@ struct Program : test::Scenario {
 
 BOOST_AUTO_TEST_CASE(allocated_long_before_its_use) {
     Program p;
-    const auto late = p.take(64 * mib, p.first_line), early = p.take(32 * mib, p.second_line);
-    p.use_for_long({early});
-    p.free(early);
+    const auto late = p.use_early_and_keep_late();
     p.use_for_long({late});
     p.free(late);
-    const Finding finding = p.lone_finding("UMA-301");
+    const Finding finding = p.one("UMA-301");
     BOOST_TEST(finding.stack == p.first_line);
     BOOST_TEST(finding.saving_bytes == 32 * mib); // the peak is 96 MiB, and 64 are in use later
     BOOST_TEST(finding.saving_ns == 0);
@@ -107,9 +98,7 @@ BOOST_AUTO_TEST_CASE(memory_that_waits_for_a_kernel_that_uses_all_of_it) {
 
 BOOST_AUTO_TEST_CASE(memory_that_is_in_use_with_as_much_at_another_time) {
     Program p;
-    const auto late = p.take(64 * mib, p.first_line), early = p.take(32 * mib, p.second_line);
-    p.use_for_long({early});
-    p.free(early);
+    const auto late = p.use_early_and_keep_late();
     const auto beside = p.take(32 * mib - 1, p.second_line);
     p.use_for_long({late, beside});
     p.nothing_is_found();
@@ -117,20 +106,10 @@ BOOST_AUTO_TEST_CASE(memory_that_is_in_use_with_as_much_at_another_time) {
 
 BOOST_AUTO_TEST_CASE(idle_memory_counts_as_a_share_of_the_device) {
     const auto of_device = [](std::uint64_t device_bytes) {
-        Program p;
-        p.builder = test::TraceBuilder();
-        trace::Device device;
-        device.memory_bytes = device_bytes;
-        p.builder.add(device);
-        trace::Function function;
-        function.id = p.kernel;
-        function.symbol = "step";
-        p.builder.add(function);
-        const auto late = p.take(64 * mib, p.first_line), early = p.take(32 * mib, p.second_line);
-        p.use_for_long({early});
-        p.free(early);
+        Program p(device_bytes);
+        const auto late = p.use_early_and_keep_late();
         p.use_for_long({late});
-        return p.findings();
+        return p.found();
     };
     BOOST_TEST(of_device(3200 * mib).size() == 1u);
     BOOST_TEST(of_device(3201 * mib).empty());
@@ -143,7 +122,7 @@ BOOST_AUTO_TEST_CASE(what_is_spared_is_shared_out_among_all_that_is_idle) {
     p.use_for_long({early});
     p.free(early);
     p.use_for_long({a, b}); // 128 MiB, of 224 at the peak
-    const auto found = p.findings();
+    const auto found = p.found();
     BOOST_REQUIRE(found.size() == 2u);
     for (const Finding& finding : found)
         BOOST_TEST(finding.saving_bytes == 48 * mib);
@@ -154,8 +133,7 @@ BOOST_AUTO_TEST_CASE(what_is_used_all_the_time_is_not_idle) {
     const auto a = p.take(64 * mib, p.first_line), b = p.take(32 * mib, p.second_line);
     for (int i = 0; i < 4; ++i) {
         p.use_for_long({b});
-        p.launch(p.kernel, {a});
-        p.synchronize();
+        p.use_once(a);
     }
     p.nothing_is_found();
 }
@@ -180,10 +158,9 @@ BOOST_AUTO_TEST_CASE(memory_of_its_size_is_made_beside_what_is_done_with) {
     p.use_for_long({second});
     p.free(first);
     p.free(second);
-    const Finding finding = p.lone_finding("UMA-302");
+    const Finding finding = p.one("UMA-302");
     BOOST_TEST(finding.stack == p.first_line);
-    BOOST_REQUIRE(finding.places.size() == 1u);
-    BOOST_TEST(finding.places.front().second == p.second_line);
+    BOOST_TEST(place(finding) == p.second_line);
     BOOST_TEST(finding.saving_bytes == 64 * mib);
 }
 
@@ -197,7 +174,7 @@ BOOST_AUTO_TEST_CASE(rounds_of_it_are_counted_once) {
         p.free(first);
         p.free(second);
     }
-    BOOST_TEST(p.lone_finding("UMA-302").saving_bytes == 64 * mib);
+    BOOST_TEST(p.one("UMA-302").saving_bytes == 64 * mib);
 }
 
 BOOST_AUTO_TEST_CASE(never_reached) {
@@ -205,7 +182,7 @@ BOOST_AUTO_TEST_CASE(never_reached) {
     const auto unused = p.take(64 * mib, p.first_line), used = p.take(32 * mib, p.second_line);
     p.use_for_long({used});
     p.free(unused);
-    const Finding finding = p.lone_finding("UMA-402");
+    const Finding finding = p.one("UMA-402");
     BOOST_TEST(finding.stack == p.first_line);
     BOOST_TEST(finding.saving_bytes == 64 * mib);
     BOOST_TEST((finding.confidence == Confidence::low));
@@ -231,27 +208,9 @@ BOOST_AUTO_TEST_CASE(what_kernels_may_have_reached_unseen_is_not_judged) {
         p.free(unused);
         p.nothing_is_found();
     };
-    with([](Program& p) {
-        trace::LaunchShape shape;
-        shape.shape = 2;
-        shape.entry = p.entry("cuLaunchKernel");
-        p.builder.add(shape);
-        trace::Launch launch;
-        launch.shape = 2;
-        launch.start = p.now;
-        p.builder.add(launch);
-    });
-    with([](Program& p) {
-        trace::GraphLaunch launch;
-        launch.entry = p.entry("cuGraphLaunch");
-        launch.start = p.now;
-        p.builder.add(launch);
-    });
-    with([](Program& p) {
-        trace::Pause pause;
-        pause.start = p.now;
-        p.builder.add(pause);
-    });
+    with([](Program& p) { p.launch_untold(); });
+    with([](Program& p) { p.launch_graph(); });
+    with([](Program& p) { p.pause(); });
     with([](Program& p) { p.builder.counters[p.entry("cuTexObjectCreate", false)] = 1; });
     with([](Program& p) { p.builder.dropped[trace::DropReason::size_cap] = 1; });
 }
@@ -263,7 +222,7 @@ BOOST_AUTO_TEST_CASE(used_in_one_moment) {
     p.synchronize({.duration = 10'000});
     p.use_for_long({p.take(32 * mib, p.second_line)});
     p.free(input);
-    const Finding finding = p.lone_finding("UMA-403");
+    const Finding finding = p.one("UMA-403");
     BOOST_TEST(finding.stack == p.first_line);
     BOOST_TEST(finding.saving_bytes == 32 * mib);
 }
@@ -274,16 +233,11 @@ BOOST_AUTO_TEST_CASE(made_anew_and_never_freed) {
         p.builder.closed = closed;
         for (int i = 0; i < count; ++i)
             p.use_for_long({p.take(64 * mib, p.first_line)});
-        return p.findings();
+        return p.found();
     };
-    const auto found = rounds(9, true);
-    BOOST_REQUIRE(found.size() == 1u);
-    BOOST_TEST(found.front().rule->id == "UMA-404");
-    BOOST_TEST(found.front().saving_bytes == 8 * 64 * mib);
-    for (const Finding& finding : rounds(8, true))
-        BOOST_TEST(finding.rule->id != "UMA-404");
-    for (const Finding& finding : rounds(9, false))
-        BOOST_TEST(finding.rule->id != "UMA-404");
+    BOOST_TEST(lone(rounds(9, true), "UMA-404").saving_bytes == 8 * 64 * mib);
+    nothing_in(of_rule(rounds(8, true), "UMA-404"));
+    nothing_in(of_rule(rounds(9, false), "UMA-404"));
 }
 
 BOOST_AUTO_TEST_CASE(many_that_stay_in_use_are_not_leaked) {
@@ -307,24 +261,19 @@ BOOST_AUTO_TEST_CASE(less_than_half_is_used) {
         if (by_kernel)
             p.launch(p.kernel, {stage});
         p.free(stage);
-        return p.findings();
+        return p.found();
     };
     for (const Memory memory : {Memory::device, Memory::pinned}) {
-        const auto found = reached(16 * mib, memory, false);
-        BOOST_REQUIRE(found.size() == 1u);
-        BOOST_TEST(found.front().rule->id == "UMA-405");
-        BOOST_TEST(found.front().saving_bytes == 48 * mib);
-        BOOST_TEST(reached(32 * mib, memory, false).empty());
-        BOOST_TEST(reached(16 * mib, memory, true).empty());
+        BOOST_TEST(lone(reached(16 * mib, memory, false), "UMA-405").saving_bytes == 48 * mib);
+        nothing_in(reached(32 * mib, memory, false));
+        nothing_in(reached(16 * mib, memory, true));
     }
 }
 
 BOOST_AUTO_TEST_CASE(locked_and_never_copied) {
     Program p;
-    const auto table =
-        p.allocate(64 * mib, Memory::pinned, p.first_line, trace::Origin::program, "cuMemHostAlloc", 20 * ms);
-    p.free(table, 5 * ms);
-    const Finding finding = p.lone_finding("UMA-406");
+    p.free(p.lock(), 5 * ms);
+    const Finding finding = p.one("UMA-406");
     BOOST_TEST(finding.saving_bytes == 64 * mib);
     BOOST_TEST(finding.saving_ns == 0); // the heap's pages cost theirs at the first touch
     Program copied;
@@ -336,220 +285,148 @@ BOOST_AUTO_TEST_CASE(locked_again_and_again) {
     const auto rounds = [](int count) {
         Program p;
         for (int i = 0; i < count; ++i) {
-            const auto buffer = p.allocate(64 * mib, Memory::registered, p.first_line, trace::Origin::program,
-                                           "cuMemHostRegister_v2", 2 * ms);
+            const auto buffer = p.lock(2 * ms, Memory::registered);
             p.copy_to(buffer, 0, 64 * mib, Memory::registered);
             p.synchronize();
             p.free(buffer, ms, p.second_line);
         }
-        return p.findings();
+        return p.found();
     };
-    const auto found = rounds(10);
-    BOOST_REQUIRE(found.size() == 1u);
-    BOOST_TEST(found.front().rule->id == "UMA-407");
-    BOOST_TEST(found.front().stack != 0u);
-    BOOST_TEST(found.front().saving_ns == 9 * 3e6, boost::test_tools::tolerance(0.03));
-    BOOST_TEST((found.front().confidence == Confidence::high));
+    const Finding finding = lone(rounds(10), "UMA-407");
+    BOOST_TEST(finding.stack != 0u);
+    BOOST_TEST(finding.saving_ns == 9 * 3e6, boost::test_tools::tolerance(0.03));
+    BOOST_TEST((finding.confidence == Confidence::high));
     BOOST_TEST(rounds(2).size() == 1u);
-    BOOST_TEST(rounds(1).empty());
+    nothing_in(rounds(1));
 }
 
 namespace {
 
+Found pinned_once(Program& p) {
+    reader::Trace trace(p.path());
+    const model::Profile profile(trace);
+    return findings::find_pinned_once(profile, own_line);
+}
+
 /// 64 MiB are page-locked in 20 ms, copied to the device so many times, and unlocked in 5 ms.
 struct Locked : Program {
-    std::uint64_t buffer =
-        allocate(64 * mib, Memory::pinned, first_line, trace::Origin::program, "cuMemHostAlloc", 20 * ms);
-    std::uint64_t data = take(64 * mib, second_line);
+    std::uint64_t buffer = lock(), data = take(64 * mib, second_line);
 
     void upload(bool asynchronous = false) {
-        copy(64 * mib, 1'200'000,
-             {.symbol = asynchronous ? "cuMemcpyHtoDAsync_v2" : "cuMemcpyHtoD_v2",
-              .source = Memory::pinned,
-              .asynchronous = asynchronous,
-              .from = buffer,
-              .to = data});
-        launch(kernel, {data});
-        synchronize();
+        Program::upload(buffer, data, Memory::pinned, asynchronous);
+        use_once(data);
     }
-    std::vector<Finding> found() {
+    Found found() {
         free(buffer, 5 * ms);
-        reader::Trace trace(path());
-        const model::Profile profile(trace);
-        return findings::find_pinned_once(profile, [](std::uint64_t stack) { return stack; });
+        return pinned_once(*this);
     }
 };
+
+/// What the first touch of the heap's pages takes, and copies from there take longer; GB/s: nanoseconds.
+constexpr double touch_ns = 64 * mib / 4.4, slower_ns = 64 * mib / 10.3 - 64 * mib / 55.5;
+const auto exactly = boost::test_tools::tolerance(0.001);
 
 } // namespace
 
 BOOST_AUTO_TEST_CASE(locked_for_one_copy) {
     Locked p;
     p.upload();
-    const auto found = p.found();
-    BOOST_REQUIRE(found.size() == 1u);
-    BOOST_TEST(found.front().rule->id == "UMA-409");
-    BOOST_TEST(found.front().stack == p.first_line);
-    const double touch = 64 * mib / 4.4, slower = 64 * mib / 10.3 - 64 * mib / 55.5; // GB/s: nanoseconds
-    BOOST_TEST(found.front().saving_ns == 25e6 - touch - slower, boost::test_tools::tolerance(0.001));
-    BOOST_TEST((found.front().confidence == Confidence::low)); // a sixth of the time of page-locking
+    const Finding finding = lone(p.found(), "UMA-409");
+    BOOST_TEST(finding.stack == p.first_line);
+    BOOST_TEST(finding.saving_ns == 25e6 - touch_ns - slower_ns, exactly);
+    BOOST_TEST((finding.confidence == Confidence::low)); // a sixth of the time of page-locking
 }
 
 BOOST_AUTO_TEST_CASE(locked_for_one_copy_and_left_to_the_end) {
     Locked p;
     p.upload();
-    reader::Trace trace(p.path());
-    const model::Profile profile(trace);
-    const auto found = findings::find_pinned_once(profile, [](std::uint64_t stack) { return stack; });
-    BOOST_REQUIRE(found.size() == 1u);
-    const double touch = 64 * mib / 4.4, slower = 64 * mib / 10.3 - 64 * mib / 55.5, unlock = 64 * mib / 15.0;
-    BOOST_TEST(found.front().saving_ns == 20e6 + unlock - touch - slower, boost::test_tools::tolerance(0.001));
-    BOOST_REQUIRE(found.front().details.size() == 1u);
+    const Finding finding = lone(pinned_once(p), "UMA-409");
+    BOOST_TEST(finding.saving_ns == 20e6 + 64 * mib / 15.0 - touch_ns - slower_ns, exactly);
+    BOOST_REQUIRE(finding.details.size() == 1u);
 }
 
 BOOST_AUTO_TEST_CASE(locking_that_copies_or_kernels_need) {
-    Locked often;
+    Locked often, mapped, overlapped, in_graph;
     for (int i = 0; i < 100; ++i)
         often.upload();
-    BOOST_TEST(often.found().empty());
-    Locked mapped; // a kernel reads it across the link
-    mapped.upload();
-    mapped.launch(mapped.kernel, {mapped.buffer});
-    mapped.synchronize();
-    BOOST_TEST(mapped.found().empty());
-    Locked overlapped;
+    nothing_in(often.found());
+    mapped.upload(); // a kernel reads it across the link
+    mapped.use_once(mapped.buffer);
+    nothing_in(mapped.found());
     overlapped.upload(true);
-    BOOST_TEST(overlapped.found().empty());
-    Locked in_graph;
+    nothing_in(overlapped.found());
     in_graph.upload();
-    trace::GraphLaunch launch;
-    launch.entry = in_graph.entry("cuGraphLaunch");
-    launch.start = in_graph.now;
-    in_graph.builder.add(launch);
-    BOOST_TEST(in_graph.found().empty());
-    BOOST_TEST(Locked().found().empty()); // never copied: UMA-406
+    in_graph.launch_graph();
+    nothing_in(in_graph.found());
+    nothing_in(Locked().found()); // never copied: UMA-406
 }
 
 BOOST_AUTO_TEST_CASE(registered_memory_was_touched_before) {
     const auto registered = [](std::uint64_t lock_ns) {
         Program p;
-        const auto data = p.take(64 * mib, p.second_line);
-        const auto buffer = p.allocate(64 * mib, Memory::registered, p.first_line, trace::Origin::program,
-                                       "cuMemHostRegister_v2", lock_ns);
-        p.copy(64 * mib, 1'200'000, {.source = Memory::registered, .from = buffer, .to = data});
+        const auto data = p.take(64 * mib, p.second_line), buffer = p.lock(lock_ns, Memory::registered);
+        p.upload(buffer, data, Memory::registered);
         p.free(buffer, ms);
-        reader::Trace trace(p.path());
-        const model::Profile profile(trace);
-        return findings::find_pinned_once(profile, [](std::uint64_t stack) { return stack; });
+        return pinned_once(p);
     };
-    const auto found = registered(19 * ms);
-    BOOST_REQUIRE(found.size() == 1u);
-    BOOST_TEST(found.front().saving_ns == 20e6 - (64 * mib / 10.3 - 64 * mib / 55.5),
-               boost::test_tools::tolerance(0.001));
-    BOOST_TEST((found.front().confidence == Confidence::medium));
-    BOOST_TEST(registered(4 * ms).empty());
+    const Finding finding = lone(registered(19 * ms), "UMA-409");
+    BOOST_TEST(finding.saving_ns == 20e6 - slower_ns, exactly);
+    BOOST_TEST((finding.confidence == Confidence::medium));
+    nothing_in(registered(4 * ms));
 }
 
 BOOST_AUTO_TEST_CASE(memory_locked_anew_for_one_copy_each_is_one_finding) {
     Program p;
     const auto data = p.take(64 * mib, p.second_line);
     for (int i = 0; i < 3; ++i) {
-        const auto buffer = p.allocate(64 * mib, Memory::pinned, p.first_line, trace::Origin::program,
-                                       "cuMemHostAlloc", 20 * ms);
-        p.copy(64 * mib, 1'200'000, {.source = Memory::pinned, .from = buffer, .to = data});
-        p.launch(p.kernel, {data});
-        p.synchronize();
+        const auto buffer = p.lock();
+        p.upload(buffer, data);
+        p.use_once(data);
         p.free(buffer, 5 * ms);
     }
-    auto found = p.findings();
+    auto found = p.found();
     std::erase_if(found, [&p](const Finding& finding) { return finding.stack != p.first_line; });
-    BOOST_REQUIRE(found.size() == 1u);
-    BOOST_TEST(found.front().rule->id == "UMA-407");
-    BOOST_REQUIRE(found.front().parts.size() == 1u);
-    BOOST_TEST(found.front().parts.front().rule->id == "UMA-409");
+    const Finding finding = lone(found, "UMA-407");
+    BOOST_REQUIRE(finding.parts.size() == 1u);
+    BOOST_TEST(finding.parts.front().rule->id == "UMA-409");
 }
 
 BOOST_AUTO_TEST_CASE(room_in_pieces) {
     const auto fails = [](std::uint64_t asked, std::uint64_t freed, std::uint64_t live, bool managed) {
-        test::TraceBuilder builder;
-        Program p;
-        trace::Device device;
-        device.memory_bytes = 1024 * mib;
-        p.builder = builder;
-        p.builder.add(device);
-        trace::Alloc record;
-        record.entry = 1;
-        trace::Entry entry;
-        entry.id = 1;
-        entry.recorded = 1;
-        entry.symbol = "cuMemAlloc_v2";
-        p.builder.add(entry);
-        const auto add = [&](std::uint64_t id, std::uint64_t bytes, Memory memory, std::uint64_t status) {
-            record.start = p.now += 1000;
-            record.allocation = id;
-            record.address = id << 40;
-            record.bytes = bytes;
-            record.memory = memory;
-            record.status = status;
-            p.builder.add(record);
-        };
+        Program p(1024 * mib);
         if (managed)
-            add(9, mib, Memory::managed, 0);
-        add(1, freed, Memory::device, 0);
-        trace::Free free;
-        free.start = p.now += 1000;
-        free.allocation = 1;
-        free.address = record.address;
-        p.builder.add(free);
-        add(2, live, Memory::device, 0);
-        add(0, asked, Memory::device, 2);
-        auto found = p.findings();
-        std::erase_if(found, [](const Finding& finding) { return finding.rule->id != "UMA-408"; });
-        return found;
+            p.allocate(mib, Memory::managed);
+        p.free(p.allocate(freed, Memory::device));
+        p.allocate(live, Memory::device);
+        p.allocate(asked, Memory::device, {.status = 2});
+        return of_rule(p.found(), "UMA-408");
     };
-    const auto found = fails(256 * mib, 512 * mib, 512 * mib, false);
-    BOOST_REQUIRE(found.size() == 1u);
-    BOOST_TEST(found.front().saving_bytes == 256 * mib);
-    BOOST_TEST((found.front().confidence == Confidence::low));
-    BOOST_TEST(fails(512 * mib, 512 * mib, 512 * mib, false).empty()); // full
-    BOOST_TEST(fails(256 * mib, 128 * mib, 512 * mib, false).empty()); // never was so much
-    BOOST_TEST(fails(256 * mib, 512 * mib, 512 * mib, true).empty());  // where managed memory is is not told
+    const Finding finding = lone(fails(256 * mib, 512 * mib, 512 * mib, false), "UMA-408");
+    BOOST_TEST(finding.saving_bytes == 256 * mib);
+    BOOST_TEST((finding.confidence == Confidence::low));
+    nothing_in(fails(512 * mib, 512 * mib, 512 * mib, false)); // full
+    nothing_in(fails(256 * mib, 128 * mib, 512 * mib, false)); // never was so much
+    nothing_in(fails(256 * mib, 512 * mib, 512 * mib, true));  // where managed memory is is not told
 }
 
 BOOST_AUTO_TEST_CASE(failures_of_one_line_are_one_finding) {
-    test::Scenario s;
-    s.builder = test::TraceBuilder(); // has a device of its own
-    trace::Device device;
-    device.memory_bytes = 1024 * mib;
-    s.builder.add(device);
-    const auto entry = s.entry("cuMemAlloc_v2");
+    Scenario s(1024 * mib);
     s.free(s.allocate(512 * mib, Memory::device));
     s.allocate(512 * mib, Memory::device);
     for (const std::uint64_t times : {1, 2}) { // once from one way to the line, twice from another
         const std::uint64_t stack = s.stack();
-        for (std::uint64_t i = 0; i < times; ++i) {
-            trace::Alloc record;
-            record.start = s.now += 1000;
-            record.entry = entry;
-            record.stack = stack;
-            record.bytes = times * 128 * mib;
-            record.memory = Memory::device;
-            record.status = 2;
-            s.builder.add(record);
-        }
+        for (std::uint64_t i = 0; i < times; ++i)
+            s.allocate(times * 128 * mib, Memory::device, {.stack = stack, .status = 2});
     }
     reader::Trace trace(s.path());
     const model::Profile profile(trace);
     const auto of_line = [&profile](const findings::LineOf& line_of) {
-        auto found = findings::find_all(profile, line_of).all;
-        std::erase_if(found, [](const Finding& finding) { return finding.rule->id != "UMA-408"; });
-        return found;
+        return of_rule(findings::find_all(profile, line_of).all, "UMA-408");
     };
-    BOOST_TEST(of_line([](std::uint64_t stack) { return stack; }).size() == 2u);
-    const auto found = of_line([](std::uint64_t) { return 1; });
-    BOOST_REQUIRE(found.size() == 1u);
-    BOOST_TEST(found[0].saving_bytes == 256 * mib);
-    BOOST_TEST(found[0].summary.find("failed for want of memory, 3 times") != std::string::npos,
-               found[0].summary);
+    BOOST_TEST(of_line(own_line).size() == 2u);
+    const Finding finding = lone(of_line([](std::uint64_t) { return 1; }), "UMA-408");
+    BOOST_TEST(finding.saving_bytes == 256 * mib);
+    BOOST_TEST(contains(finding.summary, "failed for want of memory, 3 times"));
 }
 
 BOOST_AUTO_TEST_CASE(those_that_save_time_come_first) {
@@ -557,10 +434,9 @@ BOOST_AUTO_TEST_CASE(those_that_save_time_come_first) {
     p.use_for_long({p.take(8 * mib, p.second_line)});
     p.take(64 * mib, p.first_line);
     for (int i = 0; i < 6; ++i)
-        p.free(p.allocate(mib, Memory::pinned, p.first_line, trace::Origin::program, "cuMemHostAlloc", 20 * ms),
-               ms);
+        p.free(p.lock(20 * ms, Memory::pinned, mib), ms);
     p.synchronize();
-    const auto found = p.findings();
+    const auto found = p.found();
     BOOST_REQUIRE(found.size() >= 2u);
     BOOST_TEST(found[0].rule->id == "UMA-407");
     BOOST_TEST(found[1].rule->id == "UMA-402");

@@ -13,11 +13,8 @@
 BOOST_AUTO_TEST_SUITE(analyzer_machines)
 
 using namespace umadvisor;
+using namespace umadvisor::test;
 using machine::MemoryMode;
-using test::lone;
-using test::mib;
-using test::ms;
-using trace::Memory;
 
 namespace {
 
@@ -33,7 +30,7 @@ trace::Device device_of(MemoryMode mode, std::string_view name = "NVIDIA GH200")
 }
 
 /// Copies of pageable memory at a fifth of what PCIe carries, and a program that uses what they bring.
-struct Machine : test::Scenario {
+struct Machine : Scenario {
     explicit Machine(MemoryMode mode) : Scenario(0, device_of(mode)) {}
 
     std::uint64_t kernel = function("use"), line = stack();
@@ -63,43 +60,18 @@ struct Machine : test::Scenario {
         return record.id;
     }
     void reach(std::uint64_t host_range, int times, std::uint64_t at) {
-        for (int i = 0; i < times; ++i) {
-            trace::LaunchShape shape;
-            shape.shape = 1;
-            shape.entry = entry("cuLaunchKernel");
-            shape.function = kernel;
-            shape.stack = at;
-            shape.grid_x = shape.grid_y = shape.grid_z = shape.block_x = shape.block_y = shape.block_z = 1;
-            shape.scanned = 1;
-            shape.host_ranges.add(host_range);
-            builder.add(shape);
-            trace::Launch record;
-            record.shape = 1;
-            record.start = now;
-            record.duration = 2400;
-            builder.add(record);
-            now += 5000;
-        }
+        for (int i = 0; i < times; ++i)
+            launch(kernel, {}, {.stack = at, .host_range = host_range});
     }
     void prefetch_pageable(std::uint64_t host_range, std::uint64_t at,
                            trace::Location where = trace::Location::device, std::uint64_t status = 0) {
-        trace::Prefetch record;
-        record.entry = entry("cuMemPrefetchAsync_v2");
-        record.start = now;
-        record.duration = 2000;
-        record.stack = at;
-        record.bytes = 8 * mib;
-        record.location = where;
-        record.host_range = host_range;
-        record.status = status;
-        builder.add(record);
-        now += 3000;
+        prefetch(0, 8 * mib, where, {.stack = at, .status = status, .host_range = host_range});
     }
 
     findings::Findings find(const machine::Rates& rates = {}) {
         file_ = std::make_unique<reader::Trace>(path());
         const model::Profile profile(*file_, nullptr, rates);
-        return findings::find_all(profile, [](std::uint64_t stack) { return stack; });
+        return findings::find_all(profile, own_line);
     }
 
 private:
@@ -113,10 +85,6 @@ machine::Rates measured_on(std::string_view device) {
     return rates;
 }
 
-std::vector<std::string> rules(const std::vector<findings::Finding>& found) {
-    return test::rules_of(found);
-}
-
 /// Of a program whose kernels reach pageable memory, where it stays on the host: UMA-217, which has no price.
 std::string trace_without_price() {
     Machine m(MemoryMode::coherent_cdmm);
@@ -126,7 +94,7 @@ std::string trace_without_price() {
 
 /// What a command prints, which ends as it should.
 std::string printed(const std::vector<std::string>& arguments, int status = 0) {
-    const test::Result result = test::run(arguments);
+    const Result result = run(arguments);
     BOOST_REQUIRE_MESSAGE(result.status == status, result.out + result.err);
     return result.out;
 }
@@ -143,9 +111,9 @@ BOOST_AUTO_TEST_CASE(page_locked_memory_is_advised_where_the_driver_stages_copie
         Machine m(mode);
         m.upload_pageable();
         const findings::Findings found = m.find();
-        test::nothing_in(found.all);
-        test::nothing_in(found.unpriced);
-        test::nothing_in(m.find(measured_on("NVIDIA GH200")).all);
+        nothing_in(found.all);
+        nothing_in(found.unpriced);
+        nothing_in(m.find(measured_on("NVIDIA GH200")).all);
     }
 }
 
@@ -166,16 +134,16 @@ BOOST_AUTO_TEST_CASE(no_saving_is_told_at_the_prices_of_another_link) {
     Machine coherent(MemoryMode::coherent_numa);
     upload_again(coherent);
     const findings::Findings found = coherent.find();
-    test::nothing_in(found.all);
-    BOOST_TEST(rules(found.unpriced) == rules(discrete.find().all));
-    for (const findings::Finding& finding : found.unpriced) {
+    nothing_in(found.all);
+    BOOST_TEST(rules_of(found.unpriced) == rules_of(discrete.find().all));
+    for (const Finding& finding : found.unpriced) {
         BOOST_TEST(finding.saving_ns == 0);
-        BOOST_TEST(finding.basis.find("H200") == std::string::npos);
+        BOOST_TEST(lacks(finding.basis, "H200"));
     }
     BOOST_TEST(found.together_ns == 0);
 
     const findings::Findings priced = coherent.find(measured_on("NVIDIA GH200"));
-    BOOST_TEST(rules(priced.all) == rules(found.unpriced));
+    BOOST_TEST(rules_of(priced.all) == rules_of(found.unpriced));
     BOOST_TEST(priced.unpriced.empty());
     BOOST_TEST(coherent.find(measured_on("NVIDIA H100")).all.empty());
 }
@@ -184,54 +152,53 @@ BOOST_AUTO_TEST_CASE(copies_within_one_memory_are_waste) {
     Machine m(MemoryMode::one_pool);
     m.upload_pageable();
     const findings::Findings found = m.find();
-    const findings::Finding finding = lone(found.all, "UMA-124");
+    const Finding finding = lone(found.all, "UMA-124");
     BOOST_TEST(finding.saving_ns > 10.0 * ms);
-    BOOST_TEST(test::evidence(finding, "copies") == 10);
-    test::nothing_in(found.unpriced);
+    BOOST_TEST(evidence(finding, "copies") == 10);
+    nothing_in(found.unpriced);
 }
 
 BOOST_AUTO_TEST_CASE(neither_copies_inside_the_device_nor_small_ones_are_waste) {
     Machine m(MemoryMode::one_pool);
     for (int round = 0; round < 40; ++round) {
-        m.copy(64 * mib, 6 * ms,
-               {.symbol = "cuMemcpyDtoD_v2", .source = Memory::device, .stack = m.line, .to = m.target()});
+        m.copy(64 * mib, 6 * ms, {.source = Memory::device, .stack = m.line, .to = m.target()});
         m.copy(4096, 10'000, {.stack = m.line, .to = m.target()});
         m.launch(m.kernel, {m.memory});
         m.synchronize();
     }
     const findings::Findings found = m.find();
     for (const auto& list : {found.all, found.unpriced})
-        for (const findings::Finding& finding : list)
-            BOOST_TEST(finding.rule->id != "UMA-124");
+        nothing_in(of_rule(list, "UMA-124"));
 }
 
 BOOST_AUTO_TEST_CASE(kernels_that_reach_pageable_memory_again_and_again_where_it_stays_on_the_host) {
     Machine m(MemoryMode::coherent_cdmm);
     m.reach(m.range(8 * mib), 3, m.line);
     const findings::Findings found = m.find();
-    const findings::Finding finding = lone(found.unpriced, "UMA-217");
-    BOOST_TEST(test::evidence(finding, "launches") == 3);
-    BOOST_TEST(test::evidence(finding, "range_bytes") == 8 * mib);
+    const Finding finding = lone(found.unpriced, "UMA-217");
+    BOOST_TEST(evidence(finding, "launches") == 3);
+    BOOST_TEST(evidence(finding, "range_bytes") == 8 * mib);
     BOOST_TEST((finding.stack == m.line));
-    test::nothing_in(found.all);
+    nothing_in(found.all);
     lone(m.find(measured_on("NVIDIA GH200")).unpriced, "UMA-217");
 }
 
 BOOST_AUTO_TEST_CASE(nothing_is_said_of_pageable_memory_that_is_used_little_or_moves) {
-    Machine twice(MemoryMode::coherent_cdmm);
-    twice.reach(twice.range(8 * mib), 2, twice.line);
-    test::nothing_in(twice.find().unpriced);
-    Machine small(MemoryMode::coherent_cdmm);
-    small.reach(small.range(64 * 1024), 30, small.line);
-    test::nothing_in(small.find().unpriced);
-    Machine stack(MemoryMode::coherent_cdmm);
-    stack.reach(stack.range(8 * mib, trace::HostRangeKind::stack), 30, stack.line);
-    test::nothing_in(stack.find().unpriced);
+    const auto reached = [](std::uint64_t bytes, int times,
+                            trace::HostRangeKind kind = trace::HostRangeKind::heap) {
+        Machine m(MemoryMode::coherent_cdmm);
+        m.reach(m.range(bytes, kind), times, m.line);
+        return m.find().unpriced;
+    };
+    lone(reached(8 * mib, 3), "UMA-217");
+    nothing_in(reached(8 * mib, 2));
+    nothing_in(reached(64 * kib, 30));
+    nothing_in(reached(8 * mib, 30, trace::HostRangeKind::stack));
     for (const MemoryMode mode : {MemoryMode::hmm, MemoryMode::coherent_numa, MemoryMode::one_pool}) {
         Machine other(mode);
         other.reach(other.range(8 * mib), 30, other.line);
         other.prefetch_pageable(1, other.line);
-        test::nothing_in(other.find().unpriced);
+        nothing_in(other.find().unpriced);
     }
 }
 
@@ -240,15 +207,15 @@ BOOST_AUTO_TEST_CASE(a_prefetch_of_pageable_memory_is_not_done_where_it_stays_on
     const std::uint64_t range = m.range(8 * mib);
     m.prefetch_pageable(range, m.line);
     m.prefetch_pageable(range, m.line);
-    const findings::Finding finding = lone(m.find().unpriced, "UMA-216");
-    BOOST_TEST(test::evidence(finding, "prefetches") == 2);
-    BOOST_TEST(test::evidence(finding, "bytes") == 16 * mib);
+    const Finding finding = lone(m.find().unpriced, "UMA-216");
+    BOOST_TEST(evidence(finding, "prefetches") == 2);
+    BOOST_TEST(evidence(finding, "bytes") == 16 * mib);
 
     Machine others(MemoryMode::coherent_cdmm);
     others.prefetch_pageable(others.range(8 * mib), others.line, trace::Location::host);
     others.prefetch_pageable(1, others.line, trace::Location::device, 1);
     others.prefetch_pageable(0, others.line);
-    test::nothing_in(others.find().unpriced);
+    nothing_in(others.find().unpriced);
 }
 
 BOOST_AUTO_TEST_CASE(one_discrete_device_beside_another_makes_no_pool) {
@@ -256,7 +223,7 @@ BOOST_AUTO_TEST_CASE(one_discrete_device_beside_another_makes_no_pool) {
     m.builder.add(device_of(MemoryMode::discrete, "NVIDIA H200"));
     m.upload_pageable();
     const findings::Findings found = m.find();
-    test::nothing_in(found.all);
+    nothing_in(found.all);
 }
 
 BOOST_AUTO_TEST_CASE(the_report_names_the_mode_and_lists_what_has_no_price) {
@@ -265,9 +232,9 @@ BOOST_AUTO_TEST_CASE(the_report_names_the_mode_and_lists_what_has_no_price) {
     reports::Report report(m.path());
     std::ostringstream text;
     reports::write_text(report, text);
-    BOOST_TEST(text.str().find("NVIDIA GH200, coherent (CDMM)") != std::string::npos);
-    BOOST_TEST(text.str().find("seen, but what it costs is not known") != std::string::npos);
-    BOOST_TEST(text.str().find("UMA-217") != std::string::npos);
+    BOOST_TEST(contains(text.str(), "NVIDIA GH200, coherent (CDMM)"));
+    BOOST_TEST(contains(text.str(), "seen, but what it costs is not known"));
+    BOOST_TEST(contains(text.str(), "UMA-217"));
     const auto document = reports::to_json(report);
     BOOST_TEST(document["devices"][0]["memory_mode"] == "coherent_cdmm");
     BOOST_TEST(document["unpriced"].size() == 1u);
@@ -280,11 +247,11 @@ BOOST_AUTO_TEST_CASE(the_report_names_the_pageable_memory_that_kernels_reach) {
         Machine m(mode);
         m.reach(m.range(8 * mib), 2, m.line);
         m.reach(m.range(4096), 5, m.line);
-        const std::string text = test::text_of(m.path());
-        BOOST_TEST(test::contains(text, "kernels may reach pageable memory"));
-        BOOST_TEST(test::contains(text, "8 MiB (heap) by 2 launches of use"));
-        BOOST_TEST(!test::contains(text, "4 KiB (heap)"));
-        const auto pieces = test::json_of(m.path())["pageable"];
+        const std::string text = text_of(m.path());
+        BOOST_TEST(contains(text, "kernels may reach pageable memory"));
+        BOOST_TEST(contains(text, "8 MiB (heap) by 2 launches of use"));
+        BOOST_TEST(lacks(text, "4 KiB (heap)"));
+        const auto pieces = json_of(m.path())["pageable"];
         BOOST_REQUIRE(pieces.size() == 2u);
         BOOST_TEST(pieces[0]["bytes"] == 8 * mib);
         BOOST_TEST(pieces[0]["launches"] == 2);
@@ -293,16 +260,16 @@ BOOST_AUTO_TEST_CASE(the_report_names_the_pageable_memory_that_kernels_reach) {
     }
     Machine discrete(MemoryMode::discrete);
     discrete.upload_pageable();
-    BOOST_TEST(!test::contains(test::text_of(discrete.path()), "may reach pageable"));
-    BOOST_TEST(!test::json_of(discrete.path()).contains("pageable"));
+    BOOST_TEST(!contains(text_of(discrete.path()), "may reach pageable"));
+    BOOST_TEST(!json_of(discrete.path()).contains("pageable"));
 }
 
 BOOST_AUTO_TEST_CASE(markdown_has_what_has_no_price) {
     const std::string markdown = printed({"report", "--markdown", trace_without_price()});
-    BOOST_TEST(test::contains(markdown, "| UMA-217 | kernels reach pageable memory"));
-    BOOST_TEST(test::contains(markdown, "| not known | low |"));
-    BOOST_TEST(test::contains(markdown, "**Saving** (confidence low): not known: a trace does not tell"));
-    BOOST_TEST(!test::contains(markdown, "Mend it first"));
+    BOOST_TEST(contains(markdown, "| UMA-217 | kernels reach pageable memory"));
+    BOOST_TEST(contains(markdown, "| not known | low |"));
+    BOOST_TEST(contains(markdown, "**Saving** (confidence low): not known: a trace does not tell"));
+    BOOST_TEST(lacks(markdown, "Mend it first"));
 }
 
 BOOST_AUTO_TEST_CASE(sarif_has_what_has_no_price_without_a_rank) {
@@ -314,28 +281,28 @@ BOOST_AUTO_TEST_CASE(sarif_has_what_has_no_price_without_a_rank) {
     BOOST_TEST(!results[0].contains("rank"));
     BOOST_TEST(results.at(0).at("properties").at("unpriced") == true);
     const auto message = results[0]["message"]["text"].get<std::string>();
-    BOOST_TEST(test::contains(message, "Saving: not known: a trace does not tell"));
-    BOOST_TEST(!test::contains(message, "Mend it first"));
+    BOOST_TEST(contains(message, "Saving: not known: a trace does not tell"));
+    BOOST_TEST(lacks(message, "Mend it first"));
 }
 
 BOOST_AUTO_TEST_CASE(the_page_has_a_card_for_what_has_no_price) {
     if (!html::available()) // built without npm
         return;
     const std::string page = printed({"report", "--html", trace_without_price()});
-    BOOST_TEST(test::contains(page, "0, biggest saving first; 1, saving not known"));
-    BOOST_TEST(test::contains(page, "UMA-217"));
-    BOOST_TEST(test::contains(page, ">saving not known</span>"));
-    BOOST_TEST(test::contains(page, "Saving not known: a trace does not tell"));
-    BOOST_TEST(!test::contains(page, "data-show=")); // nothing of it is on the timeline
-    BOOST_TEST(!test::contains(page, "mend it first"));
+    BOOST_TEST(contains(page, "0, biggest saving first; 1, saving not known"));
+    BOOST_TEST(contains(page, "UMA-217"));
+    BOOST_TEST(contains(page, ">saving not known</span>"));
+    BOOST_TEST(contains(page, "Saving not known: a trace does not tell"));
+    BOOST_TEST(lacks(page, "data-show=")); // nothing of it is on the timeline
+    BOOST_TEST(lacks(page, "mend it first"));
 }
 
 BOOST_AUTO_TEST_CASE(a_job_has_what_has_no_price) {
     const std::string job = trace_without_price() + ".umjob";
     printed({"merge", "-f", "-o", job, trace_without_price()});
     const std::string text = printed({"report", job});
-    BOOST_TEST(test::contains(text, "UMA-217"));
-    BOOST_TEST(test::contains(text, "on 1 of 1 rank · saving not known\n"));
+    BOOST_TEST(contains(text, "UMA-217"));
+    BOOST_TEST(contains(text, "on 1 of 1 rank · saving not known\n"));
     const auto document = nlohmann::json::parse(printed({"report", "--json", job}));
     BOOST_TEST(document.at("findings").at(0).at("unpriced") == true);
 }
@@ -346,18 +313,18 @@ BOOST_AUTO_TEST_CASE(diff_and_check_have_what_has_no_price) {
     Machine clean(MemoryMode::coherent_cdmm);
     clean.reach(clean.range(8 * mib), 2, clean.line);
     std::filesystem::rename(clean.path(), without);
-    BOOST_TEST(test::contains(printed({"diff", without, with}),
-                              "+ UMA-217 kernels reach pageable memory across the link again and again   "
-                              "saving not known"));
+    BOOST_TEST(contains(printed({"diff", without, with}),
+                        "+ UMA-217 kernels reach pageable memory across the link again and again   "
+                        "saving not known"));
     const auto document = nlohmann::json::parse(printed({"diff", "--json", with, without}));
     BOOST_TEST(document.at("went").at(0).at("unpriced") == true);
     BOOST_TEST(document["before"]["findings"] == 1);
-    BOOST_TEST(test::contains(printed({"diff", with, with}), "= 1 unchanged"));
+    BOOST_TEST(contains(printed({"diff", with, with}), "= 1 unchanged"));
 
-    BOOST_TEST(test::contains(printed({"check", "--baseline", without, with}),
-                              "none is new but 1 of less than medium confidence"));
-    BOOST_TEST(test::contains(printed({"check", "--fail-on", "low", "--baseline", without, with}, 3),
-                              "saving not known · confidence low"));
+    BOOST_TEST(contains(printed({"check", "--baseline", without, with}),
+                        "none is new but 1 of less than medium confidence"));
+    BOOST_TEST(contains(printed({"check", "--fail-on", "low", "--baseline", without, with}, 3),
+                        "saving not known · confidence low"));
     printed({"report", "--fail-on", "low", with}, 3);
     printed({"report", "--fail-on", "medium", with});
 }

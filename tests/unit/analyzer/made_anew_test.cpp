@@ -6,18 +6,10 @@
 BOOST_AUTO_TEST_SUITE(analyzer_made_anew)
 
 using namespace umadvisor;
-using findings::Confidence;
-using findings::Finding;
+using namespace umadvisor::test;
 using test::close;
-using test::evidence;
-using test::mib;
-using test::ms;
-using test::Scenario;
-using trace::Memory;
 
 namespace {
-
-constexpr std::uint64_t us = 1000;
 
 /// A program that makes, gives up and asks.
 struct Rounds : Scenario {
@@ -26,13 +18,9 @@ struct Rounds : Scenario {
     std::uint64_t data = allocate(4096, Memory::device);
 
     template <class Record>
-    void call(Record record, std::string_view symbol, std::uint64_t duration, std::uint64_t at) {
-        record.entry = entry(symbol);
-        record.start = now;
-        record.duration = duration;
+    void call_at(std::uint64_t at, Record record, std::string_view symbol, std::uint64_t duration) {
         record.stack = at;
-        builder.add(record);
-        now += duration + 1000;
+        call(record, symbol, duration);
     }
 
     void graph_nodes(std::uint64_t version, std::uint64_t nodes, std::uint64_t grid = 1) {
@@ -58,14 +46,14 @@ struct Rounds : Scenario {
         record.version = version;
         record.stream = 7;
         const bool ends = action == trace::GraphAction::destroy;
-        call(record, ends ? "cuGraphExecDestroy" : "cuGraphInstantiateWithFlags", duration,
-             ends ? ended_at : made_at);
+        call_at(ends ? ended_at : made_at, record, ends ? "cuGraphExecDestroy" : "cuGraphInstantiateWithFlags",
+                duration);
     }
     void launch_graph(std::uint64_t version) {
         trace::GraphLaunch record;
         record.version = version;
         record.stream = 7;
-        call(record, "cuGraphLaunch", 10 * us, made_at);
+        call_at(made_at, record, "cuGraphLaunch", 10 * us);
     }
     /// Captured, instantiated, launched and destroyed.
     void graph_round(std::uint64_t version, std::uint64_t nodes, std::uint64_t launches = 1,
@@ -89,7 +77,7 @@ struct Rounds : Scenario {
         record.address = address;
         record.bytes = bytes;
         record.handle = handle;
-        call(record, symbol, duration, action == trace::VirtualMemoryAction::unmap ? ended_at : made_at);
+        call_at(action == trace::VirtualMemoryAction::unmap ? ended_at : made_at, record, symbol, duration);
     }
     void map_range(std::uint64_t pieces) {
         using Action = trace::VirtualMemoryAction;
@@ -111,26 +99,21 @@ struct Rounds : Scenario {
         record.action = action;
         record.stream = handle;
         const bool made = action == trace::StreamAction::create;
-        call(record, made ? "cuStreamCreate" : "cuStreamDestroy_v2", duration, made ? made_at : ended_at);
+        call_at(made ? made_at : ended_at, record, made ? "cuStreamCreate" : "cuStreamDestroy_v2", duration);
     }
     void event(trace::EventAction action, std::uint64_t handle, std::uint64_t duration) {
         trace::Event record;
         record.action = action;
         record.event = handle;
         const bool made = action == trace::EventAction::create;
-        call(record, made ? "cuEventCreate" : "cuEventDestroy_v2", duration, made ? made_at : ended_at);
+        call_at(made ? made_at : ended_at, record, made ? "cuEventCreate" : "cuEventDestroy_v2", duration);
     }
 
     std::uint64_t pooled(std::uint64_t bytes, std::uint64_t duration, std::uint64_t at = 0) {
-        return allocate(bytes, Memory::device, at == 0 ? made_at : at, trace::Origin::program,
-                        "cuMemAllocAsync", duration);
+        return allocate(bytes, Memory::device,
+                        {.stack = at == 0 ? made_at : at, .duration = duration, .symbol = "cuMemAllocAsync"});
     }
-    void free_pooled(std::uint64_t allocation) {
-        trace::Free record;
-        record.allocation = allocation;
-        record.stream = 7;
-        call(record, "cuMemFreeAsync", us / 2, 0);
-    }
+    void free_pooled(std::uint64_t allocation) { free_async(allocation, 7); }
     void pool(trace::PoolAction action, std::uint64_t handle, std::uint64_t attribute = 0,
               std::uint64_t value = 0, std::uint64_t duration = us) {
         trace::Pool record;
@@ -138,19 +121,30 @@ struct Rounds : Scenario {
         record.pool = handle;
         record.attribute = attribute;
         record.value = value;
-        call(record, "cuMemPoolSetAttribute", duration, ended_at);
+        call_at(ended_at, record, "cuMemPoolSetAttribute", duration);
     }
     void query(std::string_view symbol, std::uint64_t duration) {
-        call(trace::Query(), symbol, duration, made_at);
+        call_at(made_at, trace::Query(), symbol, duration);
     }
 
-    std::vector<Finding> found(std::string_view rule) {
-        auto all = test::findings_of(*this);
-        std::erase_if(all, [rule](const Finding& each) { return each.rule->id != rule; });
-        return all;
+    void advise(std::uint64_t allocation, std::uint64_t bytes, std::uint64_t duration) {
+        trace::Advise advice;
+        advice.allocation = allocation;
+        advice.bytes = bytes;
+        call_at(ended_at, advice, "cuMemAdvise_v2", duration);
     }
-    Finding one(std::string_view rule) { return test::lone(found(rule), rule); }
-    bool silent(std::string_view rule) { return found(rule).empty(); }
+    std::uint64_t managed(std::uint64_t bytes, std::uint64_t duration) {
+        return allocate(bytes, Memory::managed, {.stack = made_at, .duration = duration});
+    }
+    /// A buffer of the pool in use by a kernel, and given back.
+    void pooled_round(std::uint64_t duration = 110 * us) {
+        const auto memory = pooled(128 * mib, duration);
+        launch(kernel, {memory});
+        free_pooled(memory);
+    }
+
+    Finding one(std::string_view rule) { return among(findings_of(*this), rule); }
+    bool silent(std::string_view rule) { return !tells(findings_of(*this), rule); }
 };
 
 void times(int count, const std::function<void(std::uint64_t)>& act) {
@@ -165,13 +159,12 @@ BOOST_AUTO_TEST_CASE(a_graph_made_for_each_launch) {
     times(100, [&](std::uint64_t i) { s.graph_round(i + 1, 48); });
     const Finding finding = s.one("UMA-411");
     BOOST_TEST(finding.stack == s.made_at);
-    BOOST_REQUIRE(finding.places.size() == 1u);
-    BOOST_TEST(finding.places.front().second == s.ended_at);
+    BOOST_TEST(place(finding) == s.ended_at);
     BOOST_TEST(finding.saving_ns == 99 * 75e3, close);
     BOOST_TEST(evidence(finding, "nodes") == 48);
     BOOST_TEST(evidence(finding, "launches") == 100);
     BOOST_TEST(evidence(finding, "capture_time_ns") == 100 * 53e3, close);
-    BOOST_TEST(finding.advice.find("launch it in each") != std::string::npos, finding.advice);
+    BOOST_TEST(contains(finding.advice, "launch it in each"));
 }
 
 BOOST_AUTO_TEST_CASE(a_graph_whose_arguments_change_is_updated) {
@@ -222,7 +215,7 @@ BOOST_AUTO_TEST_CASE(a_range_mapped_for_each_round) {
     BOOST_TEST(evidence(finding, "pairs") == 64);
     BOOST_TEST(evidence(finding, "peak_live") == 16);
     BOOST_TEST(evidence(finding, "access_calls") == 64);
-    BOOST_TEST(finding.advice.find("cuMemSetAccess") != std::string::npos, finding.advice);
+    BOOST_TEST(contains(finding.advice, "cuMemSetAccess"));
 }
 
 BOOST_AUTO_TEST_CASE(a_range_mapped_once) {
@@ -268,13 +261,9 @@ BOOST_AUTO_TEST_CASE(many_small_managed_allocations_with_advice) {
     Rounds s;
     std::vector<std::uint64_t> nodes;
     times(640, [&](std::uint64_t) {
-        nodes.push_back(s.allocate(64 * 1024, Memory::managed, s.made_at, trace::Origin::program, {}, 3 * us));
-        for (int i = 0; i < 2; ++i) {
-            trace::Advise advice;
-            advice.allocation = nodes.back();
-            advice.bytes = 64 * 1024;
-            s.call(advice, "cuMemAdvise_v2", 3 * us, s.ended_at);
-        }
+        nodes.push_back(s.managed(64 * kib, 3 * us));
+        for (int i = 0; i < 2; ++i)
+            s.advise(nodes.back(), 64 * kib, 3 * us);
     });
     s.synchronize({.duration = 100 * us});
     for (const std::uint64_t node : nodes)
@@ -284,18 +273,16 @@ BOOST_AUTO_TEST_CASE(many_small_managed_allocations_with_advice) {
     BOOST_TEST(evidence(finding, "advice_time_ns") == 1280 * 3e3, close);
     // 40 MiB in 2 MiB blocks: 21 at the price of one of these each.
     BOOST_TEST(finding.saving_ns == (640 - 21) * 25e3, close);
-    BOOST_TEST(finding.summary.find("that advise them") != std::string::npos, finding.summary);
-    BOOST_TEST(finding.advice.find("one block") != std::string::npos, finding.advice);
-    BOOST_TEST(finding.advice.find("cudaMemAdvise") == std::string::npos, finding.advice);
+    BOOST_TEST(contains(finding.summary, "that advise them"));
+    BOOST_TEST(contains(finding.advice, "one block"));
+    BOOST_TEST(lacks(finding.advice, "cudaMemAdvise"));
 }
 
 BOOST_AUTO_TEST_CASE(few_or_large_managed_allocations_at_once) {
     for (const auto& [count, bytes] : {std::pair<int, std::uint64_t>{32, 64 * 1024}, {128, 16 * mib}}) {
         Rounds s;
         std::vector<std::uint64_t> all;
-        times(count, [&, bytes = bytes](std::uint64_t) {
-            all.push_back(s.allocate(bytes, Memory::managed, s.made_at, trace::Origin::program, {}, 100 * us));
-        });
+        times(count, [&, bytes = bytes](std::uint64_t) { all.push_back(s.managed(bytes, 100 * us)); });
         for (const std::uint64_t each : all)
             s.free(each, 100 * us);
         BOOST_TEST(s.silent("UMA-410"));
@@ -305,10 +292,8 @@ BOOST_AUTO_TEST_CASE(few_or_large_managed_allocations_at_once) {
 BOOST_AUTO_TEST_CASE(managed_memory_advised_in_each_round) {
     Rounds s;
     times(100, [&](std::uint64_t) {
-        const auto buffer = s.allocate(mib, Memory::managed, s.made_at, trace::Origin::program, {}, 50 * us);
-        trace::Advise advice;
-        advice.allocation = buffer;
-        s.call(advice, "cuMemAdvise_v2", 20 * us, s.ended_at);
+        const auto buffer = s.managed(mib, 50 * us);
+        s.advise(buffer, 0, 20 * us);
         s.synchronize({.duration = 100 * us});
         s.free(buffer, 30 * us);
     });
@@ -332,7 +317,7 @@ BOOST_AUTO_TEST_CASE(a_pool_that_gives_its_memory_back_at_each_wait) {
     BOOST_TEST(evidence(finding, "synchronisations") == 100);
     BOOST_TEST(evidence(finding, "idle_synchronisations") == 0); // all of them waited for a kernel
     BOOST_TEST(finding.saving_ns == 99 * 165e3 - 198 * 2.4e3, close);
-    BOOST_TEST(finding.advice.find("cudaMemPoolAttrReleaseThreshold") != std::string::npos, finding.advice);
+    BOOST_TEST(contains(finding.advice, "cudaMemPoolAttrReleaseThreshold"));
     BOOST_TEST(finding.places.size() == 2u);
     BOOST_TEST((finding.confidence == Confidence::medium));
     BOOST_TEST(s.silent("UMA-401"));
@@ -355,9 +340,7 @@ BOOST_AUTO_TEST_CASE(a_wait_with_nothing_to_wait_for_gave_memory_back) {
 BOOST_AUTO_TEST_CASE(pools_that_keep_their_memory) {
     const auto rounds = [](Rounds& s, std::uint64_t duration, bool wait) {
         times(100, [&](std::uint64_t) {
-            const auto memory = s.pooled(128 * mib, duration);
-            s.launch(s.kernel, {memory});
-            s.free_pooled(memory);
+            s.pooled_round(duration);
             if (wait)
                 s.synchronize({.duration = 300 * us});
         });
@@ -385,16 +368,14 @@ BOOST_AUTO_TEST_CASE(a_pool_that_the_program_trims_in_each_round) {
     s.pool(trace::PoolAction::get, 0x77);
     s.pool(trace::PoolAction::set_attribute, 0x77, 4, UINT64_MAX);
     times(100, [&](std::uint64_t) {
-        const auto memory = s.pooled(128 * mib, 110 * us);
-        s.launch(s.kernel, {memory});
-        s.free_pooled(memory);
+        s.pooled_round();
         s.synchronize({.duration = 100 * us});
         s.pool(trace::PoolAction::trim, 0x77, 0, 0, 120 * us);
     });
     const Finding finding = s.one("UMA-414");
     BOOST_TEST(evidence(finding, "trims") == 100);
     BOOST_TEST(finding.saving_ns == 99 * 107.6e3 + 100 * 120e3, close);
-    BOOST_TEST(finding.advice.find("cudaMemPoolTrimTo") != std::string::npos, finding.advice);
+    BOOST_TEST(contains(finding.advice, "cudaMemPoolTrimTo"));
 }
 
 BOOST_AUTO_TEST_CASE(free_memory_asked_for_before_each_launch) {
@@ -407,7 +388,7 @@ BOOST_AUTO_TEST_CASE(free_memory_asked_for_before_each_launch) {
     BOOST_TEST(finding.stack == s.made_at);
     BOOST_TEST(evidence(finding, "queries") == 1000);
     BOOST_TEST(finding.saving_ns == 999 * 4e3, close);
-    BOOST_TEST(finding.summary.find("cudaMemGetInfo 1000 times") != std::string::npos, finding.summary);
+    BOOST_TEST(contains(finding.summary, "cudaMemGetInfo 1000 times"));
 }
 
 BOOST_AUTO_TEST_CASE(questions_that_cost_little) {

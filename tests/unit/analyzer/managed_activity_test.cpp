@@ -7,18 +7,9 @@
 BOOST_AUTO_TEST_SUITE(analyzer_managed_activity)
 
 using namespace umadvisor;
+using namespace umadvisor::test;
 using model::BlockPlace;
 using model::ManagedSiteActivity;
-using test::address_of;
-using test::all_kinds;
-using test::device;
-using test::drain;
-using test::host;
-using test::light_kinds;
-using test::Managed;
-using test::ManagedRead;
-using test::mib;
-using test::ms;
 using trace::Memory;
 using trace::MigrationCause;
 using Kind = trace::ManagedEventKind;
@@ -109,14 +100,8 @@ BOOST_AUTO_TEST_CASE(late_events_belong_to_what_was_freed_before_its_address_cam
     s.free(first);
     const std::uint64_t between = s.now;
     s.now += ms;
-    trace::Alloc again; // the same addresses, another line
-    again.start = s.now;
-    again.stack = second_line;
-    again.allocation = 1000;
-    again.address = address_of(first);
-    again.bytes = 4 * mib;
-    again.memory = Memory::managed;
-    s.builder.add(again);
+    s.allocate(4 * mib, Memory::managed, // the same addresses, another line
+               {.stack = second_line, .id = 1000, .address = address_of(first)});
     s.now += 5 * ms;
     s.fault(Kind::host_fault, address_of(first)); // the drain thread is here already: the next two are late
     s.migrate(address_of(first), 65536, device, MigrationCause::coherence, in_first);
@@ -134,14 +119,8 @@ BOOST_AUTO_TEST_CASE(an_allocation_whose_free_was_lost_ends_where_the_next_begin
     const auto first = s.managed(4 * mib, first_line);
     const std::uint64_t before = s.now;
     s.now += ms;
-    trace::Alloc over;
-    over.start = s.now;
-    over.stack = second_line;
-    over.allocation = 1000;
-    over.address = address_of(first) + mib;
-    over.bytes = 8 * mib;
-    over.memory = Memory::managed;
-    s.builder.add(over);
+    s.allocate(8 * mib, Memory::managed,
+               {.stack = second_line, .id = 1000, .address = address_of(first) + mib});
     s.now += ms;
     s.migrate(address_of(first) + mib, 4096, device);
     s.migrate(address_of(first), 65536, device); // of what went lost: nobody's now
@@ -186,15 +165,8 @@ BOOST_AUTO_TEST_CASE(several_launches_share_evenly_and_say_so) {
     s.launch(two, {memory});
     s.launch(two, {memory}); // the same place once more is no further candidate
     s.migrate(address_of(memory), 2 * mib, device);
-    trace::LaunchShape shape; // its parameters are not known: it may reach anything
-    shape.shape = 7;
-    shape.function = three;
-    s.builder.add(shape);
-    trace::Launch launch;
-    launch.shape = 7;
-    launch.start = s.now += 10;
-    s.builder.add(launch);
     s.now += 10;
+    s.launch_untold(three); // its parameters are not known: it may reach anything
     s.fault(Kind::device_fault, address_of(memory), 5);
     const ManagedRead read(s);
     const model::KernelShares& kernels = read.site(line).kernels;
@@ -212,26 +184,12 @@ BOOST_AUTO_TEST_CASE(an_event_waits_for_what_was_launched_before_it_in_its_strea
     const auto line = s.stack(), memory = s.managed(4 * mib, line);
     const auto before = s.function("_Z6beforev"), after = s.function("_Z5afterv");
     s.launch(before, {memory});
-    trace::Event record;
-    record.action = trace::EventAction::record;
-    record.event = 0xe;
-    record.start = s.now;
-    s.builder.add(record);
-    s.now += 10;
+    s.record_event(0xe);
     s.launch(after, {memory});
-    trace::Sync sync;
-    sync.kind = trace::SyncKind::event_query;
-    sync.object = 0xe;
-    sync.start = s.now;
-    sync.status = 600; // CUDA_ERROR_NOT_READY
-    s.builder.add(sync);
-    s.now += 10;
+    s.synchronize({.kind = trace::SyncKind::event_query, .object = 0xe, .status = 600}); // not ready
     s.fault(Kind::device_fault, address_of(memory), 1);
     s.now += 10;
-    sync.start = s.now;
-    sync.status = 0;
-    s.builder.add(sync);
-    s.now += 10;
+    s.synchronize({.kind = trace::SyncKind::event_query, .object = 0xe});
     s.fault(Kind::device_fault, address_of(memory), 9);
     const ManagedRead read(s);
     const model::KernelShares& kernels = read.site(line).kernels;

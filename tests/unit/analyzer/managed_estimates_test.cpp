@@ -3,43 +3,33 @@
 BOOST_AUTO_TEST_SUITE(analyzer_managed_estimates)
 
 using namespace umadvisor;
+using namespace umadvisor::test;
 using namespace test::managed_program;
-using test::mib;
-using test::ms;
 
 BOOST_AUTO_TEST_CASE(thrashing_inside_one_kernel_is_priced_by_events_and_throttling) {
     Program p(4096);
-    p.look(0, before);
-    p.launch(p.kernel, {p.id}, 0, p.launched);
-    p.thrash(1000);
+    p.look(0, before).launch().thrash(1000);
     trace::ManagedEvent record;
     record.kind = Kind::throttling;
-    record.address = test::address_of(p.id);
+    record.address = address_of(p.id);
     record.duration = 7 * ms;
     p.event(record);
-    p.wait();
-    const Finding finding = only_finding(p);
-    BOOST_TEST(finding.rule->name == "thrashing");
+    const Finding finding = lone(p.wait(), "UMA-201");
     BOOST_TEST(finding.saving_ns == 1000 * 30e3 + 7e6, about);
     // Where kernels use atomics, memory that stays on the host costs each of them the link.
-    BOOST_TEST(contains(finding.advice, "in device memory (a __device__ variable, or cudaMalloc)"),
-               finding.advice);
-    BOOST_TEST(!contains(finding.advice, "SetPreferredLocation"), finding.advice);
+    BOOST_TEST(contains(finding.advice, "in device memory (a __device__ variable, or cudaMalloc)"));
+    BOOST_TEST(lacks(finding.advice, "SetPreferredLocation"));
     BOOST_TEST((finding.confidence == Confidence::low)); // nothing says how much moved
 }
 
 BOOST_AUTO_TEST_CASE(thrashing_is_priced_by_the_hosts_faults_where_they_are_told) {
     Program p(4096);
     p.tell(std::uint64_t{1} << static_cast<int>(Kind::host_fault));
-    p.look(0, before);
-    p.launch(p.kernel, {p.id}, 0, p.launched);
+    p.look(0, before).launch();
     for (int i = 0; i < 10; ++i)
-        p.fault(Kind::host_fault, test::address_of(p.id), 0, p.touched);
-    p.thrash(1000); // pages, of which a fault moves many
-    p.wait();
-    const Finding finding = only_finding(p);
-    BOOST_TEST(finding.rule->id == "UMA-201");
-    BOOST_TEST(finding.saving_ns == 10 * 30e3, about);
+        p.fault(Kind::host_fault, address_of(p.id), 0, p.touched);
+    p.thrash(1000).wait(); // pages, of which a fault moves many
+    BOOST_TEST(lone(p, "UMA-201").saving_ns == 10 * 30e3, about);
 }
 
 BOOST_AUTO_TEST_CASE(thrashing_that_is_only_seen_is_priced_by_arrivals) {
@@ -49,27 +39,20 @@ BOOST_AUTO_TEST_CASE(thrashing_that_is_only_seen_is_priced_by_arrivals) {
     };
     quickly(0, before);
     for (int i = 0; i < 20; ++i) {
-        p.launch(p.kernel, {p.id}, 0, p.launched);
-        trace::Sync record;
-        record.entry = p.entry("cuCtxSynchronize");
-        record.start = p.now;
-        record.duration = 90'000;
-        p.builder.add(record);
-        p.now += 100'000;
+        p.launch();
+        p.synchronize({.duration = 90 * us});
+        p.now += 9 * us;
         quickly(0, after);
         quickly(p.bytes, before);
     }
-    const Finding finding = only_finding(p);
-    BOOST_TEST(finding.rule->id == "UMA-201");
+    const Finding finding = lone(p, "UMA-201");
     BOOST_TEST(finding.saving_ns > 30 * 30e3); // 20 times there and 19 times back
     BOOST_TEST(finding.saving_ns < 40 * 30e3);
 }
 
 BOOST_AUTO_TEST_CASE(first_touch_at_the_price_of_faults) {
     Program p(256 * mib);
-    p.filled();
-    p.round();
-    const Finding finding = only_finding(p);
+    const Finding finding = lone(p.filled().round(), "UMA-203");
     BOOST_TEST(finding.allocation_stack == p.line);
     BOOST_TEST(finding.saving_ns == 23e6 - 5.26e6, about);
     BOOST_TEST((finding.confidence == Confidence::medium));
@@ -86,8 +69,7 @@ BOOST_AUTO_TEST_CASE(first_touches_are_not_held_against_each_other) {
         p.device_time(sample, 6 * ms);
         p.residency(id, 64 * mib, 0, after);
     }
-    const Finding finding = only_finding(p);
-    BOOST_TEST(finding.rule->id == "UMA-203");
+    const Finding finding = lone(p, "UMA-203");
     BOOST_TEST(finding.saving_ns == 3 * 64 * (up_by_faults - up_by_prefetch), about);
 }
 
@@ -106,8 +88,7 @@ BOOST_AUTO_TEST_CASE(first_touch_measured_against_later_launches_of_the_kernel) 
     round(1, 60 * ms);
     for (std::uint64_t sample = 2; sample < 12; ++sample)
         round(sample, ms);
-    const Finding finding = only_finding(p); // of both: they have one line
-    BOOST_TEST(finding.rule->id == "UMA-203");
+    const Finding finding = lone(p, "UMA-203"); // of both: they have one line
     BOOST_TEST(finding.allocation_text == "cudaMallocManaged 256 MiB x 2");
     BOOST_TEST(finding.saving_ns == 59e6 - 2 * 5.26e6, about);
     BOOST_TEST((finding.confidence == Confidence::high));
@@ -118,11 +99,9 @@ namespace {
 /// The host has filled it, and the driver says so.
 struct Filled : Program {
     explicit Filled(std::uint64_t size = 64 * mib) : Program(size) {
-        tell(test::light_kinds);
+        tell(light_kinds);
         counters(0, 0);
-        fault(Kind::host_fault, test::address_of(id), 0, touched);
-        now += ms;
-        filled({.regularity = trace::Regularity::irregular});
+        host_fault().filled({.regularity = trace::Regularity::irregular});
     }
     /// Waited for, and all but `left` of the memory has gone from the host.
     void timed_round(std::uint64_t sample, std::uint64_t nanoseconds, std::uint64_t left) {
@@ -141,27 +120,25 @@ BOOST_AUTO_TEST_CASE(each_of_many_launches_pulls_a_part) {
         Filled p;
         for (std::uint64_t i = 0; i < 64; ++i)
             p.timed_round(i < 8 ? i + 1 : 0, ms / 4, p.bytes - std::min(i + 1, parts) * mib);
-        return test::findings_of(p);
+        return findings_of(p);
     };
-    const auto found = of(64);
-    BOOST_REQUIRE(found.size() == 1u);
-    BOOST_TEST(found.front().rule->id == "UMA-203");
-    BOOST_TEST(evidence(found.front(), "bytes_to_device") == 64.0 * mib);
+    const Finding finding = lone(of(64), "UMA-203");
+    BOOST_TEST(evidence(finding, "bytes_to_device") == 64.0 * mib);
     // A batch of faults each, where the bytes alone would take less.
-    BOOST_TEST(found.front().saving_ns == 64 * (120e3 - up_by_prefetch), about);
+    BOOST_TEST(finding.saving_ns == 64 * (120e3 - up_by_prefetch), about);
     BOOST_TEST(of(8).empty()); // an eighth of it is all that they use
     Filled prefetched;
     prefetched.to_device();
     for (std::uint64_t i = 0; i < 64; ++i)
         prefetched.timed_round(0, 0, 0);
-    BOOST_TEST(ids_of(prefetched) == "");
+    nothing_in(prefetched);
 }
 
 BOOST_AUTO_TEST_CASE(launches_that_pull_a_part_take_no_longer_than_they_took) {
     Filled p;
     for (std::uint64_t i = 0; i < 64; ++i)
         p.timed_round(i < 8 ? i + 1 : 0, 100'000, p.bytes - (i + 1) * mib);
-    BOOST_TEST(only_finding(p).saving_ns == 64 * (100e3 - up_by_prefetch), about);
+    BOOST_TEST(lone(p, "UMA-203").saving_ns == 64 * (100e3 - up_by_prefetch), about);
 }
 
 BOOST_AUTO_TEST_CASE(launches_that_pull_a_part_are_held_against_those_that_pull_nothing) {
@@ -171,8 +148,7 @@ BOOST_AUTO_TEST_CASE(launches_that_pull_a_part_are_held_against_those_that_pull_
     p.timed_round(3, 7 * ms, 0);
     for (std::uint64_t sample = 4; sample < 9; ++sample)
         p.timed_round(sample, ms, 0);
-    const Finding finding = only_finding(p);
-    BOOST_TEST(finding.rule->id == "UMA-203");
+    const Finding finding = lone(p, "UMA-203");
     BOOST_TEST(finding.saving_ns == 12e6 - 64 * up_by_prefetch, about);
     BOOST_TEST((finding.confidence == Confidence::high));
 }
@@ -193,7 +169,7 @@ std::string ids_without_waits(std::uint64_t came, bool another, bool prefetched,
         if (another)
             p.launch(p.kernel, {p.id, other}, 0, p.launched);
         else
-            p.launch(p.kernel, {p.id}, 0, p.launched);
+            p.launch();
         p.counters(i * came / 128, 0);
     }
     p.free(p.id, 20 * ms);
@@ -220,16 +196,12 @@ BOOST_AUTO_TEST_CASE(what_came_for_launches_that_nobody_waited_for) {
 BOOST_AUTO_TEST_CASE(launches_that_nobody_waited_for_pay_together) {
     Filled p;
     for (std::uint64_t sample = 1; sample < 9; ++sample)
-        p.launch(p.kernel, {p.id}, sample, p.launched);
-    for (int i = 0; i < 56; ++i)
-        p.launch(p.kernel, {p.id}, 0, p.launched);
-    p.free(p.id, 20 * ms);
+        p.launch(sample);
+    p.launches(56).free(p.id, 20 * ms);
     for (std::uint64_t sample = 1; sample < 9; ++sample)
         p.device_time(sample, ms / 4);
     p.counters(p.bytes, 0);
-    const Finding finding = only_finding(p);
-    BOOST_TEST(finding.rule->id == "UMA-203");
-    BOOST_TEST(finding.saving_ns == 64 * (up_by_faults - up_by_prefetch), about);
+    BOOST_TEST(lone(p, "UMA-203").saving_ns == 64 * (up_by_faults - up_by_prefetch), about);
 }
 
 BOOST_AUTO_TEST_CASE(memory_without_pages_has_its_share_of_a_first_launch) {
@@ -242,9 +214,7 @@ BOOST_AUTO_TEST_CASE(memory_without_pages_has_its_share_of_a_first_launch) {
         p.device_time(sample, sample == 1 ? 60 * ms : ms);
         p.look(0, after);
     }
-    const Finding finding = only_finding(p);
-    BOOST_TEST(finding.rule->id == "UMA-203");
-    BOOST_TEST(finding.saving_ns == 59e6 / 4 - 64 * up_by_prefetch, about);
+    BOOST_TEST(lone(p, "UMA-203").saving_ns == 59e6 / 4 - 64 * up_by_prefetch, about);
 }
 
 BOOST_AUTO_TEST_CASE(a_launch_has_one_batch_of_faults_whatever_memory_they_are_of) {
@@ -257,51 +227,41 @@ BOOST_AUTO_TEST_CASE(a_launch_has_one_batch_of_faults_whatever_memory_they_are_o
     p.device_time(1, 6 * ms);
     p.look(0, after);
     p.residency(small, 16 * 1024, 0, after);
-    BOOST_TEST(only_finding(p).allocation_stack == p.line);
+    BOOST_TEST(lone(p, "UMA-203").allocation_stack == p.line);
 }
 
 BOOST_AUTO_TEST_CASE(no_more_is_promised_than_was_recorded) {
-    Program p;
-    p.bounce(40, p.bytes);
-    reader::Trace trace(p.path());
-    const model::Profile profile(trace);
-    const auto line = [](std::uint64_t stack) { return stack; };
-    const double saving = findings::find_all(profile, line).all.front().saving_ns;
-    BOOST_TEST(saving < static_cast<double>(profile.recorded_ns()));
+    const auto saving_and_time = [](Program& program) {
+        reader::Trace trace(program.path());
+        const model::Profile profile(trace);
+        return std::pair(findings::find_all(profile, own_line).all.front().saving_ns,
+                         static_cast<double>(profile.recorded_ns()));
+    };
+    const auto [saving, recorded] = saving_and_time(Program().bounce(40));
+    BOOST_TEST(saving < recorded);
     // The same in less time than it would take.
     Program quick(256 * mib);
     for (int i = 0; i < 40; ++i) {
         quick.residency(quick.id, quick.bytes, quick.bytes, before);
-        quick.launch(quick.kernel, {quick.id}, 0, quick.launched);
-        quick.synchronize();
+        quick.launch().synchronize();
         quick.residency(quick.id, quick.bytes, 0, after);
     }
-    reader::Trace quick_trace(quick.path());
-    const model::Profile quick_profile(quick_trace);
-    BOOST_TEST(findings::find_all(quick_profile, line).all.front().saving_ns ==
-               static_cast<double>(quick_profile.recorded_ns()));
+    const auto [most, all] = saving_and_time(quick);
+    BOOST_TEST(most == all);
 }
 
 BOOST_AUTO_TEST_CASE(bytes_that_the_driver_counted_are_sure) {
     Program p;
-    p.tell(test::all_kinds);
+    p.tell(all_kinds);
     p.counters(0, 0);
-    p.fault(Kind::host_fault, test::address_of(p.id), 0, p.touched);
-    p.now += ms;
-    p.filled();
-    p.to_device();
-    p.migrate(test::address_of(p.id), p.bytes, test::device);
-    p.look(0, before);
-    p.launch(p.kernel, {p.id}, 0, p.launched);
-    p.wait();
-    p.look(0, after);
-    p.fault(Kind::host_fault, test::address_of(p.id), 0, p.touched);
-    p.migrate(test::address_of(p.id), 48 * mib, test::host);
+    p.host_fault().filled().to_device();
+    p.migrate(address_of(p.id), p.bytes, device);
+    p.look(0, before).launch().wait().look(0, after).host_fault();
+    p.migrate(address_of(p.id), 48 * mib, host);
     p.now += ms;
     p.counters(p.bytes, 48 * mib);
     p.look(48 * mib, before);
-    const Finding finding = only_finding(p);
-    BOOST_TEST(finding.rule->id == "UMA-205");
+    const Finding finding = lone(p, "UMA-205");
     BOOST_TEST((finding.confidence == Confidence::high));
     BOOST_TEST(finding.saving_ns == 48 * (written_by_faults - down_by_prefetch - first_write), about);
     BOOST_REQUIRE(finding.places.size() == 1u);
@@ -318,12 +278,12 @@ BOOST_AUTO_TEST_CASE(a_first_launch_counts_where_the_host_had_the_memory) {
     p.device_time(1, 90 * ms);
     p.filled();
     for (std::uint64_t sample = 2; sample < 12; ++sample) {
-        p.launch(p.kernel, {p.id}, sample, p.launched);
+        p.launch(sample);
         p.wait();
         p.device_time(sample, sample == 2 ? 40 * ms : ms);
         p.look(0, after);
     }
-    const auto found = test::findings_of(p);
+    const auto found = findings_of(p);
     BOOST_REQUIRE(found.size() == 2u);
     BOOST_TEST(found[0].rule->id == "UMA-203");
     BOOST_TEST(evidence(found[0], "measured_bytes") == 256.0 * mib);
@@ -332,68 +292,48 @@ BOOST_AUTO_TEST_CASE(a_first_launch_counts_where_the_host_had_the_memory) {
 
 /// Nothing tells who changed it: with the host's first writes a prefetch back gains less.
 BOOST_AUTO_TEST_CASE(ping_pong_of_a_host_that_may_write) {
-    Program p;
-    p.bounce(10, p.bytes, 1, 1);
-    const Finding finding = only_finding(p);
-    BOOST_TEST(finding.rule->id == "UMA-202");
+    const Finding finding = lone(Program().bounce(10, whole, 1, 1), "UMA-202");
     BOOST_TEST(evidence(finding, "bytes_to_host") == evidence(finding, "bytes_to_device"));
     const double moved = evidence(finding, "bytes_to_host") / mib;
     BOOST_TEST(evidence(finding, "fault_cost_ns") == moved * (up_by_faults + written_by_faults), about);
     BOOST_TEST(finding.saving_ns ==
                    moved * (up_by_faults - up_by_prefetch + written_by_faults - down_by_prefetch - first_write),
                about);
-    BOOST_TEST(contains(finding.basis, "first writes"), finding.basis);
+    BOOST_TEST(contains(finding.basis, "first writes"));
 }
 
 /// Its faults cost little more than the first writes: a prefetch back is not advised, and takes nothing from
 /// what the one there gains.
 BOOST_AUTO_TEST_CASE(ping_pong_whose_way_back_gains_nothing) {
-    Program p;
-    p.bounce(10, p.bytes, 1, 1);
     machine::Rates rates;
     rates.fault_to_host_written = rates.host_first_write * 0.99;
-    const Finding finding = only_finding(p, rates);
+    const Finding finding = lone(Program().bounce(10, whole, 1, 1), "UMA-202", rates);
     BOOST_TEST(finding.saving_ns ==
                    evidence(finding, "bytes_to_device") / mib * (up_by_faults - up_by_prefetch),
                about);
-    BOOST_TEST(contains(finding.advice, "not back"), finding.advice);
+    BOOST_TEST(contains(finding.advice, "not back"));
 }
 
 BOOST_AUTO_TEST_CASE(what_the_host_reads_back_and_writes) {
     const auto saving = [](bool write) {
         Program p;
-        p.tell(test::all_kinds);
+        p.tell(all_kinds);
         p.counters(0, 0);
-        p.filled();
-        p.to_device();
-        p.look(0, before);
-        p.launch(p.kernel, {p.id}, 0, p.launched);
-        p.wait();
-        p.look(0, after);
-        trace::ManagedEvent fault;
-        fault.kind = Kind::host_fault;
-        fault.address = test::address_of(p.id);
-        fault.bytes = 4096;
-        fault.cause = static_cast<std::uint64_t>(write ? trace::FaultAccess::write : trace::FaultAccess::read);
-        p.event(fault);
-        p.migrate(test::address_of(p.id), p.bytes, test::host);
+        p.filled().to_device().look(0, before).launch().wait().look(0, after);
+        p.fault(Kind::host_fault, address_of(p.id),
+                {.access = write ? trace::FaultAccess::write : trace::FaultAccess::read});
+        p.migrate(address_of(p.id), p.bytes, host);
         p.now += ms;
         p.counters(p.bytes, p.bytes);
         p.look(p.bytes, before);
-        const Finding finding = only_finding(p);
-        BOOST_TEST(finding.rule->id == "UMA-205");
-        return finding.saving_ns;
+        return lone(p, "UMA-205").saving_ns;
     };
     BOOST_TEST(saving(false) == 64 * (down_by_faults - down_by_prefetch), about);
     BOOST_TEST(saving(true) == 64 * (written_by_faults - down_by_prefetch - first_write), about);
 }
 
 BOOST_AUTO_TEST_CASE(a_flag_among_data_costs_a_fault_each_way) {
-    constexpr std::uint64_t granule = 64 << 10;
-    Program p(mib);
-    p.bounce(10, granule, 1, 1, 77);
-    const Finding finding = only_finding(p);
-    BOOST_TEST(finding.rule->id == "UMA-206");
+    const Finding finding = lone(Program(mib).bounce(10, 64 * kib, 1, 1, 77), "UMA-206");
     const double bytes_ns = evidence(finding, "bytes_to_host") / mib * down_by_faults;
     BOOST_TEST(finding.saving_ns == 10 * (120e3 + 30e3) + bytes_ns, about);
 }
@@ -409,19 +349,18 @@ BOOST_AUTO_TEST_CASE(faults_of_one_launch_on_several_allocations_come_together) 
             if (together) {
                 p.launch(p.kernel, {p.id, little}, 0, p.launched);
             } else {
-                p.launch(p.kernel, {p.id}, 0, p.launched);
+                p.launch();
                 p.launch(alone, {little}, 0, p.launched);
             }
             p.wait();
             p.look(0, after);
             p.residency(little, 4096, 0, after);
         }
-        return test::findings_of(p);
+        return findings_of(p);
     };
     BOOST_TEST(findings(false).size() == 2u);
-    const auto found = findings(true); // 4 KiB among 64 MiB cost nothing of their own
-    BOOST_REQUIRE(found.size() == 1u);
-    BOOST_TEST(evidence(found[0], "allocation_bytes") == 64.0 * mib);
+    const Finding finding = lone(findings(true), "UMA-202"); // 4 KiB among 64 MiB cost nothing of their own
+    BOOST_TEST(evidence(finding, "allocation_bytes") == 64.0 * mib);
 }
 
 BOOST_AUTO_TEST_CASE(what_comes_more_often_pays_its_own_faults) {
@@ -435,7 +374,7 @@ BOOST_AUTO_TEST_CASE(what_comes_more_often_pays_its_own_faults) {
         p.look(0, after);
         p.residency(little, 4096, 0, after);
     }
-    const auto found = test::findings_of(p);
+    const auto found = findings_of(p);
     BOOST_REQUIRE(found.size() == 2u);
     const Finding& small = evidence(found[0], "allocation_bytes") == 4096 ? found[0] : found[1];
     BOOST_TEST(small.saving_ns > 36 * 120e3);
@@ -454,13 +393,10 @@ BOOST_AUTO_TEST_CASE(what_was_copied_there_was_not_made_there) {
         frame.module = 1;
         frame.address = 0x1000;
         p.builder.add(frame);
-        p.tell(test::all_kinds);
-        p.fault(Kind::host_fault, test::address_of(p.id), 0, frame.id);
+        p.tell(all_kinds);
+        p.fault(Kind::host_fault, address_of(p.id), 0, frame.id);
         p.now += ms;
-        p.filled();
-        p.round();
-        p.round();
-        return ids_of(p);
+        return ids_of(p.filled().rounds(2));
     };
     BOOST_TEST(filled_by("/home/user/program") == "UMA-204");
     BOOST_TEST(filled_by("/lib/x86_64-linux-gnu/libc.so.6") == "UMA-203"); // read from a file, say

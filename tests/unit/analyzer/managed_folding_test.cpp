@@ -3,16 +3,14 @@
 BOOST_AUTO_TEST_SUITE(analyzer_managed_folding)
 
 using namespace umadvisor;
+using namespace umadvisor::test;
 using namespace test::managed_program;
-using test::mib;
-using test::ms;
 
 BOOST_AUTO_TEST_CASE(alternation_is_found_once_and_names_its_lines) {
     Program p(32 * mib);
     p.bounce(9, p.bytes);
     p.free(p.id);
-    const Finding finding = only_finding(p);
-    BOOST_TEST(finding.rule->id == "UMA-202");
+    const Finding finding = lone(p, "UMA-202");
     BOOST_TEST(finding.allocation_stack == p.line);
     BOOST_TEST(finding.stack == p.launched);
     BOOST_TEST(finding.allocation_text == "cudaMallocManaged 32 MiB");
@@ -30,11 +28,8 @@ BOOST_AUTO_TEST_CASE(alternation_is_found_once_and_names_its_lines) {
 
 BOOST_AUTO_TEST_CASE(what_is_made_on_the_wrong_side_contains_its_first_touch) {
     Program p;
-    p.filled({.regularity = trace::Regularity::regular});
-    p.round();
-    p.round();
-    const Finding finding = only_finding(p);
-    BOOST_TEST(finding.rule->id == "UMA-204");
+    p.filled({.regularity = trace::Regularity::regular}).rounds(2);
+    const Finding finding = lone(p, "UMA-204");
     BOOST_TEST(finding.saving_ns == 64 * up_by_faults, about); // the move vanishes
     BOOST_REQUIRE(finding.parts.size() == 1u);
     BOOST_TEST(finding.parts.front().rule->id == "UMA-203");
@@ -46,27 +41,19 @@ BOOST_AUTO_TEST_CASE(what_is_made_on_the_wrong_side_contains_its_first_touch) {
 
 BOOST_AUTO_TEST_CASE(there_and_back_for_nobody_contains_the_way_there) {
     Program p;
-    p.look(0, before);
-    p.round();
-    for (int i = 0; i < 3; ++i) {
-        p.to_host();
-        p.wait();
-        p.to_device();
-        p.wait();
-    }
-    const Finding finding = only_finding(p);
-    BOOST_TEST(finding.rule->id == "UMA-210");
+    p.look(0, before).round();
+    for (int i = 0; i < 3; ++i)
+        p.to_host().wait().to_device().wait();
+    const Finding finding = lone(p, "UMA-210");
     BOOST_REQUIRE(finding.parts.size() == 1u);
     BOOST_TEST(finding.parts.front().rule->id == "UMA-213");
 }
 
 BOOST_AUTO_TEST_CASE(allocations_of_one_line_are_one_finding) {
     Program p;
-    p.bounce(4, p.bytes);
-    p.free(p.id);
+    p.bounce(4).free(p.id);
     p.id = p.managed(p.bytes, p.line);
-    p.bounce(4, p.bytes);
-    const Finding finding = only_finding(p);
+    const Finding finding = lone(p.bounce(4), "UMA-202");
     BOOST_TEST(evidence(finding, "allocations") == 2);
     BOOST_TEST(evidence(finding, "times") == 8);
     BOOST_TEST(finding.allocation_text == "cudaMallocManaged 64 MiB x 2");
@@ -74,45 +61,36 @@ BOOST_AUTO_TEST_CASE(allocations_of_one_line_are_one_finding) {
 
 BOOST_AUTO_TEST_CASE(stacks_with_one_line_are_one_finding) {
     Program p;
-    p.bounce(4, p.bytes);
+    p.bounce(4);
     p.id = p.managed(p.bytes, p.stack());
-    p.bounce(4, p.bytes);
+    p.bounce(4);
     reader::Trace trace(p.path());
     const model::Profile profile(trace);
     const auto one_line = findings::find_all(profile, [](std::uint64_t) { return 1; }).all;
-    BOOST_REQUIRE(one_line.size() == 1u);
-    BOOST_TEST(evidence(one_line.front(), "allocations") == 2);
+    BOOST_TEST(evidence(lone(one_line, "UMA-202"), "allocations") == 2);
     BOOST_TEST(ids_of(p) == "UMA-202 UMA-202");
 }
 
 BOOST_AUTO_TEST_CASE(memory_that_umadvisor_made_managed_is_not_the_programs) {
     Program p;
-    p.id = p.allocate(p.bytes, Memory::managed, p.line, trace::Origin::umadvisor);
-    p.bounce(4, p.bytes);
-    BOOST_TEST(ids_of(p) == "");
+    p.id = p.allocate(p.bytes, Memory::managed, {.stack = p.line, .origin = trace::Origin::umadvisor});
+    nothing_in(p.bounce(4));
 }
 
 BOOST_AUTO_TEST_CASE(prefetches_by_umadvisor_are_no_fault_of_the_run) {
     Program p;
     p.filled();
     p.Scenario::prefetch(p.id, p.bytes, trace::Location::device, trace::Origin::umadvisor);
-    p.look(0, before);
-    p.round();
-    BOOST_TEST(ids_of(p) == "");
+    nothing_in(p.look(0, before).round());
 }
 
 BOOST_AUTO_TEST_CASE(calls_are_the_drivers_where_the_program_uses_no_runtime) {
-    Program p(64 * mib, false);
-    p.kernel = p.function("_Z3sumPKfi");
-    p.bounce(4, p.bytes, 5);
-    const Finding finding = only_finding(p);
-    BOOST_TEST(contains(finding.advice, "cuMemAdvise(ptr, bytes, CU_MEM_ADVISE_SET_READ_MOSTLY, "
-                                        "{CU_MEM_LOCATION_TYPE_DEVICE, device})"),
-               finding.advice);
-    Program touched(64 * mib, false);
-    touched.filled();
-    touched.round();
-    BOOST_TEST(contains(only_finding(touched).advice,
+    Program read(whole, false), touched(whole, false);
+    read.runs("_Z3sumPKfi").bounce(4, whole, 5);
+    BOOST_TEST(contains(lone(read, "UMA-207").advice, "cuMemAdvise(ptr, bytes, CU_MEM_ADVISE_SET_READ_MOSTLY, "
+                                                      "{CU_MEM_LOCATION_TYPE_DEVICE, device})"));
+    touched.filled().round();
+    BOOST_TEST(contains(lone(touched, "UMA-203").advice,
                         "cuMemPrefetchAsync(ptr, bytes, {CU_MEM_LOCATION_TYPE_DEVICE, device}, 0, stream)"));
 }
 

@@ -13,10 +13,6 @@ inline constexpr std::uint32_t drain = 9;            ///< the thread that writes
 inline constexpr std::uint64_t all_kinds = 0x1fe,
                                light_kinds = 0x1f2; ///< light: no device faults and migrations
 
-constexpr std::uint64_t address_of(std::uint64_t allocation) {
-    return 0x7f00'0000'0000 + (allocation << 32); // as Scenario has it
-}
-
 /// A program with managed memory, and what the driver tells of it.
 struct Managed : Scenario {
     void tell(std::uint64_t kinds, std::uint64_t lost = 0) {
@@ -43,24 +39,37 @@ struct Managed : Scenario {
         record.cause = static_cast<std::uint64_t>(cause);
         event(record);
     }
-    void fault(trace::ManagedEventKind kind, std::uint64_t address, std::uint64_t more = 0,
-               std::uint64_t code = 0) {
+    struct FaultOptions {
+        std::uint64_t more = 0; ///< faults on neighbouring pages
+        std::uint64_t code = 0; ///< of the host
+        trace::FaultAccess access = trace::FaultAccess::write;
+        std::uint64_t to = device; ///< of a device's fault
+        std::uint64_t thread = 4242;
+    };
+    void fault(trace::ManagedEventKind kind, std::uint64_t address, const FaultOptions& options) {
         trace::ManagedEvent record;
         record.kind = kind;
         record.address = address;
         record.bytes = 4096;
-        record.to = kind == trace::ManagedEventKind::host_fault ? host : device;
-        record.cause = static_cast<std::uint64_t>(trace::FaultAccess::write);
-        record.count = more;
-        record.code = code;
-        record.thread = code == 0 ? 0 : 4242;
+        record.to = kind == trace::ManagedEventKind::host_fault ? host : options.to;
+        record.cause = static_cast<std::uint64_t>(options.access);
+        record.count = options.more;
+        record.code = options.code;
+        record.thread = options.code == 0 ? 0 : options.thread;
         event(record);
     }
-    void counters(std::uint64_t to_device, std::uint64_t to_host) {
+    void fault(trace::ManagedEventKind kind, std::uint64_t address, std::uint64_t more = 0,
+               std::uint64_t code = 0) {
+        fault(kind, address, {.more = more, .code = code});
+    }
+    void counters(std::uint64_t to_device, std::uint64_t to_host, std::uint64_t device_faults = 0,
+                  std::uint64_t host_faults = 0) {
         trace::ManagedCounters record;
         record.start = now;
         record.bytes_to_device = to_device;
         record.bytes_to_host = to_host;
+        record.device_faults = device_faults;
+        record.host_faults = host_faults;
         builder.add(record);
         now += 100;
     }
@@ -81,6 +90,9 @@ struct ManagedRead {
                 return what;
         throw std::out_of_range("no such site");
     }
+    model::MovedBytes moved(std::uint64_t stack) const { return activity.estimate().moved(site(stack)); }
+    model::MovedBasis basis(std::uint64_t stack) const { return activity.estimate().basis(site(stack)); }
+    model::MovedBytes untold() const { return activity.estimate().untold(); }
 };
 
 } // namespace umadvisor::test

@@ -16,19 +16,16 @@
 BOOST_AUTO_TEST_SUITE(analyzer_memory_viz)
 
 using namespace umadvisor;
+using namespace umadvisor::test;
 using nlohmann::json;
 using reports::PickleWriter;
-using test::check_one_line;
-using test::mib;
-using test::run;
-using test::Scenario;
 using trace::Memory;
 
 namespace {
 
 /// What Python reads from a pickle, as JSON.
 json unpickled(const std::string& path) {
-    const std::string told = test::temporary_path("unpickled.json");
+    const std::string told = temporary_path("unpickled.json");
     const std::string command = "python3 -c 'import json, pickle, sys; print(json.dumps(pickle.load(open("
                                 "sys.argv[1], \"rb\"))))' '" +
                                 path + "' > '" + told + "'";
@@ -105,14 +102,7 @@ json write_random(PickleWriter& out, std::mt19937& random, unsigned depth) {
 
 /// An allocation that the driver has no room for.
 void run_out(Scenario& s, std::uint64_t bytes, std::uint64_t stack = 0) {
-    trace::Alloc record;
-    record.start = s.now += 1000;
-    record.entry = s.entry("cuMemAlloc_v2");
-    record.stack = stack;
-    record.bytes = bytes;
-    record.memory = Memory::device;
-    record.status = 2;
-    s.builder.add(record);
+    s.allocate(bytes, Memory::device, {.stack = stack, .status = 2});
 }
 
 /// Allocates 1 and 2 MiB, runs out at 4, frees the 1 MiB, gets 4 after all, beside memory of the host.
@@ -120,7 +110,7 @@ std::string retried() {
     Scenario s;
     const std::uint64_t first = s.allocate(mib, Memory::device, s.stack());
     s.allocate(2 * mib, Memory::managed, s.stack());
-    s.allocate(64 * mib, Memory::pinned, s.stack(), trace::Origin::program, "cuMemHostAlloc");
+    s.allocate(64 * mib, Memory::pinned, s.stack());
     run_out(s, 4 * mib, s.stack());
     s.free(first);
     s.allocate(4 * mib, Memory::device, s.stack());
@@ -128,7 +118,7 @@ std::string retried() {
 }
 
 json exported(std::vector<std::string> options, const std::string& path, int status = 0) {
-    const std::string output = test::temporary_path("snapshot.pickle");
+    const std::string output = temporary_path("snapshot.pickle");
     std::filesystem::remove(output);
     options.insert(options.begin(), {"export", "--memory-viz", "-o", output});
     options.push_back(path);
@@ -157,7 +147,7 @@ trace::Alloc piece(std::uint64_t allocation, std::uint64_t address, std::uint64_
 
 BOOST_AUTO_TEST_CASE(python_reads_back_what_was_written) {
     std::mt19937 random(20);
-    const std::string path = test::temporary_path("random.pickle");
+    const std::string path = temporary_path("random.pickle");
     for (int round = 0; round < 12; ++round) {
         std::ofstream file(path, std::ios::binary);
         PickleWriter out([&](std::string_view bytes) { file << bytes; });
@@ -178,7 +168,7 @@ BOOST_AUTO_TEST_CASE(python_reads_back_what_was_written) {
 }
 
 BOOST_AUTO_TEST_CASE(numbers_at_the_limits_of_their_encodings) {
-    const std::string path = test::temporary_path("numbers.pickle");
+    const std::string path = temporary_path("numbers.pickle");
     std::ofstream file(path, std::ios::binary);
     PickleWriter out([&](std::string_view bytes) { file << bytes; });
     json expected = json::array();
@@ -230,7 +220,7 @@ BOOST_AUTO_TEST_CASE(the_moment_at_which_memory_was_out) {
     BOOST_TEST(actions(snapshot.at("device_traces")[0]).back() == "oom");
     Scenario s;
     s.allocate(mib, Memory::device);
-    const std::string path = s.path(), output = test::temporary_path("none.pickle");
+    const std::string path = s.path(), output = temporary_path("none.pickle");
     check_one_line(run({"export", "--memory-viz", "--at-oom", "-o", output, path}), 1, "leave out --at-oom");
     BOOST_TEST(!std::filesystem::exists(output));
 }
@@ -239,7 +229,7 @@ BOOST_AUTO_TEST_CASE(a_long_history_keeps_its_newest_entries) {
     Scenario s;
     for (int i = 0; i < 1500; ++i)
         s.free(s.allocate(mib, Memory::device));
-    const std::string path = s.path(), output = test::temporary_path("limited.pickle");
+    const std::string path = s.path(), output = temporary_path("limited.pickle");
     BOOST_TEST(exported({}, path).at("device_traces")[0].size() == 7500u);
     check_one_line(run({"export", "--memory-viz", "--limit", "4", "-o", output, path}), 0,
                    "the newest 4 entries of its history are told, 7496 older ones are not (--limit)");
@@ -283,7 +273,7 @@ BOOST_AUTO_TEST_CASE(pieces_that_are_held_do_not_overlap) {
 }
 
 BOOST_AUTO_TEST_CASE(wrong_usage_of_export) {
-    const std::string path = retried(), output = test::temporary_path("wrong.pickle");
+    const std::string path = retried(), output = temporary_path("wrong.pickle");
     check_one_line(run({"export", path}), 2, "one format: --memory-viz");
     check_one_line(run({"export", "--memory-viz", path}), 2, "needs -o");
     check_one_line(run({"export", "--memory-viz", "-o", output, "--limit", "0", path}), 2, "not 0");
@@ -299,12 +289,12 @@ BOOST_AUTO_TEST_CASE(a_full_disk_leaves_the_older_export_as_it_is) {
     Scenario s;
     for (int i = 0; i < 3000; ++i)
         s.allocate(mib, Memory::device);
-    const std::string path = s.path(), output = test::temporary_file("old.pickle", {0x6f, 0x6c, 0x64});
+    const std::string path = s.path(), output = temporary_file("old.pickle", {0x6f, 0x6c, 0x64});
     rlimit before{};
     BOOST_REQUIRE(::getrlimit(RLIMIT_FSIZE, &before) == 0);
     const rlimit small{100'000, before.rlim_max};
     BOOST_REQUIRE(::setrlimit(RLIMIT_FSIZE, &small) == 0);
-    const test::Result result = run({"export", "--memory-viz", "-f", "-o", output, path});
+    const Result result = run({"export", "--memory-viz", "-f", "-o", output, path});
     BOOST_REQUIRE(::setrlimit(RLIMIT_FSIZE, &before) == 0);
     check_one_line(result, 1, "nothing was written");
     std::string left;

@@ -14,11 +14,8 @@
 BOOST_AUTO_TEST_SUITE(analyzer_missing_records)
 
 using namespace umadvisor;
+using namespace umadvisor::test;
 using nlohmann::json;
-using test::mib;
-using test::ms;
-using test::Result;
-using test::run;
 using Bytes = std::vector<std::uint8_t>;
 
 namespace {
@@ -26,8 +23,8 @@ namespace {
 constexpr std::size_t chunk = trace::chunk_bytes, begin = trace::header_bytes;
 
 /// A program with a pageable copy in its second chunk of events; definitions stand in the first chunk.
-test::TraceBuilder program() {
-    test::Scenario s;
+TraceBuilder program() {
+    Scenario s;
     const std::uint64_t stack = s.stack();
     s.copy(64, 1000, {.stack = stack});
     s.builder.next_chunk();
@@ -37,7 +34,7 @@ test::TraceBuilder program() {
 }
 
 std::string written(const std::string& name, const Bytes& bytes) {
-    return test::temporary_file(name, bytes);
+    return temporary_file(name, bytes);
 }
 
 Bytes cut(Bytes bytes, std::size_t length) {
@@ -95,7 +92,7 @@ void check_missing(const std::string& path, const std::string& whole, const std:
     }
     const Result report = run({"report", "--fail-on", "low", "--ignore", "UMA-101", path});
     BOOST_TEST(report.status == 1, what);
-    BOOST_TEST(report.err.find("--fail-on: ") != std::string::npos, report.err);
+    BOOST_TEST(contains(report.err, "--fail-on: "));
     BOOST_TEST(run({"report", "--ignore", "UMA-101", path}).status == 0); // no gate
     const json document = json::parse(run({"report", "--json", path}).out);
     BOOST_TEST(document["completeness"]["records_lacking"] == true);
@@ -111,7 +108,7 @@ void check_missing(const std::string& path, const std::string& whole, const std:
         BOOST_TEST(check.err.find(before == told || after == told ? "lacks records" : what) !=
                        std::string::npos,
                    check.err);
-        BOOST_TEST(check.out.find("none is new\n") == std::string::npos, check.out);
+        BOOST_TEST(lacks(check.out, "none is new\n"));
         BOOST_TEST(run({"diff", before, after}).err.find("records") != std::string::npos);
     }
 }
@@ -127,7 +124,7 @@ BOOST_AUTO_TEST_CASE(a_trace_that_was_cut_anywhere_passes_no_gate) {
          {std::size_t{128}, std::size_t{4096}, begin - 1, begin, begin + 40, begin + 70, begin + chunk,
           begin + chunk + 70, begin + 2 * chunk, begin + 2 * chunk + 80})
         check_missing(written("cut.umtrace", cut(bytes, length)), whole, "the file ");
-    test::check_one_line(run({"report", written("cut.umtrace", cut(bytes, 127))}), 1, "cut inside its header");
+    check_one_line(run({"report", written("cut.umtrace", cut(bytes, 127))}), 1, "cut inside its header");
     // What no chunk has begun may go.
     check_whole(written("short.umtrace", cut(bytes, begin + 3 * chunk - 1000)));
 }
@@ -147,10 +144,10 @@ BOOST_AUTO_TEST_CASE(a_chunk_that_is_damaged_or_lost_passes_no_gate) {
 }
 
 BOOST_AUTO_TEST_CASE(a_program_that_was_killed_or_did_nothing_passes) {
-    test::TraceBuilder killed = program();
+    TraceBuilder killed = program();
     killed.closed = killed.sealed = false;
     check_whole(written("killed.umtrace", killed.bytes()));
-    const test::Scenario nothing;
+    const Scenario nothing;
     const std::string path = written("nothing.umtrace", nothing.builder.bytes());
     BOOST_TEST(run({"report", "--fail-on", "low", path}).status == 0);
     BOOST_TEST(run({"check", "--baseline", path, path}).status == 0);
@@ -159,7 +156,7 @@ BOOST_AUTO_TEST_CASE(a_program_that_was_killed_or_did_nothing_passes) {
 /// As a container that ended leaves it, or as a copy is that was made before the trace was read.
 BOOST_AUTO_TEST_CASE(a_killed_program_whose_end_is_gone_passes_no_gate) {
     const std::string whole = written("whole.umtrace", program().bytes());
-    test::TraceBuilder killed = program();
+    TraceBuilder killed = program();
     killed.closed = killed.sealed = false;
     Bytes bytes = killed.bytes();
     trace::SegmentName name{};
@@ -176,25 +173,23 @@ BOOST_AUTO_TEST_CASE(records_that_were_dropped) {
     const std::string whole = written("whole.umtrace", program().bytes());
     for (const auto& [reason, words] : {std::pair(trace::DropReason::disk_full, "the disk was full"),
                                         std::pair(trace::DropReason::no_memory, "memory could not be had")}) {
-        test::TraceBuilder full = program();
+        TraceBuilder full = program();
         full.dropped[reason] = 5;
         check_missing(written("full.umtrace", full.bytes()), whole, words);
     }
-    test::TraceBuilder capped = program();
+    TraceBuilder capped = program();
     capped.dropped[trace::DropReason::size_cap] = 5;
     const std::string path = written("capped.umtrace", capped.bytes());
     const Result report = run({"report", "--fail-on", "low", "--ignore", "UMA-101", path});
     BOOST_TEST(report.status == 0);
-    BOOST_TEST(report.err.find("records are missing: 5 records dropped: the trace reached its size cap") !=
-                   std::string::npos,
-               report.err);
+    BOOST_TEST(contains(report.err, "records are missing: 5 records dropped: the trace reached its size cap"));
     BOOST_TEST(run({"check", "--baseline", whole, path}).status == 0);
 }
 
 /// What is there is found all the same, and is worse than what is not.
 BOOST_AUTO_TEST_CASE(a_finding_that_is_there_counts) {
     const Bytes bytes = program().bytes();
-    test::TraceBuilder more = program();
+    TraceBuilder more = program();
     more.next_chunk();
     more.add(trace::Clock{});
     const std::string path = written("cut.umtrace", cut(more.bytes(), begin + 3 * chunk));

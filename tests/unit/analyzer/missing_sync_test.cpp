@@ -7,21 +7,18 @@
 BOOST_AUTO_TEST_SUITE(analyzer_missing_sync)
 
 using namespace umadvisor;
-using findings::Finding;
-using test::address_of;
-using test::mib;
-using test::ms;
+using namespace umadvisor::test;
 using trace::SyncKind;
 
 namespace {
 
-struct Program : test::Managed {
+struct Program : Managed {
     std::uint64_t allocated = stack(), launched = stack(), read_at = stack();
     std::uint64_t kernel = function("_Z4fillPfi");
     std::uint64_t memory = 0;
 
     explicit Program(std::uint64_t bytes = 4 * mib) {
-        tell(test::light_kinds);
+        tell(light_kinds);
         memory = managed(bytes, allocated);
     }
     void launch(std::uint64_t mailbox = 0) {
@@ -33,34 +30,15 @@ struct Program : test::Managed {
     /// Chunks hold so many records.
     void make_room() {
         builder.next_chunk();
-        builder.next_chunk(test::drain);
-    }
-    void free_in_stream(std::uint64_t allocation) {
-        trace::Free record;
-        record.entry = entry("cuMemFreeAsync");
-        record.start = now;
-        record.duration = 1000;
-        record.allocation = allocation;
-        record.address = address_of(allocation);
-        builder.add(record);
-        now += 2000;
+        builder.next_chunk(drain);
     }
     void touch(trace::FaultAccess access = trace::FaultAccess::read, std::uint64_t thread = 4242,
                std::uint64_t of = 0) {
-        trace::ManagedEvent record;
-        record.kind = trace::ManagedEventKind::host_fault;
-        record.address = address_of(of == 0 ? memory : of);
-        record.bytes = 4096;
-        record.cause = static_cast<std::uint64_t>(access);
-        record.code = read_at;
-        record.thread = thread;
-        event(record);
+        fault(trace::ManagedEventKind::host_fault, address_of(of == 0 ? memory : of),
+              {.code = read_at, .access = access, .thread = thread});
         now += 10'000;
     }
-    bool is_told() {
-        return std::ranges::any_of(test::findings_of(*this),
-                                   [](const Finding& finding) { return finding.rule->id == "UMA-601"; });
-    }
+    bool is_told() { return tells(findings_of(*this), "UMA-601"); }
 };
 
 } // namespace
@@ -69,7 +47,7 @@ BOOST_AUTO_TEST_CASE(a_read_behind_a_launch_without_any_wait_is_told) {
     Program p;
     p.launch();
     p.touch();
-    const Finding finding = test::lone(test::findings_of(p), "UMA-601");
+    const Finding finding = lone(p, "UMA-601");
     BOOST_TEST(finding.stack == p.read_at);
     BOOST_TEST(finding.allocation_stack == p.allocated);
     BOOST_REQUIRE(finding.places.size() == 1u);
@@ -99,12 +77,10 @@ BOOST_AUTO_TEST_CASE(a_read_behind_a_wait_is_fine) {
 }
 
 BOOST_AUTO_TEST_CASE(a_query_that_finds_work_running_is_no_wait) {
-    for (const test::Scenario::SyncOptions& options :
-         {test::Scenario::SyncOptions{.kind = SyncKind::stream_query, .status = 600},
-          test::Scenario::SyncOptions{.kind = SyncKind::event_query, .status = 600}}) {
+    for (const SyncKind kind : {SyncKind::stream_query, SyncKind::event_query}) {
         Program p;
         p.launch();
-        p.synchronize(options);
+        p.synchronize({.kind = kind, .status = 600});
         p.touch();
         BOOST_TEST(p.is_told());
     }
@@ -174,7 +150,7 @@ BOOST_AUTO_TEST_CASE(a_free_in_the_order_of_a_stream_is_no_wait_and_ends_no_othe
         const std::uint64_t scratch = p.allocate(mib, trace::Memory::device);
         p.launch();
         p.touch();
-        p.free_in_stream(scratch);
+        p.free_async(scratch);
         if (waited)
             p.synchronize({.kind = SyncKind::stream});
         BOOST_TEST(p.is_told() != waited);
@@ -182,7 +158,7 @@ BOOST_AUTO_TEST_CASE(a_free_in_the_order_of_a_stream_is_no_wait_and_ends_no_othe
     Program behind;
     const std::uint64_t scratch = behind.allocate(mib, trace::Memory::device);
     behind.launch();
-    behind.free_in_stream(scratch);
+    behind.free_async(scratch);
     behind.touch();
     BOOST_TEST(behind.is_told());
 }
@@ -219,7 +195,7 @@ BOOST_AUTO_TEST_CASE(memory_that_is_freed_without_a_wait_behind_the_read_is_told
         p.launch();
         p.touch();
         if (in_stream)
-            p.free_in_stream(p.memory);
+            p.free_async(p.memory);
         else
             p.free(p.memory);
         p.synchronize();

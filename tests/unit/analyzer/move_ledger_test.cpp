@@ -6,20 +6,13 @@
 BOOST_AUTO_TEST_SUITE(analyzer_move_ledger)
 
 using namespace umadvisor;
+using namespace umadvisor::test;
 using model::MovedBasis;
 using model::MovedBytes;
-using test::address_of;
-using test::all_kinds;
-using test::device;
-using test::host;
-using test::light_kinds;
-using test::Managed;
-using test::ManagedRead;
-using test::mib;
 
 namespace {
 
-constexpr std::uint64_t kib = 1024, page = 4 * kib, granule = 64 * kib;
+constexpr std::uint64_t page = 4 * kib, granule = 64 * kib;
 
 /// A program whose memory the driver's totals are told of, and its host faults, but no moves.
 struct Counted : Managed {
@@ -56,7 +49,7 @@ struct Counted : Managed {
 };
 
 void check(const ManagedRead& read, std::uint64_t line, std::uint64_t to_device, std::uint64_t to_host) {
-    const MovedBytes moved = read.activity.estimate().moved(read.site(line));
+    const MovedBytes moved = read.moved(line);
     BOOST_TEST(moved.to_device == to_device);
     BOOST_TEST(moved.to_host == to_host);
 }
@@ -83,11 +76,11 @@ BOOST_AUTO_TEST_CASE(what_a_table_points_to_moves_and_not_the_table) {
         s.after(table, page, 0);
     }
     const ManagedRead read(s);
-    BOOST_TEST((read.activity.estimate().basis(read.site(line)) == MovedBasis::stays));
+    BOOST_TEST((read.basis(line) == MovedBasis::stays));
     check(read, table_line, granule, 0);
     check(read, line, 32 * mib, 24 * mib);
     check(read, other_line, 8 * mib, 0);
-    BOOST_TEST(read.activity.estimate().untold().to_device == 0u);
+    BOOST_TEST(read.untold().to_device == 0u);
 }
 
 /// Nothing tells it apart from memory of another line that lies on the host, too.
@@ -103,8 +96,8 @@ BOOST_AUTO_TEST_CASE(a_part_of_what_may_be_pointed_to_is_given_to_nobody) {
     s.run({table}, 8 * mib);
     s.after(table, page, 0);
     const ManagedRead read(s);
-    BOOST_TEST((read.activity.estimate().basis(read.site(line)) == MovedBasis::none));
-    BOOST_TEST(read.activity.estimate().moved(read.site(line)).to_device == 0u);
+    BOOST_TEST((read.basis(line) == MovedBasis::none));
+    BOOST_TEST(read.moved(line).to_device == 0u);
 }
 
 /// What moves along with a small array is the small array's, and no part of it a large one's that stays.
@@ -138,33 +131,24 @@ BOOST_AUTO_TEST_CASE(memory_ends_where_its_neighbour_begins) {
     Counted s;
     const auto large_line = s.stack(), line = s.stack(), neighbour_line = s.stack();
     const auto large = s.managed(16 * mib, large_line), memory = s.managed(128, line);
-    trace::Alloc record;
-    record.entry = s.entry("cuMemAllocManaged");
-    record.start = s.now;
-    record.stack = neighbour_line;
-    record.allocation = 900;
-    record.address = address_of(memory) + page;
-    record.bytes = 48 * page;
-    record.memory = trace::Memory::managed;
-    s.builder.add(record);
+    constexpr std::uint64_t neighbour_bytes = 48 * page;
+    const std::uint64_t neighbour =
+        s.allocate(neighbour_bytes, trace::Memory::managed,
+                   {.stack = neighbour_line, .id = 900, .address = address_of(memory) + page});
     s.now += 10;
     s.host_faults(large, 40);
     s.host_faults(memory, 1);
     for (int round = 0; round < 10; ++round) {
-        trace::ManagedEvent fault;
-        fault.kind = trace::ManagedEventKind::host_fault;
-        fault.address = record.address;
-        fault.bytes = page;
-        s.event(fault);
+        s.fault(trace::ManagedEventKind::host_fault, address_of(memory) + page);
         s.host_faults(memory, 1);
         s.moved(0, round == 0 ? 0 : 4 * granule);
         s.before(large, 16 * mib, round == 0 ? 16 * mib : 0);
         s.before(memory, page, page);
-        s.before(record.allocation, record.bytes, record.bytes);
-        s.run({large, memory, record.allocation}, (round == 0 ? 16 * mib : 0) + 4 * granule);
+        s.before(neighbour, neighbour_bytes, neighbour_bytes);
+        s.run({large, memory, neighbour}, (round == 0 ? 16 * mib : 0) + 4 * granule);
         s.after(large, 16 * mib, 0);
         s.after(memory, page, 0);
-        s.after(record.allocation, record.bytes, 0);
+        s.after(neighbour, neighbour_bytes, 0);
     }
     const ManagedRead read(s);
     check(read, large_line, 16 * mib, 0);

@@ -6,15 +6,8 @@
 BOOST_AUTO_TEST_SUITE(analyzer_moved_estimate)
 
 using namespace umadvisor;
+using namespace umadvisor::test;
 using model::MovedBasis;
-using test::address_of;
-using test::all_kinds;
-using test::device;
-using test::host;
-using test::light_kinds;
-using test::Managed;
-using test::ManagedRead;
-using test::mib;
 
 BOOST_AUTO_TEST_CASE(bytes_are_counted_where_all_was_told) {
     Managed s;
@@ -25,8 +18,8 @@ BOOST_AUTO_TEST_CASE(bytes_are_counted_where_all_was_told) {
     s.now += 100;
     s.counters(3 * mib, 0); // the rest is on its way
     const ManagedRead read(s);
-    BOOST_TEST((read.activity.estimate().basis(read.site(line)) == MovedBasis::counted));
-    BOOST_TEST(read.activity.estimate().moved(read.site(line)).to_device == 2 * mib);
+    BOOST_TEST((read.basis(line) == MovedBasis::counted));
+    BOOST_TEST(read.moved(line).to_device == 2 * mib);
     BOOST_TEST(read.activity.totals().told_share() == 2.0 / 3, boost::test_tools::tolerance(1e-9));
 }
 
@@ -47,11 +40,11 @@ BOOST_AUTO_TEST_CASE(bytes_are_extrapolated_from_the_windows_in_which_they_were_
     s.now += 10;
     s.counters(16 * mib, 0);
     const ManagedRead read(s);
-    BOOST_TEST((read.activity.estimate().basis(read.site(line)) == MovedBasis::extrapolated));
-    BOOST_TEST(read.activity.estimate().moved(read.site(line)).to_device == 12 * mib);
-    BOOST_TEST(read.activity.estimate().moved(read.site(other_line)).to_device == 4 * mib);
+    BOOST_TEST((read.basis(line) == MovedBasis::extrapolated));
+    BOOST_TEST(read.moved(line).to_device == 12 * mib);
+    BOOST_TEST(read.moved(other_line).to_device == 4 * mib);
     BOOST_TEST(read.activity.totals().told_share() == 0.25);
-    BOOST_TEST(read.activity.estimate().untold().to_device == 0u);
+    BOOST_TEST(read.untold().to_device == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(lost_events_make_bytes_extrapolated) {
@@ -65,8 +58,8 @@ BOOST_AUTO_TEST_CASE(lost_events_make_bytes_extrapolated) {
     s.tell(all_kinds, 17);
     const ManagedRead read(s);
     BOOST_TEST(read.activity.totals().lost() == 17u);
-    BOOST_TEST((read.activity.estimate().basis(read.site(line)) == MovedBasis::extrapolated));
-    BOOST_TEST(read.activity.estimate().moved(read.site(line)).to_host == 2 * mib);
+    BOOST_TEST((read.basis(line) == MovedBasis::extrapolated));
+    BOOST_TEST(read.moved(line).to_host == 2 * mib);
 }
 
 /// It goes over as often as it comes back, and once more; how often it came back its faults tell.
@@ -90,13 +83,12 @@ BOOST_AUTO_TEST_CASE(little_memory_does_not_move_more_than_its_faults_allow) {
     s.now += 10;
     s.counters(64 * mib, 64 * mib);
     const ManagedRead read(s);
-    const model::MovedEstimate estimate = read.activity.estimate();
-    const model::MovedBytes moved = estimate.moved(read.site(little_line));
+    const model::MovedBytes moved = read.moved(little_line);
     BOOST_TEST(moved.to_host <= 64u * 1024 * 1024 / 101);
     BOOST_TEST(moved.to_host <= 64u * 1024);
     BOOST_TEST(moved.to_device <= moved.to_host + 64 * 1024);
-    BOOST_TEST(estimate.moved(read.site(line)).to_host > 63 * mib);
-    BOOST_TEST(estimate.moved(read.site(line)).to_device > 63 * mib);
+    BOOST_TEST(read.moved(line).to_host > 63 * mib);
+    BOOST_TEST(read.moved(line).to_device > 63 * mib);
 }
 
 /// Nothing told of its moves, but it had to move for the totals to be what they are.
@@ -111,10 +103,9 @@ BOOST_AUTO_TEST_CASE(totals_that_fill_all_memory_there_is_moved_all_of_it) {
         s.launch(s.function("_Z6kernelv"), {memory, small});
         s.counters(64 * mib, 0);
         const ManagedRead read(s);
-        const model::MovedEstimate estimate = read.activity.estimate();
-        BOOST_TEST((estimate.basis(read.site(line)) == MovedBasis::extrapolated) == !other_memory);
-        BOOST_TEST((estimate.moved(read.site(line)).to_device > 62 * mib) == !other_memory);
-        BOOST_TEST((estimate.untold().to_device == 64 * mib) == other_memory);
+        BOOST_TEST((read.basis(line) == MovedBasis::extrapolated) == !other_memory);
+        BOOST_TEST((read.moved(line).to_device > 62 * mib) == !other_memory);
+        BOOST_TEST((read.untold().to_device == 64 * mib) == other_memory);
     }
 }
 
@@ -137,14 +128,14 @@ BOOST_AUTO_TEST_CASE(counters_alone_are_given_to_the_only_memory_that_launches_r
     s.prefetch(other, mib, trace::Location::device);
     s.counters(17 * mib, 512);
     const ManagedRead read(s);
-    const auto moved = read.activity.estimate().moved(read.site(line));
-    BOOST_TEST((read.activity.estimate().basis(read.site(line)) == MovedBasis::launches));
+    const auto moved = read.moved(line);
+    BOOST_TEST((read.basis(line) == MovedBasis::launches));
     BOOST_TEST(moved.to_device == 3 * mib);
     BOOST_TEST(moved.to_host == 512u);
     BOOST_TEST(read.site(line).kernels.sites.begin()->second.bytes == 3.0 * mib);
-    BOOST_TEST(read.activity.estimate().moved(read.site(other_line)).to_device == mib);
-    BOOST_TEST(read.activity.estimate().untold().to_device == 13 * mib);
-    BOOST_TEST(read.activity.estimate().untold().to_host == 0u);
+    BOOST_TEST(read.moved(other_line).to_device == mib);
+    BOOST_TEST(read.untold().to_device == 13 * mib);
+    BOOST_TEST(read.untold().to_host == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(a_launch_of_unknown_reach_leaves_counters_to_nobody) {
@@ -152,19 +143,12 @@ BOOST_AUTO_TEST_CASE(a_launch_of_unknown_reach_leaves_counters_to_nobody) {
     s.counters(0, 0);
     const auto line = s.stack(), memory = s.managed(8 * mib, line);
     s.launch(s.function("_Z6kernelv"), {memory});
-    trace::LaunchShape shape;
-    shape.shape = 7;
-    s.builder.add(shape);
-    trace::Launch launch;
-    launch.shape = 7;
-    launch.start = s.now;
-    s.builder.add(launch);
-    s.now += 10;
+    s.launch_untold();
     s.counters(mib, 0);
     s.counters(2 * mib, 0);
     const ManagedRead read(s);
-    BOOST_TEST((read.activity.estimate().basis(read.site(line)) == MovedBasis::none));
-    BOOST_TEST(read.activity.estimate().untold().to_device == 2 * mib);
+    BOOST_TEST((read.basis(line) == MovedBasis::none));
+    BOOST_TEST(read.untold().to_device == 2 * mib);
 }
 
 namespace {
@@ -194,12 +178,11 @@ BOOST_AUTO_TEST_CASE(without_totals_bytes_are_those_that_were_seen_to_have_gone_
     for (int i = 0; i < 4; ++i)
         s.round(i == 0);
     const ManagedRead read(s);
-    const model::MovedEstimate estimate = read.activity.estimate();
-    BOOST_TEST((estimate.basis(read.site(s.large_line)) == MovedBasis::stays));
-    BOOST_TEST(estimate.moved(read.site(s.large_line)).to_device == 32 * mib);
-    BOOST_TEST(estimate.moved(read.site(s.large_line)).to_host == 24 * mib);
-    BOOST_TEST(estimate.moved(read.site(s.small_line)).to_device == 4 * mib);
-    BOOST_TEST(estimate.moved(read.site(s.small_line)).to_host == 0u);
+    BOOST_TEST((read.basis(s.large_line) == MovedBasis::stays));
+    BOOST_TEST(read.moved(s.large_line).to_device == 32 * mib);
+    BOOST_TEST(read.moved(s.large_line).to_host == 24 * mib);
+    BOOST_TEST(read.moved(s.small_line).to_device == 4 * mib);
+    BOOST_TEST(read.moved(s.small_line).to_host == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(what_was_seen_is_brought_to_totals_that_it_comes_near) {
@@ -210,14 +193,12 @@ BOOST_AUTO_TEST_CASE(what_was_seen_is_brought_to_totals_that_it_comes_near) {
         s.round(i == 0, true);
     s.counters(40 * mib, 24 * mib); // 36 and 24 were seen
     const ManagedRead read(s);
-    const model::MovedEstimate estimate = read.activity.estimate();
-    BOOST_TEST((estimate.basis(read.site(s.large_line)) == MovedBasis::stays));
-    const std::uint64_t large = estimate.moved(read.site(s.large_line)).to_device,
-                        small = estimate.moved(read.site(s.small_line)).to_device;
+    BOOST_TEST((read.basis(s.large_line) == MovedBasis::stays));
+    const std::uint64_t large = read.moved(s.large_line).to_device, small = read.moved(s.small_line).to_device;
     BOOST_TEST(large + small > 40 * mib - 4);
     BOOST_TEST(large + small <= 40 * mib);
     BOOST_TEST(large / small == 8u);
-    BOOST_TEST(estimate.untold().to_device == 0u);
+    BOOST_TEST(read.untold().to_device == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(what_was_seen_says_nothing_where_the_totals_are_others) {
@@ -228,10 +209,9 @@ BOOST_AUTO_TEST_CASE(what_was_seen_says_nothing_where_the_totals_are_others) {
         s.round(i == 0, true);
     s.counters(72 * mib, 24 * mib);
     const ManagedRead read(s);
-    const model::MovedEstimate estimate = read.activity.estimate();
-    BOOST_TEST((estimate.basis(read.site(s.large_line)) == MovedBasis::none));
-    BOOST_TEST(estimate.moved(read.site(s.large_line)).to_device == 0u);
-    BOOST_TEST(estimate.untold().to_device == 72 * mib);
+    BOOST_TEST((read.basis(s.large_line) == MovedBasis::none));
+    BOOST_TEST(read.moved(s.large_line).to_device == 0u);
+    BOOST_TEST(read.untold().to_device == 72 * mib);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

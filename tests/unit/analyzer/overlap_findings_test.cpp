@@ -8,17 +8,8 @@
 BOOST_AUTO_TEST_SUITE(analyzer_overlap_findings)
 
 using namespace umadvisor;
-using findings::Confidence;
-using findings::Finding;
-using test::advice_on;
-using test::BusyDevice;
+using namespace umadvisor::test;
 using test::close;
-using test::evidence;
-using test::lone_finding;
-using test::mib;
-using test::nothing_is_found;
-using test::us;
-using trace::Memory;
 using trace::SyncKind;
 
 BOOST_AUTO_TEST_SUITE(serial_copies)
@@ -27,14 +18,37 @@ namespace {
 
 struct Serial : BusyDevice {
     std::uint64_t data = memory(), stream = make_stream(), in = stack(), out = stack();
-    Memory host = Memory::pinned;
 
-    void rounds(std::uint64_t up_ns, std::uint64_t kernel_ns, std::uint64_t down_ns, std::uint64_t bytes) {
+    void rounds(std::uint64_t up_ns, std::uint64_t kernel_ns, std::uint64_t down_ns, std::uint64_t bytes,
+                int parts = 1) {
         for (int round = 0; round < 10; ++round) {
-            upload(data, bytes, {.stream = stream, .ns = up_ns, .stack = in, .host = host});
-            kernel({data}, stream, kernel_ns);
-            download(data, bytes, {.stream = stream, .ns = down_ns, .stack = out, .host = host});
+            for (int part = 0; part < parts; ++part) {
+                upload(data, bytes, {.stream = stream, .ns = up_ns, .stack = in});
+                kernel({data}, stream, kernel_ns);
+                download(data, bytes, {.stream = stream, .ns = down_ns, .stack = out});
+            }
             wait();
+        }
+    }
+    /// The host waits for each copy. Contents: what goes up in the first round, and how far what comes down is
+    /// off it.
+    void waited_rounds(std::uint64_t up_ns, std::uint64_t down_ns, Memory host = Memory::pinned,
+                       std::uint64_t goes_up = 0, std::uint64_t comes_down = 0) {
+        for (std::uint64_t round = 0; round < 10; ++round) {
+            upload(data, 16 * mib,
+                   {.ns = up_ns,
+                    .stack = in,
+                    .asynchronous = false,
+                    .host = host,
+                    .content = goes_up == 0 ? 0 : goes_up + round});
+            kernel({data}, 0, 110 * us);
+            download(data, 16 * mib,
+                     {.ns = down_ns,
+                      .stack = out,
+                      .asynchronous = false,
+                      .host = host,
+                      .content = comes_down == 0 ? 0 : comes_down + round});
+            tell_times();
         }
     }
 };
@@ -44,7 +58,7 @@ struct Serial : BusyDevice {
 BOOST_AUTO_TEST_CASE(in_kernel_and_out_on_one_stream) {
     Serial s;
     s.rounds(303 * us, 110 * us, 303 * us, 16 * mib);
-    const Finding finding = lone_finding(s, "UMA-109");
+    const Finding finding = lone(s, "UMA-109");
     BOOST_TEST(finding.stack == s.in);
     BOOST_REQUIRE(finding.places.size() == 2u);
     BOOST_TEST(finding.places.back().second == s.out);
@@ -60,68 +74,39 @@ BOOST_AUTO_TEST_CASE(in_kernel_and_out_on_one_stream) {
                    evidence(finding, "serial_ns") -
                        std::min(evidence(finding, "per_stream_ns"), evidence(finding, "phase_wise_ns")),
                close);
-    BOOST_TEST(finding.advice.find("split the data in 4 chunks") != std::string::npos, finding.advice);
+    BOOST_TEST(contains(finding.advice, "split the data in 4 chunks"));
     BOOST_TEST((finding.confidence == Confidence::medium));
 }
 
 BOOST_AUTO_TEST_CASE(results_that_feed_the_next_round_by_way_of_the_host) {
     for (const bool changed : {false, true}) {
         Serial s;
-        for (std::uint64_t round = 1; round <= 10; ++round) {
-            s.upload(
-                s.data, 16 * mib,
-                {.ns = 310 * us, .stack = s.in, .asynchronous = false, .content = round + (changed ? 100 : 0)});
-            s.kernel({s.data}, 0, 110 * us);
-            s.download(s.data, 16 * mib, {.ns = 420 * us, .asynchronous = false, .content = round + 1});
-            s.read_samples();
-        }
-        lone_finding(s, changed ? "UMA-109" : "UMA-107"); // what goes is not to overlap
+        s.waited_rounds(310 * us, 420 * us, Memory::pinned, changed ? 101 : 1, 2);
+        lone(s, changed ? "UMA-109" : "UMA-107"); // what goes is not to overlap
     }
 }
 
 BOOST_AUTO_TEST_CASE(parts_that_are_there_get_streams) {
     Serial s;
-    for (int round = 0; round < 10; ++round) {
-        for (int part = 0; part < 4; ++part) {
-            s.upload(s.data, 4 * mib, {.stream = s.stream, .ns = 80 * us, .stack = s.in});
-            s.kernel({s.data}, s.stream, 20 * us);
-            s.download(s.data, 4 * mib, {.stream = s.stream, .ns = 80 * us});
-        }
-        s.wait();
-    }
-    const Finding finding = lone_finding(s, "UMA-109");
+    s.rounds(80 * us, 20 * us, 80 * us, 4 * mib, 4);
+    const Finding finding = lone(s, "UMA-109");
     BOOST_TEST(evidence(finding, "chains") == 40);
-    BOOST_TEST(finding.advice.find("each of the 4 parts") != std::string::npos, finding.advice);
+    BOOST_TEST(contains(finding.advice, "each of the 4 parts"));
 }
 
 BOOST_AUTO_TEST_CASE(synchronous_copies_are_priced_by_their_calls) {
     Serial s;
-    for (int round = 0; round < 10; ++round) {
-        s.upload(s.data, 16 * mib, {.ns = 310 * us, .stack = s.in, .asynchronous = false});
-        s.kernel({s.data}, 0, 110 * us);
-        s.download(s.data, 16 * mib, {.ns = 420 * us, .asynchronous = false});
-        s.read_samples();
-    }
+    s.waited_rounds(310 * us, 420 * us);
     // The download waited for the kernel.
-    BOOST_TEST(evidence(lone_finding(s, "UMA-109"), "serial_ns") == 10 * (310e3 + 110e3 + 310e3 + 6e3), close);
+    BOOST_TEST(evidence(lone(s, "UMA-109"), "serial_ns") == 10 * (310e3 + 110e3 + 310e3 + 6e3), close);
 }
 
 BOOST_AUTO_TEST_CASE(pageable_memory_is_predicted_as_if_it_were_pinned) {
     Serial s;
-    s.host = Memory::pageable;
-    for (int round = 0; round < 10; ++round) {
-        s.upload(s.data, 16 * mib,
-                 {.ns = 1600 * us, .stack = s.in, .asynchronous = false, .host = Memory::pageable});
-        s.kernel({s.data}, 0, 110 * us);
-        s.download(s.data, 16 * mib,
-                   {.ns = 900 * us, .stack = s.out, .asynchronous = false, .host = Memory::pageable});
-        s.read_samples();
-    }
-    const auto found = advice_on(s);
-    const auto overlap = std::ranges::find(found, "UMA-109", [](const Finding& f) { return f.rule->id; });
-    BOOST_REQUIRE(overlap != found.end());
-    BOOST_TEST(evidence(*overlap, "serial_ns") < 10 * 740e3);
-    BOOST_TEST(overlap->advice.find("cudaMallocHost") != std::string::npos, overlap->advice);
+    s.waited_rounds(1600 * us, 900 * us, Memory::pageable);
+    const Finding overlap = among(advice_on(s), "UMA-109");
+    BOOST_TEST(evidence(overlap, "serial_ns") < 10 * 740e3);
+    BOOST_TEST(contains(overlap.advice, "cudaMallocHost"));
 }
 
 BOOST_AUTO_TEST_CASE(what_would_not_overlap) {
@@ -133,10 +118,12 @@ BOOST_AUTO_TEST_CASE(what_would_not_overlap) {
         one_way.download(one_way.data, 1024, {.stream = one_way.stream, .ns = 2 * us});
         one_way.wait();
     }
-    nothing_is_found(one_way);
-    for (int repeat = 0; repeat < 50; ++repeat)
+    nothing_in(one_way);
+    for (int repeat = 0; repeat < 50; ++repeat) {
         small.rounds(3 * us, 2 * us, 3 * us, 64 * 1024);
-    nothing_is_found(small);
+        small.builder.next_chunk();
+    }
+    nothing_in(small);
     const std::uint64_t elsewhere = other.memory();
     for (int round = 0; round < 10; ++round) {
         other.upload(other.data, 16 * mib, {.stream = other.stream, .ns = 303 * us});
@@ -145,7 +132,7 @@ BOOST_AUTO_TEST_CASE(what_would_not_overlap) {
                        {.stream = other.stream, .ns = 303 * us, .host_address = 0x2000'0000});
         other.wait();
     }
-    nothing_is_found(other);
+    nothing_in(other);
 }
 
 BOOST_AUTO_TEST_CASE(what_overlaps_already) {
@@ -155,7 +142,7 @@ BOOST_AUTO_TEST_CASE(what_overlaps_already) {
         for (const std::uint64_t stream : {s.stream, second}) {
             // Waits for the round before on this stream while the other works on.
             s.synchronize({.kind = SyncKind::stream, .object = stream, .duration = 300 * us});
-            s.read_samples();
+            s.tell_times();
             s.upload(s.data, 16 * mib, {.stream = stream, .ns = 303 * us});
             s.kernel({s.data}, stream, 110 * us);
             s.download(s.data, 16 * mib, {.stream = stream, .ns = 303 * us});
@@ -177,7 +164,7 @@ BOOST_AUTO_TEST_CASE(what_may_not_be_divisible) {
             s.download(s.data, 16 * mib, {.stream = s.stream, .ns = 303 * us});
             s.wait(3 * 303 * us + kernel_ns);
         }
-        return lone_finding(s, "UMA-109").confidence;
+        return lone(s, "UMA-109").confidence;
     };
     BOOST_TEST((confidence(100 * us) == Confidence::medium));
     BOOST_TEST((confidence(900 * us) == Confidence::low));
@@ -187,14 +174,14 @@ BOOST_AUTO_TEST_CASE(kernels_of_which_too_little_is_known) {
     Serial unscanned, unmeasured;
     unscanned.scanned = false;
     unscanned.rounds(303 * us, 110 * us, 303 * us, 16 * mib);
-    nothing_is_found(unscanned);
+    nothing_in(unscanned);
     for (int round = 0; round < 10; ++round) {
         unmeasured.upload(unmeasured.data, 16 * mib, {.stream = unmeasured.stream});
         unmeasured.launch(unmeasured.function_id, {unmeasured.data});
         unmeasured.download(unmeasured.data, 16 * mib, {.stream = unmeasured.stream});
         unmeasured.synchronize();
     }
-    nothing_is_found(unmeasured);
+    nothing_in(unmeasured);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
@@ -223,7 +210,7 @@ struct Streams : BusyDevice {
 BOOST_AUTO_TEST_CASE(a_kernel_on_the_default_stream_between_copies) {
     Streams s;
     s.rounds(0, s.current);
-    const Finding finding = lone_finding(s, "UMA-110");
+    const Finding finding = lone(s, "UMA-110");
     BOOST_TEST(finding.stack == s.line);
     BOOST_TEST(evidence(finding, "streams") == 2);
     BOOST_TEST(evidence(finding, "default_stream_operations") == 10);
@@ -246,7 +233,7 @@ BOOST_AUTO_TEST_CASE(a_launch_on_the_default_stream_after_each_of_many_streams) 
             s.kernel({count}, 0, 140 * us, line); // the device has one time for both, of one function
         }
     s.wait(320 * 140 * us);
-    const Finding finding = lone_finding(s, "UMA-110");
+    const Finding finding = lone(s, "UMA-110");
     BOOST_TEST(finding.stack == line);
     BOOST_TEST(evidence(finding, "streams") == 8);
     BOOST_TEST(evidence(finding, "default_stream_operations") == 159); // behind the last comes nothing
@@ -256,17 +243,14 @@ BOOST_AUTO_TEST_CASE(a_launch_on_the_default_stream_after_each_of_many_streams) 
 BOOST_AUTO_TEST_CASE(kernels_that_fill_the_device_gain_nothing) {
     const auto is_told = [](std::uint64_t x, std::uint64_t y, std::uint64_t z) {
         Streams s;
-        s.grid[0] = x;
-        s.grid[1] = y;
-        s.grid[2] = z;
+        s.grid = {x, y, z};
         for (int round = 0; round < 10; ++round) {
             s.kernel({s.next}, s.first, 300 * us);
             s.kernel({s.current}, 0, 300 * us, s.line);
             s.kernel({s.last}, s.second, 300 * us);
             s.wait(910 * us);
         }
-        return std::ranges::any_of(advice_on(s),
-                                   [](const Finding& each) { return each.rule->id == "UMA-110"; });
+        return tells(advice_on(s), "UMA-110");
     };
     BOOST_TEST(is_told(15, 1, 1));
     BOOST_TEST(!is_told(4, 2, 2));
@@ -333,14 +317,14 @@ BOOST_AUTO_TEST_CASE(work_whose_order_may_be_needed) {
     Streams unknown, waited, behind;
     unknown.scanned = false;
     unknown.rounds(0, unknown.current);
-    nothing_is_found(unknown);
+    nothing_in(unknown);
     for (int round = 0; round < 10; ++round) { // the host waits in between
         waited.upload(waited.next, 16 * mib, {.stream = waited.first, .ns = 303 * us});
         waited.wait(310 * us);
         waited.kernel({waited.current}, 0, 50 * us, waited.line);
         waited.wait(60 * us);
     }
-    nothing_is_found(waited);
+    nothing_in(waited);
     for (int round = 0; round < 10; ++round) { // a later one reads what it wrote
         behind.kernel({behind.next}, behind.first, 300 * us);
         behind.kernel({behind.current}, 0, 300 * us, behind.line);
@@ -348,43 +332,24 @@ BOOST_AUTO_TEST_CASE(work_whose_order_may_be_needed) {
         behind.kernel({behind.current}, behind.second, 300 * us);
         behind.wait(1210 * us);
     }
-    nothing_is_found(behind);
+    nothing_in(behind);
 }
 
 BOOST_AUTO_TEST_CASE(variables_of_a_module_that_no_parameter_shows) {
     const auto rounds_with = [](std::uint64_t symbol, bool copy, Memory memory = Memory::device) {
         Streams s;
-        trace::Alloc variable;
-        variable.entry = s.entry("cuModuleGetGlobal_v2");
-        variable.start = s.now;
-        variable.allocation = 99;
-        variable.address = 0x7f00'0000'0000 + (variable.allocation << 32);
-        variable.bytes = 64 * mib;
-        variable.memory = memory;
-        variable.symbol = symbol;
-        s.builder.add(variable);
+        const std::uint64_t variable =
+            s.allocate(64 * mib, memory, {.symbol = "cuModuleGetGlobal_v2", .id = 99, .variable = symbol});
         for (int round = 0; round < 10; ++round) {
             s.upload(s.next, 16 * mib, {.stream = s.first, .ns = 303 * us});
-            if (copy) {
-                s.upload(variable.allocation, mib, {.ns = 50 * us, .stack = s.line});
-            } else {
-                trace::Set set;
-                set.entry = s.entry("cuMemsetD8Async");
-                set.start = s.now;
-                set.stack = s.line;
-                set.address = variable.address;
-                set.allocation = variable.allocation;
-                set.bytes = 32 * mib;
-                set.memory = memory;
-                set.asynchronous = 1;
-                s.builder.add(set);
-                s.now += 3000;
-            }
+            if (copy)
+                s.upload(variable, mib, {.ns = 50 * us, .stack = s.line});
+            else
+                s.set(variable, 32 * mib, {.stack = s.line, .memory = memory, .asynchronous = true});
             s.kernel({s.last}, s.second, 303 * us);
             s.wait();
         }
-        return std::ranges::any_of(advice_on(s),
-                                   [](const Finding& each) { return each.rule->id == "UMA-110"; });
+        return tells(advice_on(s), "UMA-110");
     };
     for (const bool copy : {false, true}) {
         BOOST_TEST(rounds_with(0, copy)); // the program's own allocation
@@ -398,29 +363,28 @@ BOOST_AUTO_TEST_CASE(kernels_without_parameters_work_on_variables) {
         Streams s;
         for (int round = 0; round < 10; ++round) {
             s.upload(s.next, 16 * mib, {.stream = s.first, .ns = 303 * us});
-            if (in_default_stream)
+            if (in_default_stream) {
                 s.kernel({}, 0, 50 * us, s.line);
-            else
-                s.kernel({s.current}, 0, 50 * us, s.line);
-            if (in_default_stream)
                 s.kernel({s.last}, s.second, 303 * us);
-            else
+            } else {
+                s.kernel({s.current}, 0, 50 * us, s.line);
                 s.kernel({}, s.second, 303 * us);
+            }
             s.wait();
         }
-        nothing_is_found(s);
+        nothing_in(s);
     }
 }
 
 BOOST_AUTO_TEST_CASE(what_waits_for_nothing_or_has_to) {
     Streams non_blocking(true), own, dependent;
     non_blocking.rounds(0, non_blocking.current);
-    nothing_is_found(non_blocking);
+    nothing_in(non_blocking);
     own.rounds(own.first, own.current);
-    nothing_is_found(own);
+    nothing_in(own);
     dependent.last = dependent.current = dependent.next;
     dependent.rounds(0, dependent.next);
-    nothing_is_found(dependent);
+    nothing_in(dependent);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,5 +1,6 @@
 /// Findings whose line is a library's that the program called.
 #include "analyzer/findings/own_lines.hpp"
+#include "text.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -12,6 +13,7 @@ BOOST_AUTO_TEST_SUITE(analyzer_own_lines)
 
 using umadvisor::findings::Finding;
 using umadvisor::findings::prefer_own_lines;
+using umadvisor::test::contains;
 
 namespace {
 
@@ -44,7 +46,7 @@ BOOST_AUTO_TEST_CASE(a_line_of_the_program_that_took_part_is_told) {
     BOOST_TEST_REQUIRE(finding.places.size() == 2u);
     BOOST_TEST(finding.places[0].second == other_library);
     BOOST_TEST(finding.places[1].second == library);
-    BOOST_TEST(finding.places[1].first.find("caller was not recorded") != std::string::npos);
+    BOOST_TEST(contains(finding.places[1].first, "caller was not recorded"));
 }
 
 BOOST_AUTO_TEST_CASE(without_one_the_allocation_is) {

@@ -9,10 +9,10 @@
 BOOST_AUTO_TEST_SUITE(analyzer_ownership)
 
 using namespace umadvisor;
+using namespace umadvisor::test;
 using symbols::CodePlace;
 using symbols::Owner;
 using symbols::Ownership;
-using test::text_of;
 
 namespace {
 
@@ -147,26 +147,11 @@ namespace {
 
 /// Two places of a library, both called from one place of the program: no file of either exists.
 std::string two_copies_of_one_caller() {
-    test::Scenario s;
-    trace::Module library;
-    library.id = 1;
-    library.path = "/nowhere/libwrap.so";
-    s.builder.add(library);
-    trace::Module own;
-    own.id = 2;
-    own.path = "/nowhere/app";
-    s.builder.add(own);
-    const std::uint64_t frames[][4] = {{101, 103, 0x1001, 1}, {102, 103, 0x2001, 1}, {103, 0, 0x3001, 2}};
-    for (const auto& [id, parent, address, module] : frames) {
-        trace::Frame frame;
-        frame.id = id;
-        frame.parent = parent;
-        frame.address = address;
-        frame.module = module;
-        s.builder.add(frame);
-    }
-    s.copy_often(256 * test::mib, 26 * test::ms, {.stack = 101});
-    s.copy_often(256 * test::mib, 26 * test::ms, {.stack = 102});
+    Scenario s;
+    s.builder.module(1, "/nowhere/libwrap.so").module(2, "/nowhere/app");
+    s.builder.frame(101, 103, 0x1001, 1).frame(102, 103, 0x2001, 1).frame(103, 0, 0x3001, 2);
+    s.copy_often(256 * mib, 26 * ms, {.stack = 101});
+    s.copy_often(256 * mib, 26 * ms, {.stack = 102});
     return s.path();
 }
 
@@ -178,25 +163,14 @@ BOOST_AUTO_TEST_CASE(advice_groups_by_the_line_that_is_shown) {
     const reports::Report hidden(path, {.hide = {"libwrap.so"}});
     BOOST_REQUIRE(hidden.findings.size() == 1u);
     const std::string text = text_of(path, {.hide = {"libwrap.so"}});
-    BOOST_TEST(text.find("    app+0x3000   ") != std::string::npos, text);
-    BOOST_TEST(text.find("libwrap.so+") == std::string::npos, text);
+    BOOST_TEST(contains(text, "    app+0x3000   "));
+    BOOST_TEST(lacks(text, "libwrap.so+"));
 }
 
 BOOST_AUTO_TEST_CASE(a_known_library_is_not_looked_into_for_the_line) {
-    test::Scenario s;
-    const char* const paths[] = {"/nowhere/libtorch_cuda.so", "/nowhere/app"};
-    for (std::uint64_t id = 1; id <= 2; ++id) {
-        trace::Module module;
-        module.id = id;
-        module.path = paths[id - 1];
-        s.builder.add(module);
-        trace::Frame frame;
-        frame.id = 100 + id;
-        frame.parent = id == 1 ? 102 : 0;
-        frame.address = id << 12 | 1;
-        frame.module = id;
-        s.builder.add(frame);
-    }
+    Scenario s;
+    s.builder.module(1, "/nowhere/libtorch_cuda.so").module(2, "/nowhere/app");
+    s.builder.frame(101, 102, 0x1001, 1).frame(102, 0, 0x2001, 2);
     reader::Trace trace(s.path());
     std::vector<std::string> looked_into;
     symbols::Options options;
@@ -212,7 +186,7 @@ BOOST_AUTO_TEST_CASE(a_known_library_is_not_looked_into_for_the_line) {
 BOOST_AUTO_TEST_CASE(whole_stacks_are_one_flag_away) {
     const std::string path = two_copies_of_one_caller();
     const std::string text = text_of(path, {.hide = {"libwrap.so"}, .full_stacks = true});
-    BOOST_TEST(text.find("        #0 libwrap.so+0x1000\n        #1 app+0x3000\n") != std::string::npos, text);
+    BOOST_TEST(contains(text, "        #0 libwrap.so+0x1000\n        #1 app+0x3000\n"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -17,8 +17,7 @@
 BOOST_AUTO_TEST_SUITE(analyzer_packed)
 
 using namespace umadvisor;
-using test::check_one_line;
-using test::run;
+using namespace umadvisor::test;
 namespace fs = std::filesystem;
 
 namespace {
@@ -47,7 +46,7 @@ symbols::PackedSymbols sample() {
 
 /// Pageable copies from a call in a program that is nowhere.
 Bytes trace_bytes(bool small = false) {
-    test::Scenario s;
+    Scenario s;
     if (small)
         s.builder.make_small();
     trace::Module module;
@@ -56,15 +55,8 @@ Bytes trace_bytes(bool small = false) {
     module.path = "/gone/program";
     module.build_id = "build-id";
     s.builder.add(module);
-    trace::Frame frame;
-    frame.id = 901;
-    frame.address = bias + address + 1;
-    frame.module = 900;
-    s.builder.add(frame);
-    test::Scenario::CopyOptions options;
-    options.stack = 901;
-    for (int i = 0; i < 4; ++i)
-        s.copy(64 * test::mib, 20 * test::ms, options);
+    s.builder.frame(901, 0, bias + address + 1, 900);
+    s.copy_often(64 * mib, 20 * ms, {.stack = 901});
     return s.builder.bytes();
 }
 
@@ -74,7 +66,7 @@ Bytes contents(const std::string& path) {
 }
 
 Bytes with_section(const Bytes& trace, std::string_view content) {
-    const std::string path = test::temporary_file("plain.umtrace", trace);
+    const std::string path = temporary_file("plain.umtrace", trace);
     Bytes result;
     reader::write_with_section(reader::Source(path), content, [&](std::string_view bytes) {
         result.insert(result.end(), bytes.begin(), bytes.end());
@@ -83,7 +75,7 @@ Bytes with_section(const Bytes& trace, std::string_view content) {
 }
 
 symbols::PackedSymbols packed_in(const Bytes& trace) {
-    return symbols::packed_symbols(reader::Source(test::temporary_file("packed.umtrace", trace)));
+    return symbols::packed_symbols(reader::Source(temporary_file("packed.umtrace", trace)));
 }
 
 bool same(const symbols::PackedSymbols& a, const symbols::PackedSymbols& b) {
@@ -91,7 +83,7 @@ bool same(const symbols::PackedSymbols& a, const symbols::PackedSymbols& b) {
 }
 
 std::string report(const Bytes& trace) {
-    const test::Result result = run({"report", "--no-cache", test::temporary_file("reported.umtrace", trace)});
+    const Result result = run({"report", "--no-cache", temporary_file("reported.umtrace", trace)});
     BOOST_TEST(result.status == 0, result.err);
     return result.out;
 }
@@ -108,11 +100,11 @@ BOOST_AUTO_TEST_CASE(what_is_packed_is_found_again_and_shown) {
     const Bytes plain = trace_bytes(), packed = with_section(plain, symbols::encode_packed(sample()));
     BOOST_TEST(same(packed_in(packed), sample()));
     BOOST_TEST(packed_in(plain).empty());
-    BOOST_TEST(report(plain).find("upload.cu") == std::string::npos);
+    BOOST_TEST(lacks(report(plain), "upload.cu"));
     const std::string shown = report(packed);
-    BOOST_TEST(shown.find("upload.cu:7 in copy()") != std::string::npos, shown);
-    BOOST_TEST(shown.find("7 |   cudaMemcpy(to, from, bytes, kind);") != std::string::npos, shown);
-    BOOST_TEST(shown.find("/gone/program: ") == std::string::npos, shown); // no warning of a missing file
+    BOOST_TEST(contains(shown, "upload.cu:7 in copy()"));
+    BOOST_TEST(contains(shown, "7 |   cudaMemcpy(to, from, bytes, kind);"));
+    BOOST_TEST(lacks(shown, "/gone/program: ")); // no warning of a missing file
 }
 
 /// A reader that knows nothing of it goes from the header to where it says the chunks begin.
@@ -151,8 +143,8 @@ BOOST_AUTO_TEST_CASE(damage_is_noticed_and_told) {
     Bytes bytes = packed;
     bytes[header_bytes(plain)] ^= 1;
     const std::string shown = report(bytes);
-    BOOST_TEST(shown.find("packed with is damaged") != std::string::npos, shown);
-    BOOST_TEST(shown.find("UMA-101") != std::string::npos, shown);
+    BOOST_TEST(contains(shown, "packed with is damaged"));
+    BOOST_TEST(contains(shown, "UMA-101"));
     // Packed anew, it is whole again.
     BOOST_TEST(same(packed_in(with_section(bytes, symbols::encode_packed(sample()))), sample()));
 }
@@ -193,10 +185,10 @@ BOOST_AUTO_TEST_CASE(names_that_upset_a_terminal_do_not_reach_it) {
 
 BOOST_AUTO_TEST_CASE(the_command_packs_what_it_finds) {
     const Bytes packed = with_section(trace_bytes(), symbols::encode_packed(sample()));
-    const std::string path = test::temporary_file("first.umtrace", packed);
-    const std::string again = test::temporary_path("again.umtrace");
+    const std::string path = temporary_file("first.umtrace", packed);
+    const std::string again = temporary_path("again.umtrace");
     fs::remove(again);
-    const test::Result result = run({"pack", path, "-o", again, "--source", "--no-cache"});
+    const Result result = run({"pack", path, "-o", again, "--source", "--no-cache"});
     BOOST_TEST(result.status == 0, result.err);
     BOOST_TEST(result.err == "");
     BOOST_TEST(result.out == "");
@@ -206,7 +198,7 @@ BOOST_AUTO_TEST_CASE(the_command_packs_what_it_finds) {
     BOOST_TEST((status.st_mode & 0777) == 0600u);
 
     // Nothing is known of the program: the trace is whole all the same, and why it has no lines is said.
-    const std::string plain = test::temporary_file("plain.umtrace", trace_bytes());
+    const std::string plain = temporary_file("plain.umtrace", trace_bytes());
     check_one_line(run({"pack", plain, "-o", again, "-f", "--no-cache"}), 0, "/gone/program");
     BOOST_TEST(report(contents(again)) == report(contents(plain)));
 }
@@ -215,17 +207,17 @@ BOOST_AUTO_TEST_CASE(a_damaged_trace_is_packed_as_far_as_it_goes) {
     Bytes bytes = trace_bytes();
     bytes.resize(bytes.size() - trace::chunk_bytes + sizeof(trace::ChunkHeader) + 20); // inside a record
     const std::string path =
-        test::temporary_file("cut.umtrace", with_section(bytes, symbols::encode_packed(sample())));
-    const std::string output = test::temporary_path("of-cut.umtrace");
+        temporary_file("cut.umtrace", with_section(bytes, symbols::encode_packed(sample())));
+    const std::string output = temporary_path("of-cut.umtrace");
     fs::remove(output);
     check_one_line(run({"pack", path, "-o", output, "--no-cache"}), 0, "cut");
     BOOST_TEST(contents(output) == contents(path));
 }
 
 BOOST_AUTO_TEST_CASE(outputs_that_are_refused) {
-    const std::string path = test::temporary_file("input.umtrace", trace_bytes());
-    const std::string other = test::temporary_file("other", {1, 2, 3});
-    const std::string link = test::temporary_path("link");
+    const std::string path = temporary_file("input.umtrace", trace_bytes());
+    const std::string other = temporary_file("other", {1, 2, 3});
+    const std::string link = temporary_path("link");
     fs::remove(link);
     fs::create_symlink(path, link);
     const Bytes before = contents(path);

@@ -17,6 +17,7 @@
 BOOST_AUTO_TEST_SUITE(analyzer_page)
 
 using namespace umadvisor;
+using namespace umadvisor::test;
 using html::MoveCause;
 using html::Place;
 using html::PlaceStep;
@@ -24,7 +25,6 @@ using Kind = PlaceStep::Kind;
 
 namespace {
 
-constexpr std::uint64_t mib = 1 << 20;
 constexpr double rate = 20e9;
 
 struct Seen : html::PlacementSink {
@@ -76,156 +76,137 @@ struct Story {
         made.allocation = 1;
         return made;
     }
-    void alloc(trace::Memory memory = trace::Memory::managed) {
+    Story& take(const PlaceStep& step) {
+        placement.take(step);
+        return *this;
+    }
+    Story& take(Kind kind, double time) { return take(step(kind, time)); }
+    explicit Story(trace::Memory memory = trace::Memory::managed) {
         PlaceStep made = step(Kind::alloc, 0);
         made.address = 16 * mib;
         made.bytes = 4 * mib;
         made.memory = memory;
-        placement.take(made);
+        take(made);
     }
-    void look(double time, std::uint64_t on_host, bool after_wait) {
+    Story& look(double time, std::uint64_t on_host, bool after_wait) {
         PlaceStep made = step(Kind::look, time);
         made.bytes = 4 * mib;
         made.on_host = on_host;
         made.after_wait = after_wait;
-        placement.take(made);
+        return take(made);
     }
-    void fault(double time, std::uint64_t offset) {
+    Story& fault(double time, std::uint64_t offset) {
         PlaceStep made = step(Kind::host_fault, time);
         made.allocation = 0;
         made.address = 16 * mib + offset;
         made.bytes = 4096;
-        placement.take(made);
+        return take(made);
     }
-    void take(Kind kind, double time) { placement.take(step(kind, time)); }
+    /// What the driver has counted since it did last.
+    Story& totals(double time, std::uint64_t to_device, std::uint64_t to_host) {
+        PlaceStep made = step(Kind::totals, time);
+        made.bytes = to_device;
+        made.on_host = to_host;
+        return take(made);
+    }
+    Story& prefetch(double time, bool moves_told) {
+        PlaceStep made = step(Kind::prefetch, time);
+        made.bytes = 4 * mib;
+        made.up = true;
+        made.moves_told = moves_told;
+        return take(made);
+    }
+    /// A kernel that uses it, and a wait for it.
+    Story& round(double launched, double waited) {
+        return take(Kind::launch, launched).take(Kind::wait, waited);
+    }
+    const Seen& until(double time) {
+        placement.finish(time);
+        return seen;
+    }
+    std::uint64_t moved(bool up) const {
+        std::uint64_t bytes = 0;
+        for (const Seen::Move& move : seen.moves)
+            bytes += move.up == up ? move.bytes : 0;
+        return bytes;
+    }
 };
 
 } // namespace
 
 BOOST_AUTO_TEST_CASE(a_launch_after_which_the_host_has_nothing_left_brought_it_to_the_device) {
     Story story;
-    story.alloc();
-    story.look(100, 4 * mib, false);
-    story.take(Kind::launch, 200);
-    story.take(Kind::wait, 300);
-    story.look(310, 0, true);
-    story.placement.finish(400);
-    BOOST_TEST(story.seen.at(50).of(Place::unpopulated) == 1);
-    BOOST_TEST(story.seen.at(150).of(Place::host) == 1);
-    BOOST_TEST(story.seen.at(250).of(Place::moving) == 1);
-    BOOST_TEST(story.seen.at(350).of(Place::device) == 1);
-    BOOST_REQUIRE_EQUAL(story.seen.moves.size(), 1u);
-    BOOST_TEST((story.seen.moves[0].up && story.seen.moves[0].cause == MoveCause::device_fault));
-    BOOST_TEST(story.seen.moves[0].bytes == 4 * mib);
-    BOOST_TEST(story.seen.allocated == 0); // freed at the end
-    BOOST_TEST(story.seen.resident == 0);
+    const Seen& seen = story.look(100, 4 * mib, false).round(200, 300).look(310, 0, true).until(400);
+    BOOST_TEST(seen.at(50).of(Place::unpopulated) == 1);
+    BOOST_TEST(seen.at(150).of(Place::host) == 1);
+    BOOST_TEST(seen.at(250).of(Place::moving) == 1);
+    BOOST_TEST(seen.at(350).of(Place::device) == 1);
+    BOOST_REQUIRE_EQUAL(seen.moves.size(), 1u);
+    BOOST_TEST((seen.moves[0].up && seen.moves[0].cause == MoveCause::device_fault));
+    BOOST_TEST(seen.moves[0].bytes == 4 * mib);
+    BOOST_TEST(seen.allocated == 0); // freed at the end
+    BOOST_TEST(seen.resident == 0);
 }
 
 BOOST_AUTO_TEST_CASE(a_launch_that_leaves_all_on_the_host_moves_nothing) {
     Story story;
-    story.alloc();
-    story.look(100, 4 * mib, false);
-    story.take(Kind::launch, 200);
-    story.take(Kind::wait, 300);
-    story.look(310, 4 * mib, true);
-    story.take(Kind::launch, 400); // nobody looks after this one
-    story.take(Kind::wait, 500);
-    story.placement.finish(600);
-    BOOST_TEST(story.seen.at(350).of(Place::host) == 1);
-    BOOST_TEST(story.seen.at(550).of(Place::host) == 1);
-    BOOST_TEST(story.seen.moves.empty());
+    story.look(100, 4 * mib, false).round(200, 300).look(310, 4 * mib, true).round(400, 500);
+    const Seen& seen = story.until(600); // nobody looks after the second
+    BOOST_TEST(seen.at(350).of(Place::host) == 1);
+    BOOST_TEST(seen.at(550).of(Place::host) == 1);
+    BOOST_TEST(seen.moves.empty());
 }
 
 BOOST_AUTO_TEST_CASE(faults_of_the_host_take_it_back_piece_by_piece) {
     Story story;
-    story.alloc();
-    story.take(Kind::launch, 100);
-    story.take(Kind::wait, 200);
-    story.look(210, 0, true);
-    story.fault(300, 0);
-    story.fault(400, 2 * mib);
-    story.look(500, 4 * mib, false);
-    story.placement.finish(600);
-    BOOST_TEST(story.seen.at(250).of(Place::device) == 1);
-    const float first = story.seen.at(350).of(Place::host), second = story.seen.at(420).of(Place::host);
+    story.round(100, 200).look(210, 0, true).fault(300, 0).fault(400, 2 * mib).look(500, 4 * mib, false);
+    const Seen& seen = story.until(600);
+    BOOST_TEST(seen.at(250).of(Place::device) == 1);
+    const float first = seen.at(350).of(Place::host), second = seen.at(420).of(Place::host);
     BOOST_TEST((first > 0 && first < second && second < 1));
-    BOOST_TEST(story.seen.at(550).of(Place::host) == 1);
-    std::uint64_t to_host = 0;
-    for (const Seen::Move& move : story.seen.moves)
-        to_host += move.up ? 0 : move.bytes;
-    BOOST_TEST(to_host == 4 * mib);
+    BOOST_TEST(seen.at(550).of(Place::host) == 1);
+    BOOST_TEST(story.moved(false) == 4 * mib);
 }
 
 BOOST_AUTO_TEST_CASE(what_is_first_used_there_does_not_move) {
     Story story;
-    story.alloc();
-    story.take(Kind::launch, 100);
-    story.take(Kind::wait, 200);
-    story.look(210, 0, true);
-    story.placement.finish(300);
-    BOOST_TEST(story.seen.at(250).of(Place::device) == 1);
-    BOOST_TEST(story.seen.moves.empty());
+    const Seen& seen = story.round(100, 200).look(210, 0, true).until(300);
+    BOOST_TEST(seen.at(250).of(Place::device) == 1);
+    BOOST_TEST(seen.moves.empty());
 }
 
 BOOST_AUTO_TEST_CASE(what_the_driver_counts_tells_more_than_faults) {
     Story story;
-    story.alloc();
-    story.take(Kind::launch, 100);
-    story.take(Kind::wait, 200);
-    PlaceStep totals = story.step(Kind::totals, 205);
-    totals.bytes = 4 * mib; // it was on the host after all
-    story.placement.take(totals);
-    story.look(210, 0, true);
-    story.fault(300, 0);
-    totals = story.step(Kind::totals, 400);
-    totals.on_host = 2 * mib;
-    story.placement.take(totals);
-    story.placement.finish(500);
-    std::uint64_t up = 0, down = 0;
-    for (const Seen::Move& move : story.seen.moves)
-        (move.up ? up : down) += move.bytes;
-    BOOST_TEST(up == 4 * mib);
-    BOOST_TEST(down == 2 * mib);
-    BOOST_TEST(story.seen.at(450).of(Place::host) == 0.5);
-    BOOST_TEST(story.seen.resident == 0);
+    story.round(100, 200).totals(205, 4 * mib, 0).look(210, 0, true); // it was on the host after all
+    const Seen& seen = story.fault(300, 0).totals(400, 0, 2 * mib).until(500);
+    BOOST_TEST(story.moved(true) == 4 * mib);
+    BOOST_TEST(story.moved(false) == 2 * mib);
+    BOOST_TEST(seen.at(450).of(Place::host) == 0.5);
+    BOOST_TEST(seen.resident == 0);
 }
 
 BOOST_AUTO_TEST_CASE(a_prefetch_and_an_eviction_are_told_as_such) {
     Story story;
-    story.alloc();
-    story.look(100, 4 * mib, false);
-    PlaceStep fetched = story.step(Kind::prefetch, 200);
-    fetched.bytes = 4 * mib;
-    fetched.up = true;
-    story.placement.take(fetched);
     PlaceStep evicted = story.step(Kind::migration, 1e6);
     evicted.allocation = 0;
     evicted.address = 16 * mib;
     evicted.bytes = mib;
     evicted.cause = MoveCause::eviction;
-    story.placement.take(evicted);
-    story.placement.finish(2e6);
-    BOOST_TEST(story.seen.at(210).of(Place::moving) == 1);
-    BOOST_TEST(story.seen.at(0.9e6).of(Place::device) == 1);
-    BOOST_TEST(story.seen.at(1.5e6).of(Place::evicted) == 0.25);
-    BOOST_REQUIRE_EQUAL(story.seen.moves.size(), 2u);
-    BOOST_TEST((story.seen.moves[0].cause == MoveCause::prefetch));
-    BOOST_TEST((story.seen.moves[1].cause == MoveCause::eviction));
+    const Seen& seen = story.look(100, 4 * mib, false).prefetch(200, false).take(evicted).until(2e6);
+    BOOST_TEST(seen.at(210).of(Place::moving) == 1);
+    BOOST_TEST(seen.at(0.9e6).of(Place::device) == 1);
+    BOOST_TEST(seen.at(1.5e6).of(Place::evicted) == 0.25);
+    BOOST_REQUIRE_EQUAL(seen.moves.size(), 2u);
+    BOOST_TEST((seen.moves[0].cause == MoveCause::prefetch));
+    BOOST_TEST((seen.moves[1].cause == MoveCause::eviction));
 }
 
 BOOST_AUTO_TEST_CASE(a_prefetch_whose_moves_were_to_be_told_and_were_not_shows_at_the_next_look) {
     Story story;
-    story.alloc();
-    story.look(100, 4 * mib, false);
-    PlaceStep fetched = story.step(Kind::prefetch, 200);
-    fetched.bytes = 4 * mib;
-    fetched.up = fetched.moves_told = true;
-    story.placement.take(fetched);
-    story.look(300, 0, false);
-    story.placement.finish(400);
-    BOOST_TEST(story.seen.at(350).of(Place::device) == 1);
-    BOOST_REQUIRE_EQUAL(story.seen.moves.size(), 1u);
-    BOOST_TEST((story.seen.moves[0].cause == MoveCause::prefetch && story.seen.moves[0].bytes == 4 * mib));
+    const Seen& seen = story.look(100, 4 * mib, false).prefetch(200, true).look(300, 0, false).until(400);
+    BOOST_TEST(seen.at(350).of(Place::device) == 1);
+    BOOST_REQUIRE_EQUAL(seen.moves.size(), 1u);
+    BOOST_TEST((seen.moves[0].cause == MoveCause::prefetch && seen.moves[0].bytes == 4 * mib));
 }
 
 BOOST_AUTO_TEST_CASE(moves_that_are_told_show_where_each_block_was) {
@@ -273,13 +254,12 @@ BOOST_AUTO_TEST_CASE(memory_whose_moves_are_not_told_has_no_blocks) {
 }
 
 BOOST_AUTO_TEST_CASE(device_memory_stays_where_it_is) {
-    Story story;
-    story.alloc(trace::Memory::device);
+    Story story(trace::Memory::device);
     story.take(Kind::launch, 100);
     BOOST_TEST(story.seen.allocated == 4 * mib);
-    story.placement.finish(200);
-    BOOST_TEST(story.seen.at(150).of(Place::device) == 1);
-    BOOST_TEST(story.seen.moves.empty());
+    const Seen& seen = story.until(200);
+    BOOST_TEST(seen.at(150).of(Place::device) == 1);
+    BOOST_TEST(seen.moves.empty());
 }
 
 BOOST_AUTO_TEST_CASE(a_row_of_too_many_pieces_keeps_their_shares) {
@@ -348,28 +328,32 @@ BOOST_AUTO_TEST_CASE(a_closeup_is_narrower_where_too_much_happens) {
 }
 
 /// A kernel of 1 us behind which the driver's totals grew by 64 MiB.
-struct ShortKernel : test::Managed {
+struct ShortKernel : Managed {
     ShortKernel() {
         const std::uint64_t memory = managed(64 * mib), kernel = function("_Z4readPi");
         counters(0, 0);
         launch(kernel, {memory}, 1);
         synchronize({.duration = 10'000'000});
         device_time(1, 1000);
-        trace::ManagedCounters record;
-        record.start = now;
-        record.bytes_to_device = 64 * mib;
-        record.device_faults = 100;
-        builder.add(record);
-        now += 1'000'000;
+        counters(64 * mib, 0, 100);
+        now += ms;
     }
 };
 
-BOOST_AUTO_TEST_CASE(the_link_is_drawn_no_faster_than_it_carries) {
-    ShortKernel scenario;
+namespace {
+
+html::Timeline timeline_of(Scenario& scenario) {
     reports::Report report(scenario.path());
     html::TimelinePass pass(report);
     pass.run();
-    const html::Timeline timeline = pass.finish();
+    return pass.finish();
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(the_link_is_drawn_no_faster_than_it_carries) {
+    ShortKernel scenario;
+    const html::Timeline timeline = timeline_of(scenario);
     double bytes = 0;
     BOOST_REQUIRE_EQUAL(timeline.links.size(), 1u);
     for (const html::LinkPiece& piece : timeline.links[0].up.pieces) {
@@ -382,28 +366,13 @@ BOOST_AUTO_TEST_CASE(the_link_is_drawn_no_faster_than_it_carries) {
 namespace {
 
 /// Memory on each of two devices, filled by the host and copied between them.
-struct TwoDevices : test::Scenario {
+struct TwoDevices : Scenario {
     std::uint64_t memory(std::uint64_t device) {
-        trace::Alloc record;
-        record.entry = entry("cuMemAlloc_v2");
-        record.start = now;
-        record.duration = 1000;
-        record.allocation = device + 1;
-        record.address = (device + 1) << 32;
-        record.bytes = mib;
-        record.memory = trace::Memory::device;
-        record.device = device;
-        builder.add(record);
-        now += 2000;
-        return record.allocation;
+        return allocate(mib, trace::Memory::device,
+                        {.id = device + 1, .address = (device + 1) << 32, .device = device});
     }
     void copy_between(std::uint64_t from, std::uint64_t to) {
-        copy(mib, 50'000,
-             {.symbol = "cuMemcpyDtoD_v2",
-              .source = trace::Memory::device,
-              .destination = trace::Memory::device,
-              .from = from,
-              .to = to});
+        copy(mib, 50'000, {.source = trace::Memory::device, .from = from, .to = to});
     }
 };
 
@@ -417,10 +386,7 @@ BOOST_AUTO_TEST_CASE(each_pair_of_devices_has_a_link_of_its_own) {
     scenario.copy(mib, 50'000, {.to = second});
     scenario.copy_between(second, first);
     scenario.copy_between(second, second);
-    reports::Report report(scenario.path());
-    html::TimelinePass pass(report);
-    pass.run();
-    const html::Timeline timeline = pass.finish();
+    const html::Timeline timeline = timeline_of(scenario);
     std::vector<std::array<double, 4>> seen;
     for (const html::Link& link : timeline.links)
         seen.push_back({1.0 * link.low, 1.0 * link.high, link.up.bytes / mib, link.down.bytes / mib});
@@ -462,17 +428,9 @@ BOOST_AUTO_TEST_CASE(page_faults_are_the_first_that_remedies_take_away) {
 
 BOOST_AUTO_TEST_CASE(a_stream_is_on_the_device_of_its_context) {
     TwoDevices scenario;
-    trace::Context current;
-    current.action = trace::ContextAction::set_current;
-    current.start = scenario.now;
-    current.context = 0x77;
-    current.device = 1;
-    scenario.builder.add(current);
+    scenario.use_device(1);
     scenario.copy(mib, 50'000, {.to = scenario.memory(1)});
-    reports::Report report(scenario.path());
-    html::TimelinePass pass(report);
-    pass.run();
-    const html::Timeline timeline = pass.finish();
+    const html::Timeline timeline = timeline_of(scenario);
     BOOST_REQUIRE_EQUAL(timeline.streams.size(), 1u);
     BOOST_TEST(timeline.streams[0]->device == 1u);
 }

@@ -7,14 +7,8 @@
 BOOST_AUTO_TEST_SUITE(analyzer_peer_access)
 
 using namespace umadvisor;
-using findings::Confidence;
-using findings::Finding;
-using test::BusyDevice;
+using namespace umadvisor::test;
 using test::close;
-using test::evidence;
-using test::mib;
-using test::us;
-using trace::Memory;
 using trace::PeerAction;
 
 namespace {
@@ -38,44 +32,26 @@ struct TwoDevices : BusyDevice {
     }
     void peer(PeerAction action, std::uint64_t status = 0, std::uint64_t device = 0) {
         trace::Peer record;
-        record.entry = entry(action == PeerAction::enable ? "cuCtxEnablePeerAccess" : "cuCtxDisablePeerAccess");
-        record.start = now;
-        record.duration = 1000;
         record.action = action;
         record.device = device;
         record.peer = 1 - device;
         record.status = status;
-        builder.add(record);
-        now += 2000;
+        call(record, action == PeerAction::enable ? "cuCtxEnablePeerAccess" : "cuCtxDisablePeerAccess");
     }
     /// `ns` of the device; 0: not sampled.
     void pass(std::uint64_t from, std::uint64_t to, std::uint64_t ns, std::uint64_t at = 0) {
-        trace::Copy copy;
-        copy.entry = entry(symbol);
-        copy.start = now;
-        copy.duration = 1300;
-        copy.stack = at != 0 ? at : line;
-        copy.bytes = copy_bytes;
-        if (rows != 0) {
-            copy.width = copy_bytes / rows;
-            copy.height = rows;
-            copy.depth = 1;
-        }
-        copy.asynchronous = 1;
-        copy.stream = stream;
-        copy.source_memory = copy.destination_memory = Memory::device;
-        copy.source = 0x7f00'0000'0000 + (from << 32);
-        copy.destination = 0x7f00'0000'0000 + (to << 32);
-        copy.source_allocation = from;
-        copy.destination_allocation = to;
-        if (ns != 0)
-            copy.sample = ++samples;
-        builder.add(copy);
-        now += 2300;
+        copy(copy_bytes, 1300,
+             {.symbol = symbol,
+              .source = Memory::device,
+              .stack = at != 0 ? at : line,
+              .sample = ns != 0 ? sample(ns) : 0,
+              .asynchronous = true,
+              .stream = stream,
+              .height = rows,
+              .from = from,
+              .to = to});
         kernel({to}, stream, 5 * us);
         wait(ns + 50 * us);
-        if (ns != 0)
-            device_time(copy.sample, ns);
     }
     void passes(std::uint64_t ns = through_host_ns, int count = 20) {
         for (int round = 0; round < count; ++round)
@@ -83,22 +59,16 @@ struct TwoDevices : BusyDevice {
     }
 };
 
-std::vector<Finding> told_of_peers(TwoDevices& s, const machine::Rates& rates = {}) {
-    reader::Trace trace(s.path());
-    const model::Profile profile(trace, nullptr, rates);
-    auto found = findings::find_all(profile, [](std::uint64_t stack) { return stack; }).all;
-    std::erase_if(found, [](const Finding& finding) { return finding.rule->id != "UMA-120"; });
-    return found;
+Found told_of_peers(TwoDevices& s, const machine::Rates& rates = {}) {
+    return of_rule(findings_of(s, rates), "UMA-120");
 }
 
 Finding told_once(TwoDevices& s, const machine::Rates& rates = {}) {
-    const auto found = told_of_peers(s, rates);
-    BOOST_REQUIRE_EQUAL(found.size(), 1u);
-    return found.front();
+    return lone(told_of_peers(s, rates), "UMA-120");
 }
 
 void is_silent(TwoDevices& s) {
-    BOOST_TEST(told_of_peers(s).empty());
+    nothing_in(told_of_peers(s));
 }
 
 } // namespace
@@ -110,15 +80,13 @@ BOOST_AUTO_TEST_CASE(copies_that_pass_through_the_host) {
     const Finding finding = told_once(s);
     BOOST_TEST(finding.stack == s.line);
     BOOST_TEST(evidence(finding, "copies") == 20);
-    BOOST_TEST(finding.saving_ns == 20 * (1820e3 - 5e3 - 64 * mib / 353.0), test::nearly);
-    BOOST_TEST(finding.summary.find("64 MiB x 20 from device 0 to device 1") != std::string::npos,
-               finding.summary);
-    BOOST_TEST(finding.summary.find("36.9 GB/s") != std::string::npos, finding.summary);
+    BOOST_TEST(finding.saving_ns == 20 * (1820e3 - 5e3 - 64 * mib / 353.0), nearly);
+    BOOST_TEST(contains(finding.summary, "64 MiB x 20 from device 0 to device 1"));
+    BOOST_TEST(contains(finding.summary, "36.9 GB/s"));
     for (const char* const call : {"cudaSetDevice(0); cudaDeviceEnablePeerAccess(1, 0)",
                                    "cudaSetDevice(1); cudaDeviceEnablePeerAccess(0, 0)"})
-        BOOST_TEST(finding.advice.find(call) != std::string::npos, finding.advice);
-    BOOST_TEST(finding.basis.find("353 GB/s, measured over NVLink between two H100") != std::string::npos,
-               finding.basis);
+        BOOST_TEST(contains(finding.advice, call));
+    BOOST_TEST(contains(finding.basis, "353 GB/s, measured over NVLink between two H100"));
     BOOST_TEST((finding.confidence == Confidence::medium));
 }
 
@@ -149,7 +117,7 @@ BOOST_AUTO_TEST_CASE(devices_without_a_link_of_their_own) {
     is_silent(s);
     machine::Rates rates;
     rates.peer = 50e9;
-    BOOST_TEST(told_once(s, rates).saving_ns == 20 * (1820e3 - 5e3 - 64 * mib / 50.0), test::nearly);
+    BOOST_TEST(told_once(s, rates).saving_ns == 20 * (1820e3 - 5e3 - 64 * mib / 50.0), nearly);
 }
 
 BOOST_AUTO_TEST_CASE(access_that_was_asked_for) {
@@ -214,26 +182,16 @@ BOOST_AUTO_TEST_CASE(copies_that_are_as_fast) {
 
 BOOST_AUTO_TEST_CASE(memory_that_peer_access_does_not_govern) {
     TwoDevices pooled, mapped, rows;
-    const auto passes_to = [](TwoDevices& s, trace::Alloc record) {
+    const auto passes_to = [](TwoDevices& s, Scenario::AllocationOptions options) {
         s.link();
-        record.start = s.now;
-        record.allocation = 500;
-        record.address = 0x7f00'0000'0000 + (record.allocation << 32);
-        record.bytes = 64 * mib;
-        record.memory = Memory::device;
-        record.device = 1;
-        s.builder.add(record);
-        s.now += 2000;
+        options.device = 1;
+        const std::uint64_t there = s.allocate(64 * mib, Memory::device, options);
         for (int round = 0; round < 20; ++round)
-            s.pass(s.here, 500, through_host_ns);
+            s.pass(s.here, there, through_host_ns);
     };
-    trace::Alloc from_pool, range;
-    from_pool.entry = pooled.entry("cuMemAllocAsync");
-    passes_to(pooled, from_pool);
+    passes_to(pooled, {.symbol = "cuMemAllocAsync"});
     is_silent(pooled);
-    range.entry = mapped.entry("cuMemMap");
-    range.part = 1;
-    passes_to(mapped, range);
+    passes_to(mapped, {.symbol = "cuMemMap", .part = 1});
     is_silent(mapped);
     rows.link();
     rows.rows = 1024;
@@ -254,9 +212,8 @@ BOOST_AUTO_TEST_CASE(both_ways_and_each_line_apart) {
     BOOST_REQUIRE_EQUAL(found.size(), 2u);
     BOOST_TEST(found[0].stack == other);
     BOOST_TEST(evidence(found[0], "copies") == 20);
-    BOOST_TEST(found[1].summary.find("x 10 between device 0 and device 1") != std::string::npos,
-               found[1].summary);
-    BOOST_TEST(found[1].saving_ns == found[0].saving_ns / 2, test::nearly);
+    BOOST_TEST(contains(found[1].summary, "x 10 between device 0 and device 1"));
+    BOOST_TEST(found[1].saving_ns == found[0].saving_ns / 2, nearly);
 }
 
 BOOST_AUTO_TEST_CASE(calibrated_rates_are_those_of_the_price) {
@@ -267,9 +224,8 @@ BOOST_AUTO_TEST_CASE(calibrated_rates_are_those_of_the_price) {
     s.link();
     s.passes();
     const Finding finding = told_once(s, rates);
-    BOOST_TEST(finding.saving_ns == 20 * (1820e3 - 5e3 - 64 * mib / 100.0), test::nearly);
-    BOOST_TEST(finding.basis.find("100 GB/s, measured on the calibrated Odd Card") != std::string::npos,
-               finding.basis);
+    BOOST_TEST(finding.saving_ns == 20 * (1820e3 - 5e3 - 64 * mib / 100.0), nearly);
+    BOOST_TEST(contains(finding.basis, "100 GB/s, measured on the calibrated Odd Card"));
     BOOST_TEST((finding.confidence == Confidence::high));
 }
 
@@ -282,7 +238,7 @@ BOOST_AUTO_TEST_CASE(times_that_were_not_measured_are_those_of_the_way_through_t
     }
     const Finding finding = told_once(s);
     BOOST_TEST(evidence(finding, "time_ns") == 20 * 64.0 * mib / 36.9, close);
-    BOOST_TEST(finding.basis.find("36.9 GB/s, measured between two H100") != std::string::npos, finding.basis);
+    BOOST_TEST(contains(finding.basis, "36.9 GB/s, measured between two H100"));
     BOOST_TEST((finding.confidence == Confidence::low));
 }
 

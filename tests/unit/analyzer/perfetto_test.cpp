@@ -14,13 +14,7 @@
 BOOST_AUTO_TEST_SUITE(analyzer_perfetto)
 
 using namespace umadvisor;
-using test::check_one_line;
-using test::mib;
-using test::PerfettoEvent;
-using test::PerfettoTrace;
-using test::PerfettoTrack;
-using test::run;
-using test::Scenario;
+using namespace umadvisor::test;
 using trace::Memory;
 
 namespace {
@@ -28,9 +22,9 @@ namespace {
 constexpr std::int64_t began = 1'700'000'000'000'000'000 - 1000; ///< tick 0
 
 PerfettoTrace exported(std::vector<std::string> traces) {
-    const std::string output = test::temporary_path("timeline.pftrace");
+    const std::string output = temporary_path("timeline.pftrace");
     traces.insert(traces.begin(), {"export", "--perfetto", "-f", "-o", output});
-    const test::Result result = run(traces);
+    const Result result = run(traces);
     BOOST_TEST_REQUIRE(result.status == 0, result.err);
     return PerfettoTrace(output);
 }
@@ -77,14 +71,6 @@ void name_range(Scenario& s, trace::RangeAction action, std::uint64_t text, std:
     range.text = text;
     range.id = id;
     s.builder.add(range);
-}
-
-std::uint64_t text(Scenario& s, std::uint64_t id, std::string_view words) {
-    trace::String record;
-    record.id = id;
-    record.text = words;
-    s.builder.add(record);
-    return id;
 }
 
 } // namespace
@@ -160,17 +146,18 @@ BOOST_AUTO_TEST_CASE(a_call_has_its_time_and_what_it_waited) {
 
 BOOST_AUTO_TEST_CASE(ranges_lie_on_tracks_of_their_own) {
     Scenario s;
-    name_range(s, trace::RangeAction::push, text(s, 900, "step"));
-    name_range(s, trace::RangeAction::push, text(s, 901, "forward"));
-    name_range(s, trace::RangeAction::start, text(s, 902, "load"), 1);
-    name_range(s, trace::RangeAction::start, text(s, 903, "store"), 2);
+    name_range(s, trace::RangeAction::push, s.text("step"));
+    const std::uint64_t forward = s.text("forward");
+    name_range(s, trace::RangeAction::push, forward);
+    name_range(s, trace::RangeAction::start, s.text("load"), 1);
+    name_range(s, trace::RangeAction::start, s.text("store"), 2);
     name_range(s, trace::RangeAction::pop, 0);
     name_range(s, trace::RangeAction::end, 0, 1);
-    name_range(s, trace::RangeAction::mark, text(s, 904, "here"));
+    name_range(s, trace::RangeAction::mark, s.text("here"));
     name_range(s, trace::RangeAction::pop, 0);
     name_range(s, trace::RangeAction::pop, 0); // one too many
     name_range(s, trace::RangeAction::end, 0, 2);
-    name_range(s, trace::RangeAction::push, 901);
+    name_range(s, trace::RangeAction::push, forward);
     s.synchronize();
     const PerfettoTrace trace = exported({s.path()});
     const std::vector<Slice> pushed = slices(trace.track("NVTX"));
@@ -194,9 +181,7 @@ BOOST_AUTO_TEST_CASE(counters_tell_what_a_device_holds_and_what_moved) {
     const std::uint64_t other = s.allocate(mib, Memory::device);
     s.copy(mib, 1000, {.source = Memory::pinned, .to = memory});
     s.copy(2 * mib, 1000, {.source = Memory::pinned, .to = memory});
-    s.copy(
-        mib, 1000,
-        {.symbol = "cuMemcpyDtoH_v2", .source = Memory::device, .destination = Memory::pinned, .from = memory});
+    s.download(mib, 1000, {.from = memory});
     s.free(memory);
     s.free(other);
     const PerfettoTrace trace = exported({s.path()});
@@ -265,9 +250,7 @@ BOOST_AUTO_TEST_CASE(two_processes_of_one_number_stay_two) {
         Scenario s;
         s.builder.realtime_ns = realtime;
         s.synchronize();
-        const std::string path = test::temporary_path(std::to_string(realtime) + ".umtrace");
-        s.builder.write(path);
-        return path;
+        return s.builder.written(std::to_string(realtime) + ".umtrace");
     };
     const std::string first = trace_of(1'700'000'000'000'000'000), second = trace_of(1'700'000'005'000'000'000);
     std::set<std::int64_t> pids, tids;
@@ -295,7 +278,7 @@ BOOST_AUTO_TEST_CASE(names_are_text_of_a_bounded_length) {
     Scenario s;
     const std::string hostile = "<script>\033]0;x\a\xe2\x80\xae\xff\n" + std::string(65'000 / 4, 'x');
     s.launch(s.function(hostile), {});
-    name_range(s, trace::RangeAction::mark, text(s, 900, hostile));
+    name_range(s, trace::RangeAction::mark, s.text(hostile));
     s.synchronize();
     std::size_t long_names = 0;
     for (const PerfettoTrack& track : exported({s.path()}).tracks)
@@ -325,7 +308,7 @@ BOOST_AUTO_TEST_CASE(slices_of_a_track_never_lie_across_each_other) {
         track.finish(1000);
         file.finish();
     }
-    const std::string path = test::temporary_file("slices", {bytes.begin(), bytes.end()});
+    const std::string path = temporary_file("slices", {bytes.begin(), bytes.end()});
     const PerfettoTrace trace(path);
     std::string told;
     for (const Slice& each : slices(trace.track("t")))
@@ -351,7 +334,7 @@ BOOST_AUTO_TEST_CASE(long_texts_and_deep_stacks_are_not_repeated_without_bound) 
 BOOST_AUTO_TEST_CASE(what_cannot_be_written_is_said) {
     Scenario s;
     s.synchronize();
-    const std::string trace = s.path(), output = test::temporary_path("no.pftrace");
+    const std::string trace = s.path(), output = temporary_path("no.pftrace");
     check_one_line(run({"export", "--perfetto", "-o", trace, trace}), 1, "is the trace itself");
     check_one_line(run({"export", "--perfetto", "--sqlite", "-o", output, trace}), 2, "takes one format");
     check_one_line(run({"export", "--memory-viz", "-o", output, trace, trace}), 2, "one trace at a time");
@@ -388,10 +371,10 @@ BOOST_AUTO_TEST_CASE(a_million_events_take_15_megabytes_and_no_memory) {
         if (i % each_round == each_round - 1)
             s.synchronize({.duration = 20'000 + (random >> 40) % 60'000});
     }
-    const std::string trace = s.path(), output = test::temporary_path("million.pftrace");
+    const std::string trace = s.path(), output = temporary_path("million.pftrace");
     std::ofstream("/proc/self/clear_refs") << "5"; // proc(5): the peak is what is resident now
     const std::uint64_t before = peak_memory();
-    const test::Result result = run({"export", "--perfetto", "-f", "-o", output, trace});
+    const Result result = run({"export", "--perfetto", "-f", "-o", output, trace});
     BOOST_TEST(result.status == 0, result.err);
     BOOST_TEST(std::filesystem::file_size(output) <= 15'000'000u);
     BOOST_TEST(peak_memory() - before <= 48 * mib);

@@ -9,12 +9,12 @@
 BOOST_AUTO_TEST_SUITE(analyzer_plan)
 
 using namespace umadvisor;
+using namespace umadvisor::test;
 using nlohmann::ordered_json;
-using test::mib;
 
 namespace {
 
-struct Program : test::Scenario {
+struct Program : Scenario {
     std::uint64_t site(std::uint64_t key) {
         trace::Frame frame;
         frame.id = 1000 + ++frames_;
@@ -37,29 +37,24 @@ private:
 /// Allocates under --act rewrite, and shares.
 struct Sharing : Program {
     std::uint64_t rewritten(std::uint64_t stack) {
-        return allocate(2 * mib, trace::Memory::managed, stack, trace::Origin::umadvisor, "cuMemAlloc_v2");
+        return allocate(2 * mib, trace::Memory::managed,
+                        {.stack = stack, .symbol = "cuMemAlloc_v2", .origin = trace::Origin::umadvisor});
     }
     void left(std::uint64_t stack) {
         trace::Alloc record;
-        record.entry = entry("cuMemAlloc_v2");
-        record.start = now;
         record.stack = stack;
         record.memory = trace::Memory::device;
         record.bytes = mib;
         record.reason = trace::Reason::never_rewrite;
-        builder.add(record);
-        now += 1000;
+        call(record, "cuMemAlloc_v2");
     }
     void share(std::uint64_t allocation, std::uint64_t offset = 0, std::uint64_t status = 1,
                trace::IpcAction action = trace::IpcAction::export_memory) {
         trace::Ipc record;
-        record.entry = entry("cuIpcGetMemHandle");
-        record.start = now;
         record.action = action;
-        record.address = 0x7f00'0000'0000 + (allocation << 32) + offset;
+        record.address = address_of(allocation) + offset;
         record.status = status;
-        builder.add(record);
-        now += 1000;
+        call(record, "cuIpcGetMemHandle");
     }
 };
 

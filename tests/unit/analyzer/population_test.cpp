@@ -3,19 +3,17 @@
 BOOST_AUTO_TEST_SUITE(analyzer_population)
 
 using namespace umadvisor;
+using namespace umadvisor::test;
 using namespace test::managed_program;
-using test::mib;
-using test::ms;
 
 namespace {
 
 /// A launch on memory that `look` has found to have `on_host` on the host, and eleven more of the same kernel.
-void kernel_after(Program& p, std::uint64_t on_host, std::uint64_t first_ns, std::uint64_t later_ns = ms) {
+Program& kernel_after(Program& p, std::uint64_t on_host, std::uint64_t first_ns = 9 * ms) {
     p.look(on_host, before);
-    for (std::uint64_t sample = 1; sample < 12; ++sample) {
-        p.round(sample);
-        p.device_time(sample, sample == 1 ? first_ns : later_ns);
-    }
+    for (std::uint64_t sample = 1; sample < 12; ++sample)
+        p.round(sample).device_time(sample, sample == 1 ? first_ns : ms);
+    return p;
 }
 
 /// What a prefetch of so many MiB takes that have no pages.
@@ -28,16 +26,15 @@ constexpr double made_by_prefetch(double mebibytes) {
 BOOST_AUTO_TEST_CASE(a_kernel_that_uses_it_first_has_its_pages_made) {
     Program p;
     kernel_after(p, 0, 9 * ms);
-    const Finding finding = only_finding(p);
-    BOOST_TEST(finding.rule->id == "UMA-214");
+    const Finding finding = lone(p, "UMA-214");
     BOOST_TEST(finding.rule->name == "population");
     BOOST_TEST(finding.saving_ns == 8e6 - made_by_prefetch(64), about);
     BOOST_TEST(finding.stack == p.launched);
     BOOST_TEST(finding.allocation_stack == p.line);
     BOOST_TEST((finding.confidence == Confidence::high));
-    BOOST_TEST(contains(finding.advice, "cudaMemPrefetchAsync(ptr, bytes, {cudaMemLocationTypeDevice, device}"),
-               finding.advice);
-    BOOST_TEST(contains(finding.advice, "or cudaMalloc where the host never looks at it"), finding.advice);
+    BOOST_TEST(
+        contains(finding.advice, "cudaMemPrefetchAsync(ptr, bytes, {cudaMemLocationTypeDevice, device}"));
+    BOOST_TEST(contains(finding.advice, "or cudaMalloc where the host never looks at it"));
 }
 
 BOOST_AUTO_TEST_CASE(launches_that_were_not_timed_make_pages_as_fast) {
@@ -50,8 +47,7 @@ BOOST_AUTO_TEST_CASE(launches_that_were_not_timed_make_pages_as_fast) {
         p.wait();
         p.free(again);
     }
-    const Finding finding = only_finding(p);
-    BOOST_TEST(finding.rule->id == "UMA-214");
+    const Finding finding = lone(p, "UMA-214");
     BOOST_TEST(finding.saving_ns == 4 * (8e6 - made_by_prefetch(64)), about);
     BOOST_TEST((finding.confidence == Confidence::medium));
 }
@@ -69,39 +65,28 @@ BOOST_AUTO_TEST_CASE(launches_that_were_not_timed_are_like_all_that_were) {
             p.device_time(sample, ms);
         p.free(again);
     }
-    BOOST_TEST(only_finding(p).saving_ns == 21.0 / 11 * (8e6 - made_by_prefetch(64)), about);
+    BOOST_TEST(lone(p, "UMA-214").saving_ns == 21.0 / 11 * (8e6 - made_by_prefetch(64)), about);
 }
 
 BOOST_AUTO_TEST_CASE(no_population) {
-    BOOST_TEST(ids([](Program& p) { kernel_after(p, 0, ms); }) == ""); // it took no longer
-    BOOST_TEST(ids([](Program& p) {
-                   p.to_device();
-                   kernel_after(p, 0, 9 * ms);
-               }) == "");
-    BOOST_TEST(ids([](Program& p) {
-                   p.look(0, before);
-                   p.set(p.id, p.bytes);
-                   kernel_after(p, 0, 9 * ms);
-               }) == "");
-    BOOST_TEST(ids([](Program& p) { // nobody looked: the host may have filled it
-                   for (std::uint64_t sample = 1; sample < 12; ++sample) {
-                       p.launch(p.kernel, {p.id}, sample, p.launched);
-                       p.wait();
-                       p.device_time(sample, sample == 1 ? 9 * ms : ms);
-                   }
-               }) == "");
-    BOOST_TEST(ids([](Program& p) { kernel_after(p, p.bytes, 9 * ms); }) == "UMA-203"); // the host filled it
-    BOOST_TEST(ids([](Program& p) {
-                   p.advise(3, trace::Location::host); // SetPreferredLocation
-                   kernel_after(p, 0, 9 * ms);
-               }) == "");
+    Program p, set, unseen;
+    BOOST_TEST(ids_of(kernel_after(p, 0, ms)) == ""); // it took no longer
+    BOOST_TEST(ids_of(kernel_after(Program().to_device(), 0)) == "");
+    set.look(0, before).set(set.id, set.bytes, {});
+    BOOST_TEST(ids_of(kernel_after(set, 0)) == "");
+    for (std::uint64_t sample = 1; sample < 12; ++sample) // nobody looked: the host may have filled it
+        unseen.timed_launch(sample, sample == 1 ? 9 * ms : ms);
+    BOOST_TEST(ids_of(unseen) == "");
+    Program filled;
+    BOOST_TEST(ids_of(kernel_after(filled, whole)) == "UMA-203"); // by the host
+    BOOST_TEST(ids_of(kernel_after(Program().prefer_host(), 0)) == "");
 }
 
 /// Its code is loaded, say.
 BOOST_AUTO_TEST_CASE(a_first_launch_is_longer_for_other_reasons_too) {
     Program p(4 * mib);
     kernel_after(p, 0, 90 * ms);
-    BOOST_TEST(only_finding(p).saving_ns == 2 * 4 * up_by_faults - made_by_prefetch(4), about);
+    BOOST_TEST(lone(p, "UMA-214").saving_ns == 2 * 4 * up_by_faults - made_by_prefetch(4), about);
 }
 
 BOOST_AUTO_TEST_CASE(filled_memory_and_memory_without_pages_share_a_first_launch) {
@@ -116,7 +101,7 @@ BOOST_AUTO_TEST_CASE(filled_memory_and_memory_without_pages_share_a_first_launch
         p.look(0, after);
         p.residency(made, 192 * mib, 0, after);
     }
-    const auto found = test::findings_of(p);
+    const auto found = findings_of(p);
     BOOST_REQUIRE(found.size() == 2u);
     BOOST_TEST(found[0].rule->id == "UMA-214");
     BOOST_TEST(found[0].saving_ns == 30e6 - made_by_prefetch(192), about);
@@ -133,17 +118,14 @@ BOOST_AUTO_TEST_CASE(a_single_launch_populates_what_comes_back) {
         p.round(1);
         p.device_time(1, took);
         p.look(came_back, before);
-        return test::findings_of(p);
+        return findings_of(p);
     };
-    const auto found = single(64 * mib, 9 * ms);
-    BOOST_REQUIRE(found.size() == 1u);
-    BOOST_TEST(found.front().rule->id == "UMA-214");
-    BOOST_TEST(found.front().saving_ns == 64 * up_by_faults - made_by_prefetch(64), about);
-    BOOST_TEST((found.front().confidence == Confidence::low));
-    const auto quick = single(64 * mib, 3 * ms); // no more than it took
-    BOOST_REQUIRE(quick.size() == 1u);
-    BOOST_TEST(quick.front().saving_ns == 3e6 - made_by_prefetch(64), about);
-    BOOST_TEST(single(8 * mib, 9 * ms).empty());
+    const Finding finding = lone(single(64 * mib, 9 * ms), "UMA-214");
+    BOOST_TEST(finding.saving_ns == 64 * up_by_faults - made_by_prefetch(64), about);
+    BOOST_TEST((finding.confidence == Confidence::low));
+    const Finding quick = lone(single(64 * mib, 3 * ms), "UMA-214"); // no more than it took
+    BOOST_TEST(quick.saving_ns == 3e6 - made_by_prefetch(64), about);
+    nothing_in(single(8 * mib, 9 * ms));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -4,31 +4,18 @@
 BOOST_AUTO_TEST_SUITE(analyzer_prefetch_estimates)
 
 using namespace umadvisor;
+using namespace umadvisor::test;
 using namespace test::managed_program;
-using test::mib;
-using test::ms;
 
 BOOST_AUTO_TEST_CASE(of_a_late_prefetch_the_part_that_faults_brought_counts) {
     constexpr std::uint64_t faults = 512; // of 64 KiB each: half of it
     Program p;
-    p.tell(test::all_kinds);
-    p.fault(Kind::host_fault, test::address_of(p.id), 0, p.touched);
-    p.now += ms;
-    p.filled();
-    p.counters(0, 0);
-    p.to_device();
-    p.launch(p.kernel, {p.id}, 0, p.launched);
-    p.migrate(test::address_of(p.id), p.bytes, test::device);
-    p.wait(10 * ms);
-    trace::ManagedCounters record;
-    record.start = p.now;
-    record.bytes_to_device = p.bytes;
-    record.device_faults = faults;
-    p.builder.add(record);
-    p.now += 100;
+    p.tell(all_kinds);
+    p.host_fault().filled().counters(0, 0);
+    p.to_device().launch().migrate(address_of(p.id), p.bytes, device);
+    p.wait(10 * ms).counters(p.bytes, 0, faults);
     p.look(0, after);
-    const Finding finding = only_finding(p);
-    BOOST_TEST(finding.rule->id == "UMA-211");
+    const Finding finding = lone(p, "UMA-211");
     BOOST_TEST(evidence(finding, "bytes_by_faults") == 32.0 * mib);
     BOOST_TEST(finding.saving_ns == 32 * (up_by_faults - up_by_prefetch), about);
 }
@@ -37,35 +24,20 @@ namespace {
 
 /// Allocations of one line, each filled by the host, launched on, and prefetched then.
 struct LateRounds : Program {
-    LateRounds() { tell(test::all_kinds); }
+    LateRounds() { tell(all_kinds); }
     std::uint64_t moved = 0, faults = 0;
 
     void round(bool looked, std::uint64_t left_on_host = 0) {
         if (moved != 0)
             id = managed(bytes, line);
-        fault(Kind::host_fault, test::address_of(id), 0, touched);
-        now += ms;
-        filled();
-        totals();
-        launch(kernel, {id}, 0, launched);
-        to_device();
-        wait(10 * ms);
+        host_fault().filled().counters(moved, 0, faults);
+        launch().to_device().wait(10 * ms);
         moved += bytes;
         faults += 1024;
-        totals();
+        counters(moved, 0, faults);
         if (looked)
             look(left_on_host, after);
         free(id);
-    }
-
-private:
-    void totals() {
-        trace::ManagedCounters record;
-        record.start = now;
-        record.bytes_to_device = moved;
-        record.device_faults = faults;
-        builder.add(record);
-        now += 100;
     }
 };
 
@@ -76,15 +48,14 @@ BOOST_AUTO_TEST_CASE(late_prefetches_that_nobody_looked_at_are_taken_to_be_alike
     p.round(true);
     for (int i = 0; i < 4; ++i)
         p.round(false);
-    const Finding finding = only_finding(p);
-    BOOST_TEST(finding.rule->id == "UMA-211");
+    const Finding finding = lone(p, "UMA-211");
     BOOST_TEST(evidence(finding, "allocations") == 1.0); // that were seen
     BOOST_TEST(evidence(finding, "times_unseen") == 4.0);
     BOOST_TEST(evidence(finding, "bytes_by_faults") == 5 * 64.0 * mib);
     BOOST_TEST(finding.saving_ns == 5 * 64 * (up_by_faults - up_by_prefetch), about);
     BOOST_TEST((finding.confidence == Confidence::low));
     BOOST_TEST_REQUIRE(finding.details.size() == 1u);
-    BOOST_TEST(contains(finding.details.front(), "4 prefetches more"), finding.details.front());
+    BOOST_TEST(contains(finding.details.front(), "4 prefetches more"));
 }
 
 BOOST_AUTO_TEST_CASE(one_prefetch_that_came_in_time_speaks_for_those_that_nobody_looked_at) {
@@ -92,8 +63,7 @@ BOOST_AUTO_TEST_CASE(one_prefetch_that_came_in_time_speaks_for_those_that_nobody
     p.round(true);
     p.round(false);
     p.round(true, p.bytes / 8 * 7);
-    const Finding finding = only_finding(p);
-    BOOST_TEST(finding.rule->id == "UMA-211");
+    const Finding finding = lone(p, "UMA-211");
     BOOST_TEST(evidence(finding, "times_unseen") == 0.0);
     BOOST_TEST(evidence(finding, "bytes_by_faults") == 64.0 * mib);
     BOOST_TEST(finding.details.empty());
@@ -103,40 +73,25 @@ BOOST_AUTO_TEST_CASE(without_evidence_no_prefetch_is_late) {
     LateRounds p;
     for (int i = 0; i < 4; ++i)
         p.round(false);
-    BOOST_TEST(ids_of(p).find("UMA-211") == std::string::npos, ids_of(p));
+    BOOST_TEST(lacks(ids_of(p), "UMA-211"));
 }
 
 /// The host raises what a prefetch takes from it each round, and no launch uses it.
 BOOST_AUTO_TEST_CASE(an_unused_prefetch_costs_the_way_there_and_the_hosts_writes) {
     constexpr unsigned rounds = 4;
     Program p;
-    const auto totals = [&p](unsigned taken, unsigned taken_back) {
-        trace::ManagedCounters record;
-        record.start = p.now;
-        record.bytes_to_device = taken * p.bytes;
-        record.bytes_to_host = taken_back * p.bytes;
-        record.host_faults = taken_back * 32;
-        p.builder.add(record);
-        p.now += 100;
-    };
-    p.tell(test::light_kinds);
-    totals(0, 0);
-    p.fault(Kind::host_fault, test::address_of(p.id), 0, p.touched);
-    p.now += ms;
+    p.tell(light_kinds);
+    p.counters(0, 0);
+    p.host_fault();
     for (unsigned round = 1; round <= rounds; ++round) {
-        p.to_device();
-        p.wait();
-        totals(round, round - 1);
+        p.to_device().wait().counters(round * p.bytes, (round - 1) * p.bytes, 0, (round - 1) * 32);
         // In each block the driver brings what lies around.
         for (std::uint64_t at = 0; at < p.bytes; at += 2 * mib)
-            p.fault(Kind::host_fault, test::address_of(p.id) + at, 0, p.touched);
+            p.fault(Kind::host_fault, address_of(p.id) + at, 0, p.touched);
         p.now += ms;
     }
-    p.to_device();
-    p.wait();
-    totals(rounds + 1, rounds);
-    const Finding finding = only_finding(p);
-    BOOST_TEST(finding.rule->id == "UMA-213");
+    p.to_device().wait().counters((rounds + 1) * p.bytes, rounds * p.bytes, 0, rounds * 32);
+    const Finding finding = lone(p, "UMA-213");
     BOOST_TEST(evidence(finding, "bytes_taken_back") == rounds * 64.0 * mib);
     BOOST_TEST(finding.saving_ns == rounds * (64 * (up_by_prefetch + written_by_faults) + 30e3), about);
 }

@@ -6,7 +6,7 @@
 BOOST_AUTO_TEST_SUITE(analyzer_prefetch_verdicts)
 
 using namespace umadvisor;
-using test::Life;
+using namespace umadvisor::test;
 
 namespace {
 

@@ -2,6 +2,7 @@
 #include "analyzer/findings/python_advice.hpp"
 #include "analyzer/reports/report.hpp"
 #include "scenario.hpp"
+#include "text.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -13,10 +14,9 @@
 BOOST_AUTO_TEST_SUITE(analyzer_python_advice)
 
 using namespace umadvisor;
+using namespace umadvisor::test;
 using findings::PythonAdvice;
 using symbols::PythonFramework;
-using test::mib;
-using test::ms;
 
 namespace {
 
@@ -32,56 +32,27 @@ struct Frames {
 
 /// The one finding of a program that copies pageable memory from such a stack.
 findings::Finding pageable_copy_from(const Frames& frames, const trace::Device& device = {}) {
-    test::Scenario s(0, device);
+    Scenario s(0, device);
     constexpr std::uint64_t interpreter = 99;
-    const auto add_module = [&s](std::uint64_t id, const std::string& path) {
-        trace::Module module;
-        module.id = id;
-        module.path = path;
-        s.builder.add(module);
-    };
     std::uint64_t parent = 0, id = 100;
-    const auto add_frame = [&](std::uint64_t module) {
-        trace::Frame frame;
-        frame.id = ++id;
-        frame.parent = parent;
-        frame.module = module;
-        frame.address = 0x1000 * id;
-        s.builder.add(frame);
-        parent = id;
+    const auto add_frame = [&](std::uint64_t module, const std::string& path) {
+        s.builder.module(module, path).frame(id + 1, parent, 0x1000 * (id + 1), module);
+        parent = ++id;
     };
     if (frames.interpreter) {
-        add_module(interpreter, "/nowhere/python3.12");
+        add_frame(interpreter, "/nowhere/python3.12");
         trace::Interpreter record;
         record.module = interpreter;
         s.builder.add(record);
-        add_frame(interpreter);
     }
-    for (std::size_t i = frames.native.size(); i-- > 0;) {
-        add_module(i + 1, frames.native[i]);
-        add_frame(i + 1);
-    }
+    for (std::size_t i = frames.native.size(); i-- > 0;)
+        add_frame(i + 1, frames.native[i]);
     std::uint64_t python = 0;
-    for (std::size_t i = frames.python.size(); i-- > 0;) {
-        trace::PythonCode code;
-        code.id = i + 1;
-        code.file = frames.python[i];
-        code.function = "f";
-        s.builder.add(code);
-        trace::PythonFrame frame;
-        frame.id = python + 1;
-        frame.parent = python;
-        frame.code = code.id;
-        s.builder.add(frame);
-        python = frame.id;
-    }
+    for (std::size_t i = frames.python.size(); i-- > 0; ++python)
+        s.builder.python_code(i + 1, frames.python[i], "f").python_frame(python + 1, python, i + 1);
     if (python != 0) {
-        trace::Frame joined;
-        joined.id = ++id;
-        joined.parent = parent;
-        joined.python = python;
-        s.builder.add(joined);
-        parent = joined.id;
+        s.builder.frame(id + 1, parent, 0, 0, python);
+        parent = ++id;
     }
     s.copy_often(256 * mib, 25 * ms, {.stack = parent});
     const reports::Report report(s.path());
@@ -142,7 +113,7 @@ BOOST_AUTO_TEST_CASE(python_without_a_framework_keeps_the_names_of_cuda) {
                                  Frames{{"/nowhere/libffi.so.8"}, {packages + "/torchless/train.py"}}}) {
         const findings::Finding finding = pageable_copy_from(frames);
         BOOST_TEST(speaks(finding, PythonFramework::none), frames.python[0]);
-        BOOST_TEST(finding.advice.find("cudaMallocHost") != std::string::npos);
+        BOOST_TEST(contains(finding.advice, "cudaMallocHost"));
     }
 }
 
@@ -165,7 +136,7 @@ BOOST_AUTO_TEST_CASE(numba_has_words_of_its_own_and_the_names_of_cuda_for_the_re
     const findings::Finding finding = pageable_copy_from(
         {{"/nowhere/libffi.so.8"}, {packages + "/numba_cuda/numba/cuda/dispatcher.py", script}});
     BOOST_TEST(speaks(finding, PythonFramework::numba));
-    BOOST_TEST(finding.advice.find("cuda.to_device(a) once") != std::string::npos, finding.advice);
+    BOOST_TEST(contains(finding.advice, "cuda.to_device(a) once"));
     const findings::Rule& churn = findings::rule("UMA-109");
     BOOST_TEST(findings::python_advice(churn, PythonFramework::numba) ==
                findings::python_advice(churn, PythonFramework::none));
@@ -173,8 +144,7 @@ BOOST_AUTO_TEST_CASE(numba_has_words_of_its_own_and_the_names_of_cuda_for_the_re
 
 BOOST_AUTO_TEST_CASE(the_trap_follows_the_advice) {
     const std::string advice = pageable_copy_from({{torch_library}, {script}}).advice;
-    BOOST_TEST(advice.find("non_blocking=True). Mind: .pin_memory() is a copy itself") != std::string::npos,
-               advice);
+    BOOST_TEST(contains(advice, "non_blocking=True). Mind: .pin_memory() is a copy itself"));
 }
 
 BOOST_AUTO_TEST_CASE(a_rule_without_words_for_a_framework_keeps_its_own) {
@@ -200,7 +170,7 @@ BOOST_AUTO_TEST_CASE(what_was_folded_in_speaks_of_the_framework_too) {
     const std::vector<std::string>& details = all[0].details;
     BOOST_REQUIRE(details.size() == 2u);
     BOOST_TEST(details[0].starts_with("in part also UMA-101"), details[0]);
-    BOOST_TEST(details[0].find("cudaHostAlloc") == std::string::npos, details[0]);
+    BOOST_TEST(lacks(details[0], "cudaHostAlloc"));
     BOOST_TEST(
         details[0].find(findings::python_advice(findings::rule("UMA-101"), PythonFramework::torch)->advice) !=
             std::string::npos,

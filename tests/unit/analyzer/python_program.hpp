@@ -28,13 +28,10 @@ public:
         std::vector<const char*> inwards(files);
         for (std::size_t i = inwards.size(); i-- > 0;)
             python = frame_of(inwards[i], 1, python);
-        trace::Frame joined;
-        joined.id = 1'000'000 + ++stacks_;
-        joined.parent = stack();
-        joined.python = python;
-        builder.add(joined);
-        lines_[joined.id] = first_at_.try_emplace(line, joined.id).first->second;
-        return joined.id;
+        const std::uint64_t joined = 1'000'000 + ++stacks_;
+        builder.frame(joined, stack(), 0, 0, python);
+        lines_[joined] = first_at_.try_emplace(line, joined).first->second;
+        return joined;
     }
     /// A call of a thread without Python.
     std::uint64_t call_elsewhere() { return stack(); }
@@ -45,7 +42,7 @@ public:
             return found == lines.end() ? stack : found->second;
         };
     }
-    std::vector<findings::Finding> found() {
+    Found found() {
         reader::Trace trace(path());
         const model::Profile profile(trace);
         return findings::find_all(profile, line_of()).all;
@@ -73,13 +70,8 @@ private:
             record.lines = table;
             builder.add(record);
         }
-        trace::PythonFrame frame;
-        frame.id = ++frames_;
-        frame.parent = parent;
-        frame.code = code->second;
-        frame.instruction = 2 * static_cast<std::uint64_t>(line);
-        builder.add(frame);
-        return frame.id;
+        builder.python_frame(++frames_, parent, code->second, 2 * static_cast<std::uint64_t>(line));
+        return frames_;
     }
 
     std::map<std::string, std::uint64_t> codes_;

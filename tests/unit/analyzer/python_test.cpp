@@ -17,6 +17,7 @@
 BOOST_AUTO_TEST_SUITE(analyzer_python)
 
 using namespace umadvisor;
+using namespace umadvisor::test;
 
 namespace {
 
@@ -42,7 +43,7 @@ std::string from_hexadecimal(const std::string& text) {
 } // namespace
 
 BOOST_AUTO_TEST_CASE(every_instruction_has_the_line_that_python_says) {
-    for (const std::string& python : test::python_interpreters()) {
+    for (const std::string& python : python_interpreters()) {
         std::istringstream lines(output_of(python));
         std::size_t codes = 0, instructions = 0, differ = 0;
         for (std::string line; std::getline(lines, line); ++codes) {
@@ -77,7 +78,7 @@ BOOST_AUTO_TEST_CASE(tables_that_end_early_have_no_line_there) {
 }
 
 BOOST_AUTO_TEST_CASE(a_stack_is_read_from_its_definitions) {
-    test::TraceBuilder builder;
+    TraceBuilder builder;
     // A table in two parts, of ranges of two bytes, each a line further on.
     std::string table;
     for (int i = 0; i < 300; ++i)
@@ -93,22 +94,10 @@ BOOST_AUTO_TEST_CASE(a_stack_is_read_from_its_definitions) {
     more.code = 5;
     more.offset = 200;
     more.lines = std::string_view(table).substr(200);
-    trace::PythonFrame outer, inner;
-    outer.id = 1;
-    outer.code = 5;
-    outer.instruction = 2;
-    outer.entered = 1;
-    inner.id = 2;
-    inner.parent = 1;
-    inner.code = 5;
-    inner.instruction = 500;
-    builder.add(inner, 1);
-    builder.add(outer, 1);
+    builder.python_frame(2, 1, 5, 500).python_frame(1, 0, 5, 2, true);
     builder.add(more, 1);
     builder.add(code, 1);
-    const std::string path = test::temporary_path("python");
-    builder.write(path);
-    const reader::Trace trace(path);
+    const reader::Trace trace(builder.written("python"));
     symbols::PythonLines lines(trace.dictionary);
     const auto places = symbols::python_stack(trace.dictionary, lines, 2);
     BOOST_TEST_REQUIRE(places.size() == 2u);
@@ -122,58 +111,35 @@ BOOST_AUTO_TEST_CASE(a_stack_is_read_from_its_definitions) {
 }
 
 BOOST_AUTO_TEST_CASE(a_loop_of_frames_ends) {
-    test::TraceBuilder builder;
-    trace::PythonFrame frame;
-    frame.id = frame.parent = 3;
-    builder.add(frame, 1);
-    const std::string path = test::temporary_path("python_loop");
-    builder.write(path);
-    const reader::Trace trace(path);
+    TraceBuilder builder;
+    builder.python_frame(3, 3, 0);
+    const reader::Trace trace(builder.written("python_loop"));
     symbols::PythonLines lines(trace.dictionary);
     BOOST_TEST(symbols::python_stack(trace.dictionary, lines, 3).size() < 2000u);
 }
 
 /// A program, `main`, calls Python, which calls a library, which calls Python back, which calls CUDA.
 BOOST_AUTO_TEST_CASE(python_frames_stand_where_the_interpreter_ran_them) {
-    test::TraceBuilder builder;
+    TraceBuilder builder;
     trace::Interpreter interpreter;
     interpreter.module = 1;
     builder.add(interpreter);
     const std::uint64_t evaluation = 1, library = 2;
     std::uint64_t stack = 0;
     for (const std::uint64_t module : {library, evaluation, library, evaluation, library}) {
-        trace::Frame frame;
-        frame.id = stack + 1;
-        frame.parent = stack;
-        frame.module = module;
-        frame.address = 0x1000 * frame.id;
-        builder.add(frame);
-        stack = frame.id;
+        builder.frame(stack + 1, stack, 0x1000 * (stack + 1), module);
+        ++stack;
     }
     for (const std::uint64_t id : {1, 2, 3}) {
-        trace::PythonFrame frame;
-        frame.id = id;
-        frame.parent = id - 1;
-        frame.code = id;
-        frame.entered = id != 3; // called by the frame before it, not from C
-        builder.add(frame);
-        trace::PythonCode code;
-        code.id = id;
-        code.function = id == 1 ? "outer" : id == 2 ? "callback" : "inner";
-        builder.add(code);
+        builder.python_frame(id, id - 1, id, 0, id != 3); // that was called by the frame before it, not from C
+        builder.python_code(id, "", id == 1 ? "outer" : id == 2 ? "callback" : "inner");
     }
-    trace::Frame joined;
-    joined.id = 6;
-    joined.parent = stack;
-    joined.python = 3;
-    builder.add(joined);
-    const std::string path = test::temporary_path("merged");
-    builder.write(path);
-    const reader::Trace trace(path);
+    builder.frame(6, stack, 0, 0, 3);
+    const reader::Trace trace(builder.written("merged"));
     std::string order;
     symbols::PythonLines lines(trace.dictionary);
     symbols::for_each_frame(
-        trace.dictionary, lines, joined.id, [](std::uint64_t) { return symbols::InterpreterFrame::evaluation; },
+        trace.dictionary, lines, 6, [](std::uint64_t) { return symbols::InterpreterFrame::evaluation; },
         [&order](std::uint64_t native, const symbols::PythonPlace* python) {
             order += (python != nullptr ? std::string(python->function) : std::to_string(native)) + " ";
             return true;

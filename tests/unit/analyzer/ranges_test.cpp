@@ -240,8 +240,8 @@ BOOST_AUTO_TEST_CASE(the_worst_step_and_where_its_time_went) {
     BOOST_TEST(range["worst_index"] == 7);
     BOOST_TEST(range["worst_call"]["call"] == "cudaMemcpy");
     const std::string text = run({"report", path}).out;
-    BOOST_TEST(text.find("steps: \"train_step\" x 20, median 3 ms, worst 43 ms") != std::string::npos, text);
-    BOOST_TEST(text.find("(step 7: 40 ms more in copies") != std::string::npos, text);
+    BOOST_TEST(contains(text, "steps: \"train_step\" x 20, median 3 ms, worst 43 ms"));
+    BOOST_TEST(contains(text, "(step 7: 40 ms more in copies"));
 }
 
 BOOST_AUTO_TEST_CASE(no_steps_in_the_head) {
@@ -266,7 +266,7 @@ BOOST_AUTO_TEST_CASE(no_steps_in_the_head) {
     const std::string path = library.path();
     BOOST_TEST(run({"report", "--range", "nccl*", path}).status == 1);
     const Result asked = run({"report", "--range", "nccl*", "--domain", "NCCL", path});
-    BOOST_TEST(asked.out.find("steps: \"ncclAllReduce\" x 5") != std::string::npos, asked.out);
+    BOOST_TEST(contains(asked.out, "steps: \"ncclAllReduce\" x 5"));
 }
 
 BOOST_AUTO_TEST_CASE(the_outermost_that_recurs) {
@@ -281,7 +281,7 @@ BOOST_AUTO_TEST_CASE(the_outermost_that_recurs) {
     }
     program.pop();
     const std::string text = run({"report", program.path()}).out;
-    BOOST_TEST(text.find("steps: \"step\" x 5") != std::string::npos, text);
+    BOOST_TEST(contains(text, "steps: \"step\" x 5"));
 }
 
 BOOST_AUTO_TEST_CASE(an_unknown_name) {
@@ -341,7 +341,7 @@ BOOST_AUTO_TEST_CASE(hostile_names) {
     }
     const std::string path = program.path();
     const std::string text = run({"report", path}).out;
-    BOOST_TEST(text.find("steps: \"a") != std::string::npos);
+    BOOST_TEST(contains(text, "steps: \"a"));
     BOOST_TEST(text.find('\033') == std::string::npos);
     for (std::size_t at = 0, next; at < text.size(); at = next + 1) {
         next = std::min(text.find('\n', at), text.size());

@@ -14,6 +14,7 @@
 BOOST_AUTO_TEST_SUITE(analyzer_ranks)
 
 using namespace umadvisor;
+using namespace umadvisor::test;
 using ranks::Comparison;
 using ranks::Merged;
 using ranks::Quantity;
@@ -83,7 +84,7 @@ BOOST_AUTO_TEST_CASE(ranks_that_are_alike_do_not_deviate) {
     const Comparison job = compared(ranks_like(8));
     BOOST_TEST(job.deviations().empty());
     BOOST_TEST(!job.waiting());
-    BOOST_TEST(text_of(job).find("no rank deviates") != std::string::npos);
+    BOOST_TEST(contains(text_of(job), "no rank deviates"));
     BOOST_TEST(job.hosts() == 2u);
 }
 
@@ -100,7 +101,7 @@ BOOST_AUTO_TEST_CASE(what_a_rank_does_more_of_is_named) {
     BOOST_TEST_REQUIRE(job.waiting().has_value());
     BOOST_TEST(job.waiting()->for_rank == 5u);
     BOOST_TEST(job.waiting()->median_ns == 120 * ms);
-    BOOST_TEST(text_of(job).find("waited 120 ms in the median for rank 5") != std::string::npos, text_of(job));
+    BOOST_TEST(contains(text_of(job), "waited 120 ms in the median for rank 5"));
 }
 
 BOOST_AUTO_TEST_CASE(own_code_for_which_nobody_waits_is_no_deviation) {
@@ -153,8 +154,8 @@ BOOST_AUTO_TEST_CASE(what_is_to_be_mended_whatever_it_costs_comes_first) {
     summary.findings.push_back({"UMA-604", "two streams without an order", "b.cu:1", "high", 0, 0});
     const Comparison job = compared({summary});
     BOOST_TEST(job.findings().front().rule == "UMA-604");
-    BOOST_TEST(text_of(job).find("UMA-604") != std::string::npos);
-    BOOST_TEST(text_of(job).find("mend it first") != std::string::npos);
+    BOOST_TEST(contains(text_of(job), "UMA-604"));
+    BOOST_TEST(contains(text_of(job), "mend it first"));
 }
 
 BOOST_AUTO_TEST_CASE(processes_of_one_rank_are_told_apart) {
@@ -173,7 +174,7 @@ BOOST_AUTO_TEST_CASE(a_damaged_trace_is_no_launcher) {
     const Comparison job = compared(summaries);
     BOOST_TEST(job.left_out() == 0u);
     BOOST_TEST(job.unknown() == 1u);
-    BOOST_TEST(text_of(job).find("not known: 1 trace") != std::string::npos);
+    BOOST_TEST(contains(text_of(job), "not known: 1 trace"));
 }
 
 BOOST_AUTO_TEST_CASE(a_launcher_is_left_out) {
@@ -186,7 +187,7 @@ BOOST_AUTO_TEST_CASE(a_launcher_is_left_out) {
 }
 
 BOOST_AUTO_TEST_CASE(merging_is_the_same_in_any_order_and_sorts_ranks_by_number) {
-    const std::string folder = test::temporary_path("ranks");
+    const std::string folder = temporary_path("ranks");
     Merged forth, back;
     for (unsigned number = 0; number < 12; ++number)
         forth.add(rank_like(number));

@@ -18,7 +18,7 @@
 BOOST_AUTO_TEST_SUITE(analyzer_reader)
 
 using namespace umadvisor;
-using test::Scenario;
+using namespace umadvisor::test;
 
 namespace {
 
@@ -52,14 +52,14 @@ Scenario small_scenario() {
     Scenario scenario;
     scenario.builder.make_small();
     const auto function = scenario.function("_Z6kernelPf");
-    const auto managed = scenario.allocate(8 * test::mib, trace::Memory::managed, scenario.stack());
-    scenario.residency(managed, 8 * test::mib, 8 * test::mib, trace::SampleMoment::before_launch);
+    const auto managed = scenario.allocate(8 * mib, trace::Memory::managed, scenario.stack());
+    scenario.residency(managed, 8 * mib, 8 * mib, trace::SampleMoment::before_launch);
     scenario.launch(function, {managed}, 1);
     scenario.synchronize();
-    scenario.device_time(1, 5 * test::ms);
-    scenario.residency(managed, 8 * test::mib, 0, trace::SampleMoment::after_synchronize);
+    scenario.device_time(1, 5 * ms);
+    scenario.residency(managed, 8 * mib, 0, trace::SampleMoment::after_synchronize);
     for (int i = 0; i < 5; ++i)
-        scenario.copy(64 * test::mib, 6 * test::ms, {});
+        scenario.copy(64 * mib, 6 * ms, {});
     return scenario;
 }
 
@@ -118,7 +118,7 @@ BOOST_AUTO_TEST_CASE(every_flipped_byte_is_survived) {
                 continue; // padding, for the most part
             std::vector<std::uint8_t> bad = bytes;
             bad[at] ^= static_cast<std::uint8_t>(0x81 + at);
-            read_all(test::temporary_file("flipped", bad));
+            read_all(temporary_file("flipped", bad));
         }
 }
 
@@ -130,7 +130,7 @@ BOOST_AUTO_TEST_CASE(damaged_chunk_is_left_out_and_counted) {
     std::vector<std::uint8_t> bytes = scenario.builder.bytes();
     // Chunk 0 is the dictionary, chunk 1 the first of the thread.
     bytes[trace::header_bytes + trace::chunk_bytes + sizeof(trace::ChunkHeader) + 3] ^= 1;
-    reader::Trace trace(test::temporary_file("damaged", bytes));
+    reader::Trace trace(temporary_file("damaged", bytes));
     reader::EventStream events(trace.file);
     const reader::ThreadCursor* cursor = events.next();
     BOOST_REQUIRE(cursor != nullptr);
@@ -145,52 +145,52 @@ BOOST_AUTO_TEST_CASE(random_bytes_are_refused) {
         std::vector<std::uint8_t> bytes(random() % 70'000);
         for (std::uint8_t& byte : bytes)
             byte = static_cast<std::uint8_t>(random());
-        BOOST_TEST(!read_all(test::temporary_file("random", bytes)));
+        BOOST_TEST(!read_all(temporary_file("random", bytes)));
     }
 }
 
 BOOST_AUTO_TEST_CASE(random_records_are_survived) {
     std::mt19937 random(11);
     for (int round = 0; round < 300; ++round) {
-        test::TraceBuilder builder;
+        TraceBuilder builder;
         builder.make_small();
         std::vector<std::uint8_t> bytes(random() % 4000);
         for (std::uint8_t& byte : bytes)
             byte = static_cast<std::uint8_t>(random() % 4 == 0 ? random() : random() % 80);
         builder.add_raw(bytes);
-        builder.write(test::temporary_path("noise"));
-        BOOST_TEST(read_all(test::temporary_path("noise")));
+        builder.write(temporary_path("noise"));
+        BOOST_TEST(read_all(temporary_path("noise")));
     }
 }
 
 BOOST_AUTO_TEST_CASE(empty_file) {
-    BOOST_CHECK_EXCEPTION(reader::Trace(test::temporary_file("empty", {})), reader::Error,
+    BOOST_CHECK_EXCEPTION(reader::Trace(temporary_file("empty", {})), reader::Error,
                           [](const auto& error) { return mentions(error, "is empty"); });
 }
 
 BOOST_AUTO_TEST_CASE(directory) {
-    const std::string path = test::temporary_path("folder");
+    const std::string path = temporary_path("folder");
     std::filesystem::create_directory(path);
     BOOST_CHECK_EXCEPTION(reader::Trace{path}, reader::Error,
                           [](const auto& error) { return mentions(error, "is a directory"); });
 }
 
 BOOST_AUTO_TEST_CASE(missing_file) {
-    BOOST_CHECK_EXCEPTION(reader::Trace{test::temporary_path("nowhere")}, reader::Error,
+    BOOST_CHECK_EXCEPTION(reader::Trace{temporary_path("nowhere")}, reader::Error,
                           [](const auto& error) { return mentions(error, "No such file"); });
 }
 
 BOOST_AUTO_TEST_CASE(fifo_does_not_block) {
-    const std::string path = test::temporary_path("fifo");
+    const std::string path = temporary_path("fifo");
     BOOST_REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
     BOOST_CHECK_EXCEPTION(reader::Trace{path}, reader::Error,
                           [](const auto& error) { return mentions(error, "not a regular file"); });
 }
 
 BOOST_AUTO_TEST_CASE(newer_major_version_is_refused) {
-    test::TraceBuilder builder;
+    TraceBuilder builder;
     builder.major = trace::version_major + 1;
-    BOOST_CHECK_EXCEPTION(reader::Trace(test::temporary_file("newer", builder.bytes())), reader::Error,
+    BOOST_CHECK_EXCEPTION(reader::Trace(temporary_file("newer", builder.bytes())), reader::Error,
                           [](const auto& error) { return mentions(error, "format version 2"); });
 }
 
@@ -208,10 +208,10 @@ BOOST_AUTO_TEST_CASE(newer_minor_version_is_read_and_unknown_records_are_skipped
 
 BOOST_AUTO_TEST_CASE(impossible_sizes_in_the_header) {
     for (const std::uint32_t chunk_size : {0u, 64u, 0xffff'ffffu}) {
-        test::TraceBuilder builder;
+        TraceBuilder builder;
         std::vector<std::uint8_t> bytes = builder.bytes();
         std::memcpy(bytes.data() + offsetof(trace::FileHeader, chunk_size), &chunk_size, 4);
-        BOOST_CHECK_EXCEPTION(reader::Trace(test::temporary_file("sizes", bytes)), reader::Error,
+        BOOST_CHECK_EXCEPTION(reader::Trace(temporary_file("sizes", bytes)), reader::Error,
                               [](const auto& error) { return mentions(error, "impossible sizes"); });
     }
 }
@@ -219,10 +219,10 @@ BOOST_AUTO_TEST_CASE(impossible_sizes_in_the_header) {
 /// A file with a hole costs nothing to make: its length says nothing of what may be held in memory.
 BOOST_AUTO_TEST_CASE(a_header_larger_than_any_is_refused) {
     const auto trace_with = [](std::uint32_t header_bytes, std::uint32_t counters) {
-        std::vector<std::uint8_t> bytes = test::TraceBuilder().bytes();
+        std::vector<std::uint8_t> bytes = TraceBuilder().bytes();
         std::memcpy(bytes.data() + offsetof(trace::FileHeader, header_bytes), &header_bytes, 4);
         std::memcpy(bytes.data() + offsetof(trace::FileHeader, counters), &counters, 4);
-        const std::string path = test::temporary_file("sparse.umtrace", bytes);
+        const std::string path = temporary_file("sparse.umtrace", bytes);
         std::filesystem::resize_file(path, std::uint64_t{header_bytes} + 4096);
         return path;
     };
@@ -241,7 +241,7 @@ BOOST_AUTO_TEST_CASE(chunk_count_may_lie) {
     std::vector<std::uint8_t> bytes = scenario.builder.bytes();
     const std::uint32_t chunks = 0xffff'ffff;
     std::memcpy(bytes.data() + offsetof(trace::FileHeader, chunks), &chunks, 4);
-    reader::Trace trace(test::temporary_file("count", bytes));
+    reader::Trace trace(temporary_file("count", bytes));
     BOOST_TEST(events_in(trace) == 1u);
     BOOST_TEST(trace.file.completeness().chunks_missing == chunks - 2);
 }
@@ -342,7 +342,7 @@ BOOST_AUTO_TEST_CASE(lost_chunk_of_a_thread_is_counted) {
     std::vector<std::uint8_t> bytes = scenario.builder.bytes();
     // The middle chunk was handed out, but its page never reached the disk.
     std::fill_n(bytes.begin() + trace::header_bytes + 2 * trace::chunk_bytes, trace::chunk_bytes, 0);
-    reader::Trace trace(test::temporary_file("gap", bytes));
+    reader::Trace trace(temporary_file("gap", bytes));
     BOOST_TEST(events_in(trace) == 2u);
     BOOST_TEST(trace.file.completeness().sequences_missing == 1u);
 }
@@ -353,7 +353,7 @@ BOOST_AUTO_TEST_CASE(ticks_of_the_tsc_become_nanoseconds) {
     scenario.copy(1, 3'000'000, {});
     scenario.builder.first = {1'000, 50};
     scenario.builder.last = {3'000'001'000, 1'000'000'050}; // 3 GHz
-    reader::Trace trace(test::temporary_file("tsc", scenario.builder.bytes()));
+    reader::Trace trace(temporary_file("tsc", scenario.builder.bytes()));
     BOOST_TEST(trace.time.certain());
     BOOST_TEST(trace.time.length(3'000'000) == 1'000'000u);
     BOOST_TEST(trace.time.at(1'000) == 0);
@@ -368,7 +368,7 @@ BOOST_AUTO_TEST_CASE(rate_is_taken_from_clock_records_after_a_kill) {
     clock.monotonic_ns = 1'000'000'050; // 2 GHz
     scenario.builder.add(clock);
     scenario.builder.closed = false;
-    reader::Trace trace(test::temporary_file("killed", scenario.builder.bytes()));
+    reader::Trace trace(temporary_file("killed", scenario.builder.bytes()));
     BOOST_TEST(trace.time.certain());
     BOOST_TEST(trace.time.length(2'000'000) == 1'000'000u);
 }

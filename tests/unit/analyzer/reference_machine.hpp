@@ -119,6 +119,20 @@ private:
 using Program = std::function<void(Machine&)>;
 /// The device's time is told of so many launches of a kind.
 inline constexpr int measured_runs = 8;
+/// What is told of the time of the i-th.
+inline double told(int i, double ns) {
+    return i < measured_runs ? ns : 0;
+}
+/// What a launch takes.
+inline constexpr double launch_call = 2 * us;
+
+/// `act` is told which round it is.
+inline Program rounds(int count, const std::function<void(Machine&, int)>& act) {
+    return [count, act](Machine& machine) {
+        for (int i = 0; i < count; ++i)
+            act(machine, i);
+    };
+}
 
 Change gone(Site site);
 Change asynchronous(Site site);

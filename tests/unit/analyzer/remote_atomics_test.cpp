@@ -5,49 +5,31 @@
 BOOST_AUTO_TEST_SUITE(analyzer_remote_atomics)
 
 using namespace umadvisor;
+using namespace umadvisor::test;
 using namespace test::managed_program;
-using test::ms;
 
 namespace {
 
 /// A counter in managed memory: the host sets it, a kernel counts, the host reads it.
 struct Counter : Program {
     Counter() : Program(4) {
-        tell(test::all_kinds);
+        tell(all_kinds);
         counters(0, 0);
     }
-    void atomic() {
-        trace::ManagedEvent record;
-        record.kind = Kind::device_fault;
-        record.address = test::address_of(id);
-        record.bytes = 4096;
-        record.to = test::device;
-        record.cause = static_cast<std::uint64_t>(trace::FaultAccess::atomic);
-        event(record);
-    }
+    void atomic() { fault(Kind::device_fault, address_of(id), {.access = trace::FaultAccess::atomic}); }
     void remote_map() {
         trace::ManagedEvent record;
         record.kind = Kind::remote_map;
-        record.address = test::address_of(id);
+        record.address = address_of(id);
         record.bytes = 4096;
-        record.to = test::device;
+        record.to = device;
         record.cause = static_cast<std::uint64_t>(trace::RemoteMapCause::thrashing);
         event(record);
     }
-    /// All of its page is looked at.
-    void look_at_page(bool on_host, trace::SampleMoment moment) {
-        trace::Residency record;
-        record.start = now;
-        record.allocation = id;
-        record.moment = moment;
-        record.pages = 1;
-        record.host_pages = on_host ? 1 : 0;
-        builder.add(record);
-        now += ms;
-    }
+    void look_at_page(bool on_host, trace::SampleMoment moment) { look(on_host ? 4096 : 0, moment); }
     void count(bool stays_on_host, std::uint64_t nanoseconds, bool sampled = true) {
         if (std::exchange(on_device, !stays_on_host)) // it sets the counter
-            fault(Kind::host_fault, test::address_of(id), 0, touched);
+            fault(Kind::host_fault, address_of(id), 0, touched);
         look_at_page(true, before);
         sample += sampled;
         launch(kernel, {id}, sampled ? sample : 0, launched);
@@ -77,18 +59,16 @@ BOOST_AUTO_TEST_CASE(a_counter_that_stays_on_the_host) {
     p.atomic();
     p.remote_map();
     rounds(p, 200'000, 1'700'000);
-    const Finding finding = only_finding(p); // what moved for it is a part of it
-    BOOST_TEST(finding.rule->id == "UMA-215");
+    const Finding finding = lone(p, "UMA-215"); // what moved for it is a part of it
     BOOST_TEST(finding.rule->name == "remote-atomics");
     BOOST_TEST(evidence(finding, "launches") == 80.0);
     BOOST_TEST(evidence(finding, "atomic_faults") == 1.0);
     BOOST_TEST(finding.saving_ns == 80 * (1.5e6 - machine::Rates{}.small_copy_ns), about);
     BOOST_TEST(finding.stack == p.launched);
-    BOOST_REQUIRE(finding.places.size() == 1u);
-    BOOST_TEST(finding.places.front().second == p.touched);
+    BOOST_TEST(place(finding) == p.touched);
     BOOST_TEST(!finding.parts.empty());
-    BOOST_TEST(contains(finding.advice, "a __device__ variable"), finding.advice);
-    BOOST_TEST(!contains(finding.advice, "SetPreferredLocation"), finding.advice);
+    BOOST_TEST(contains(finding.advice, "a __device__ variable"));
+    BOOST_TEST(lacks(finding.advice, "SetPreferredLocation"));
     BOOST_TEST((finding.confidence == Confidence::medium));
 }
 
@@ -98,10 +78,9 @@ BOOST_AUTO_TEST_CASE(what_the_driver_mapped_is_enough_atomics_are_enough) {
     atomics.atomic();
     for (Counter* const p : {&mapped, &atomics, &neither})
         rounds(*p, 200'000, 1'700'000);
-    BOOST_TEST(only_finding(mapped).rule->id == "UMA-215");
-    BOOST_TEST(only_finding(atomics).rule->id == "UMA-215");
-    for (const Finding& finding : test::findings_of(neither))
-        BOOST_TEST(finding.rule->id != "UMA-215");
+    lone(mapped, "UMA-215");
+    lone(atomics, "UMA-215");
+    nothing_in(of_rule(findings_of(neither), "UMA-215"));
 }
 
 BOOST_AUTO_TEST_CASE(a_flag_that_launches_read_from_afar_at_no_cost) {
@@ -109,7 +88,7 @@ BOOST_AUTO_TEST_CASE(a_flag_that_launches_read_from_afar_at_no_cost) {
         Counter p;
         p.remote_map();
         rounds(p, near_ns, far_ns);
-        return contains(ids_of(p), "UMA-215");
+        return tells(findings_of(p), "UMA-215");
     };
     BOOST_TEST(told(200'000, 1'700'000));
     BOOST_TEST(!told(200'000, 205'000));
@@ -126,7 +105,7 @@ BOOST_AUTO_TEST_CASE(a_single_launch_to_compare_with_has_to_be_far_faster) {
         p.count(false, near_ns);
         for (int i = 0; i < 80; ++i)
             p.count(true, 1'700'000);
-        return contains(ids_of(p), "UMA-215");
+        return tells(findings_of(p), "UMA-215");
     };
     BOOST_TEST(!told(200'000, false));
     BOOST_TEST(told(200'000, true));
@@ -139,7 +118,7 @@ BOOST_AUTO_TEST_CASE(nothing_is_said_without_a_launch_to_compare_with) {
     p.remote_map();
     for (int i = 0; i < 80; ++i)
         p.count(true, 1'700'000);
-    BOOST_TEST(!contains(ids_of(p), "UMA-215"));
+    BOOST_TEST(!tells(findings_of(p), "UMA-215"));
 }
 
 BOOST_AUTO_TEST_CASE(times_that_overlap_decide_nothing) {
@@ -147,7 +126,7 @@ BOOST_AUTO_TEST_CASE(times_that_overlap_decide_nothing) {
     p.remote_map();
     p.count(false, 2'000'000); // as slow as the slowest from afar
     rounds(p, 200'000, 1'700'000);
-    BOOST_TEST(!contains(ids_of(p), "UMA-215"));
+    BOOST_TEST(!tells(findings_of(p), "UMA-215"));
 }
 
 /// The memory may move while a kernel runs.
@@ -158,7 +137,7 @@ BOOST_AUTO_TEST_CASE(one_time_in_the_wrong_place_decides_nothing) {
     p.count(true, 200'000);
     for (int i = 0; i < 2; ++i)
         rounds(p, 200'000, 1'700'000);
-    BOOST_TEST(contains(ids_of(p), "UMA-215"));
+    BOOST_TEST(tells(findings_of(p), "UMA-215"));
 }
 
 /// The driver leaves the memory on the host since it thrashes.
@@ -167,12 +146,10 @@ BOOST_AUTO_TEST_CASE(a_counter_that_thrashes_costs_what_its_launches_take_longer
     p.atomic();
     p.thrash(5);
     rounds(p, 200'000, 1'700'000);
-    const Finding finding = only_finding(p);
-    BOOST_TEST(finding.rule->id == "UMA-201");
+    const Finding finding = lone(p, "UMA-201");
     BOOST_TEST(finding.saving_ns == 80 * (1.5e6 - machine::Rates{}.small_copy_ns), about);
-    BOOST_TEST(contains(finding.details.back(), "thrashing window: 5 thrashing events"),
-               finding.details.back());
-    BOOST_TEST(contains(finding.advice, "a __device__ variable"), finding.advice);
+    BOOST_TEST(contains(finding.details.back(), "thrashing window: 5 thrashing events"));
+    BOOST_TEST(contains(finding.advice, "a __device__ variable"));
 }
 
 BOOST_AUTO_TEST_CASE(thrashing_that_costs_more_than_its_launches_take_longer_keeps_its_price) {
@@ -180,12 +157,11 @@ BOOST_AUTO_TEST_CASE(thrashing_that_costs_more_than_its_launches_take_longer_kee
     p.atomic();
     p.thrash(5);
     for (int i = 0; i < 1000; ++i)
-        p.fault(Kind::host_fault, test::address_of(p.id), 0, p.touched);
+        p.fault(Kind::host_fault, address_of(p.id), 0, p.touched);
     rounds(p, 200'000, 420'000);
-    const Finding finding = only_finding(p);
-    BOOST_TEST(finding.rule->id == "UMA-201");
+    const Finding finding = lone(p, "UMA-201");
     BOOST_TEST(finding.saving_ns > 1000 * 0.9 * machine::Rates{}.host_fault_ns);
-    BOOST_TEST(contains(finding.basis, "the host's faults"), finding.basis);
+    BOOST_TEST(contains(finding.basis, "the host's faults"));
 }
 
 /// Looks are left out while they show the same.
@@ -196,22 +172,15 @@ BOOST_AUTO_TEST_CASE(launches_between_two_looks_that_agree_are_alike) {
         p.count(false, 200'000);
     for (int i = 0; i < 5; ++i)
         p.count(true, 1'700'000);
-    for (int i = 0; i < 40; ++i)
-        p.launch(p.kernel, {p.id}, 0, p.launched);
-    p.wait();
-    p.look_at_page(true, after);
-    BOOST_TEST(evidence(test::lone(test::findings_of(p), "UMA-215"), "launches") == 45.0);
+    p.launches(40).wait().look(4096, after);
+    BOOST_TEST(evidence(lone(p, "UMA-215"), "launches") == 45.0);
 }
 
 BOOST_AUTO_TEST_CASE(counters_in_device_memory_are_fine) {
-    BOOST_TEST(ids(
-                   [](Program& p) {
-                       for (std::uint64_t sample = 1; sample < 12; ++sample) {
-                           p.round(sample);
-                           p.device_time(sample, 10'000);
-                       }
-                   },
-                   4) == "");
+    Program p(4);
+    for (std::uint64_t sample = 1; sample < 12; ++sample)
+        p.round(sample).device_time(sample, 10'000);
+    nothing_in(p);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

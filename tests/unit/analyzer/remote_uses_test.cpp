@@ -6,93 +6,45 @@
 BOOST_AUTO_TEST_SUITE(analyzer_remote_uses)
 
 using namespace umadvisor;
-using findings::Confidence;
-using findings::Finding;
-using test::evidence;
-using test::mib;
-using test::ms;
-using trace::Memory;
+using namespace umadvisor::test;
 
 namespace {
 
 /// 128 MiB of page-locked memory, which the link takes 2.4 ms for.
-struct ZeroCopy : test::Scenario {
+struct ZeroCopy : Scenario {
     static constexpr std::uint64_t bytes = 128 * mib, crossing_ns = 2'700'000;
     std::uint64_t host_line = stack(), line = stack(), set_line = stack();
     std::uint64_t host = lock(bytes), out = allocate(4, Memory::device);
     std::uint64_t read = function("_Z5totalPKfPfm"), write = function("_Z5clearPfm");
     std::uint64_t threads = 256;
 
-    std::uint64_t lock(std::uint64_t size) {
-        return allocate(size, Memory::pinned, host_line, trace::Origin::program, "cuMemHostAlloc");
-    }
+    std::uint64_t lock(std::uint64_t size) { return allocate(size, Memory::pinned, host_line); }
     void launch(std::uint64_t function, std::initializer_list<std::uint64_t> allocations, std::uint64_t ns) {
-        trace::LaunchShape shape;
-        shape.shape = 1;
-        shape.entry = entry("cuLaunchKernel");
-        shape.function = function;
-        shape.stack = line;
-        shape.grid_x = threads / 256;
-        shape.grid_y = shape.grid_z = shape.block_y = shape.block_z = 1;
-        shape.block_x = 256;
-        shape.scanned = 1;
-        for (const std::uint64_t allocation : allocations)
-            shape.touched.add(allocation);
-        builder.add(shape);
-        trace::Launch launch;
-        launch.shape = 1;
-        launch.start = now;
-        launch.duration = 2400;
-        launch.sample = ++samples_;
-        builder.add(launch);
-        now += 3000;
-        pending_.emplace_back(samples_, ns);
+        Scenario::launch(function, allocations, {.stack = line, .ns = ns, .grid = {threads / 256, 1, 1}});
         queued_ns_ += ns;
     }
     void read_table(std::uint64_t ns = crossing_ns) { launch(read, {host, out}, ns); }
     void set_host() {
-        trace::Set record;
-        record.entry = entry("cuMemsetD8Async");
-        record.start = now;
-        record.duration = 3000;
-        record.stack = set_line;
-        record.bytes = bytes;
-        record.memory = Memory::pinned;
-        record.allocation = host;
-        record.asynchronous = 1;
-        builder.add(record);
-        now += 4000;
+        set(host, bytes, {.stack = set_line, .memory = Memory::pinned, .asynchronous = true});
         queued_ns_ += bytes * 10 / 554;
     }
     /// Waits for all that was queued.
     void wait() {
-        synchronize({.duration = queued_ns_ + 10'000});
-        queued_ns_ = 0;
-        for (const auto& [sample, ns] : pending_)
-            device_time(sample, ns);
-        pending_.clear();
+        synchronize({.duration = std::exchange(queued_ns_, 0) + 10'000});
+        tell_times();
     }
-    std::vector<Finding> found(const machine::Rates& rates = {}) {
+    Found found() {
         wait();
-        auto found = test::findings_of(*this, rates);
-        std::erase_if(found, [](const Finding& finding) {
-            return finding.rule->id != "UMA-121" && finding.rule->id != "UMA-122";
-        });
-        return found;
+        return of_rule(findings_of(*this), "UMA-12");
     }
 
 private:
-    std::uint64_t samples_ = 0, queued_ns_ = 0;
-    std::vector<std::pair<std::uint64_t, std::uint64_t>> pending_;
+    std::uint64_t queued_ns_ = 0;
 };
 
 /// Of 20 launches, less the same in device memory and a copy.
 constexpr double spared_ns = ZeroCopy::crossing_ns - 1500 - ZeroCopy::bytes / 1.17e3;
 constexpr double up_ns = ZeroCopy::bytes / 55.5 + 5000, down_ns = ZeroCopy::bytes / 55.4 + 5000;
-
-bool says(const std::string& text, std::string_view what) {
-    return text.find(what) != std::string::npos;
-}
 
 } // namespace
 
@@ -100,16 +52,16 @@ BOOST_AUTO_TEST_CASE(a_table_that_kernels_read_in_each_launch) {
     ZeroCopy s;
     for (int i = 0; i < 20; ++i)
         s.read_table();
-    const Finding finding = test::lone(s.found(), "UMA-121");
+    const Finding finding = lone(s.found(), "UMA-121");
     BOOST_TEST(finding.stack == s.line);
     BOOST_TEST(finding.allocation_stack == s.host_line);
-    BOOST_TEST(finding.saving_ns == 20 * spared_ns - up_ns, test::nearly);
+    BOOST_TEST(finding.saving_ns == 20 * spared_ns - up_ns, nearly);
     BOOST_TEST((finding.confidence == Confidence::medium));
     BOOST_TEST(evidence(finding, "launches") == 20);
     BOOST_TEST(evidence(finding, "copied_bytes") == static_cast<double>(ZeroCopy::bytes));
-    BOOST_TEST(says(finding.summary, "20 launches of total: 2.7 ms each"), finding.summary);
-    BOOST_TEST(says(finding.advice, "cudaMemcpyHostToDevice"), finding.advice);
-    BOOST_TEST(!says(finding.advice, "copy what the host reads"), finding.advice);
+    BOOST_TEST(contains(finding.summary, "20 launches of total: 2.7 ms each"));
+    BOOST_TEST(contains(finding.advice, "cudaMemcpyHostToDevice"));
+    BOOST_TEST(lacks(finding.advice, "copy what the host reads"));
 }
 
 BOOST_AUTO_TEST_CASE(a_copy_of_the_table_is_clean) {
@@ -118,13 +70,13 @@ BOOST_AUTO_TEST_CASE(a_copy_of_the_table_is_clean) {
     s.copy(ZeroCopy::bytes, 2'500'000, {.source = Memory::pinned, .from = s.host, .to = copy});
     for (int i = 0; i < 20; ++i)
         s.launch(s.read, {copy, s.out}, 100'000);
-    test::nothing_in(s.found());
+    nothing_in(s.found());
 }
 
 BOOST_AUTO_TEST_CASE(one_launch_reads_it_once) {
     ZeroCopy s;
     s.read_table();
-    test::nothing_in(s.found());
+    nothing_in(s.found());
 }
 
 BOOST_AUTO_TEST_CASE(what_the_host_has_the_time_to_refill_is_an_input) {
@@ -136,8 +88,8 @@ BOOST_AUTO_TEST_CASE(what_the_host_has_the_time_to_refill_is_an_input) {
         quick.read_table();
         quick.wait();
     }
-    test::nothing_in(slow.found());
-    BOOST_TEST(test::lone(quick.found(), "UMA-121").saving_ns == 20 * spared_ns - up_ns, test::nearly);
+    nothing_in(slow.found());
+    BOOST_TEST(lone(quick.found(), "UMA-121").saving_ns == 20 * spared_ns - up_ns, nearly);
 }
 
 BOOST_AUTO_TEST_CASE(an_input_that_two_kernels_read_crosses_the_link_once_too_often) {
@@ -148,21 +100,16 @@ BOOST_AUTO_TEST_CASE(an_input_that_two_kernels_read_crosses_the_link_once_too_of
         s.wait();
         s.now += 2 * ms;
     }
-    BOOST_TEST(test::lone(s.found(), "UMA-121").saving_ns == 40 * spared_ns - 20 * up_ns, test::nearly);
+    BOOST_TEST(lone(s.found(), "UMA-121").saving_ns == 40 * spared_ns - 20 * up_ns, nearly);
 }
 
-BOOST_AUTO_TEST_CASE(a_kernel_that_is_done_sooner_does_not_use_all_of_it) {
-    ZeroCopy s;
-    for (int i = 0; i < 20; ++i)
-        s.read_table(1'000'000);
-    test::nothing_in(s.found());
-}
-
-BOOST_AUTO_TEST_CASE(a_kernel_that_takes_far_longer_computes) {
-    ZeroCopy s;
-    for (int i = 0; i < 20; ++i)
-        s.read_table(8'000'000);
-    test::nothing_in(s.found());
+BOOST_AUTO_TEST_CASE(kernels_that_are_done_sooner_or_take_far_longer) {
+    for (const std::uint64_t ns : {1'000'000, 8'000'000}) {
+        ZeroCopy s;
+        for (int i = 0; i < 20; ++i)
+            s.read_table(ns);
+        nothing_in(s.found());
+    }
 }
 
 BOOST_AUTO_TEST_CASE(device_memory_that_it_reaches_may_be_the_reason) {
@@ -170,7 +117,7 @@ BOOST_AUTO_TEST_CASE(device_memory_that_it_reaches_may_be_the_reason) {
     const std::uint64_t data = s.allocate(2048 * mib, Memory::device);
     for (int i = 0; i < 20; ++i)
         s.launch(s.read, {s.host, data}, ZeroCopy::crossing_ns);
-    test::nothing_in(s.found());
+    nothing_in(s.found());
 }
 
 BOOST_AUTO_TEST_CASE(small_memory_holds_flags_and_results) {
@@ -178,7 +125,7 @@ BOOST_AUTO_TEST_CASE(small_memory_holds_flags_and_results) {
     const std::uint64_t small = s.lock(mib / 2);
     for (int i = 0; i < 200; ++i)
         s.launch(s.read, {small, s.out}, 11'000);
-    test::nothing_in(s.found());
+    nothing_in(s.found());
 }
 
 BOOST_AUTO_TEST_CASE(kernels_may_tell_the_host_by_a_flag_that_they_are_done) {
@@ -188,7 +135,7 @@ BOOST_AUTO_TEST_CASE(kernels_may_tell_the_host_by_a_flag_that_they_are_done) {
         s.launch(s.read, {s.host, flag}, ZeroCopy::crossing_ns);
         s.now += 4 * ms;
     }
-    test::nothing_in(s.found());
+    nothing_in(s.found());
 }
 
 BOOST_AUTO_TEST_CASE(a_query_that_finds_it_done_is_a_wait) {
@@ -199,30 +146,20 @@ BOOST_AUTO_TEST_CASE(a_query_that_finds_it_done_is_a_wait) {
             s->synchronize({.kind = trace::SyncKind::stream_query, .status = s == &done ? 0u : 600u});
             s->now += 2 * ms;
         }
-    test::nothing_in(done.found());
-    test::lone(busy.found(), "UMA-121");
+    nothing_in(done.found());
+    lone(busy.found(), "UMA-121");
 }
 
 BOOST_AUTO_TEST_CASE(copies_into_it_and_host_functions_change_it) {
     ZeroCopy copied, called;
     for (int i = 0; i < 20; ++i) {
         copied.read_table();
-        copied.copy(4096, 1300,
-                    {.symbol = "cuMemcpyDtoHAsync_v2",
-                     .source = Memory::device,
-                     .destination = Memory::pinned,
-                     .asynchronous = true,
-                     .from = copied.out,
-                     .to = copied.host});
+        copied.download(4096, 1300, {.asynchronous = true, .from = copied.out, .to = copied.host});
         called.read_table();
-        trace::HostFunction function;
-        function.entry = called.entry("cuLaunchHostFunc");
-        function.start = called.now;
-        called.builder.add(function);
-        called.now += 1000;
+        called.host_function();
     }
-    test::nothing_in(copied.found());
-    test::nothing_in(called.found());
+    nothing_in(copied.found());
+    nothing_in(called.found());
 }
 
 BOOST_AUTO_TEST_CASE(what_kernels_may_write_is_copied_back) {
@@ -230,9 +167,9 @@ BOOST_AUTO_TEST_CASE(what_kernels_may_write_is_copied_back) {
     const std::uint64_t update = s.function("_Z6updatePfS_m");
     for (int i = 0; i < 20; ++i)
         s.launch(update, {s.host, s.out}, ZeroCopy::crossing_ns);
-    const Finding finding = test::lone(s.found(), "UMA-121");
-    BOOST_TEST(finding.saving_ns == 20 * spared_ns - up_ns - down_ns, test::nearly);
-    BOOST_TEST(says(finding.advice, "copy what the host reads once"), finding.advice);
+    const Finding finding = lone(s.found(), "UMA-121");
+    BOOST_TEST(finding.saving_ns == 20 * spared_ns - up_ns - down_ns, nearly);
+    BOOST_TEST(contains(finding.advice, "copy what the host reads once"));
 }
 
 BOOST_AUTO_TEST_CASE(two_uses_that_copies_would_take_as_long_as_are_left) {
@@ -240,7 +177,7 @@ BOOST_AUTO_TEST_CASE(two_uses_that_copies_would_take_as_long_as_are_left) {
     const std::uint64_t update = s.function("_Z6updatePfS_m");
     for (int i = 0; i < 2; ++i)
         s.launch(update, {s.host, s.out}, ZeroCopy::crossing_ns);
-    test::nothing_in(s.found());
+    nothing_in(s.found());
 }
 
 BOOST_AUTO_TEST_CASE(memory_that_is_cleared_and_written_again_and_again) {
@@ -249,13 +186,13 @@ BOOST_AUTO_TEST_CASE(memory_that_is_cleared_and_written_again_and_again) {
         s.set_host();
         s.launch(s.write, {s.host}, ZeroCopy::crossing_ns);
     }
-    const Finding finding = test::lone(s.found(), "UMA-122");
+    const Finding finding = lone(s.found(), "UMA-122");
     const double set_ns = ZeroCopy::bytes / 55.4 - ZeroCopy::bytes / 2.8e3;
     BOOST_TEST(finding.saving_ns == 20 * (spared_ns + set_ns) - down_ns,
-               test::nearly); // no upload: it is set first
+               nearly); // no upload: it is set first
     BOOST_TEST(evidence(finding, "memory_sets") == 20);
     BOOST_TEST(finding.places.size() == 1u);
-    BOOST_TEST(says(finding.advice, "cudaMemcpyDeviceToHost"), finding.advice);
+    BOOST_TEST(contains(finding.advice, "cudaMemcpyDeviceToHost"));
 }
 
 BOOST_AUTO_TEST_CASE(results_that_the_host_has_the_time_to_read_are_results) {
@@ -265,7 +202,7 @@ BOOST_AUTO_TEST_CASE(results_that_the_host_has_the_time_to_read_are_results) {
         s.wait();
         s.now += 2 * ms;
     }
-    test::nothing_in(s.found());
+    nothing_in(s.found());
 }
 
 BOOST_AUTO_TEST_CASE(words_written_here_and_there_take_the_link_one_by_one) {
@@ -273,39 +210,34 @@ BOOST_AUTO_TEST_CASE(words_written_here_and_there_take_the_link_one_by_one) {
     s.threads = 8 * 1024 * 1024;
     for (int i = 0; i < 20; ++i)
         s.launch(s.write, {s.host}, 11'300'000);
-    const Finding finding = test::lone(s.found(), "UMA-122");
+    const Finding finding = lone(s.found(), "UMA-122");
     BOOST_TEST(finding.saving_ns > 20 * 10'500'000.0);
     BOOST_TEST(finding.saving_ns < 20 * 11'300'000.0);
     BOOST_TEST((finding.confidence == Confidence::low));
-    s.threads = 256 * 1024; // so few accesses take no such time: the kernel computes
     ZeroCopy computes;
-    computes.threads = 256 * 1024;
+    computes.threads = 256 * 1024; // so few accesses take no such time
     for (int i = 0; i < 20; ++i)
         computes.launch(computes.write, {computes.host}, 11'300'000);
-    test::nothing_in(computes.found());
+    nothing_in(computes.found());
 }
 
 BOOST_AUTO_TEST_CASE(pieces_side_by_side_are_one_range) {
     ZeroCopy s;
     std::uint64_t first = 0;
     for (std::uint64_t i = 0; i < 64; ++i) {
-        trace::Alloc piece;
-        piece.entry = s.entry("cuMemMap");
-        piece.start = s.now;
-        piece.stack = s.host_line;
-        piece.allocation = 1000 + i;
-        piece.address = 0x3'0000'0000 + i * 2 * mib;
-        piece.bytes = 2 * mib;
-        piece.memory = Memory::pinned;
-        piece.part = 1;
-        s.builder.add(piece);
-        first = first == 0 ? piece.allocation : first;
+        const std::uint64_t piece = s.allocate(2 * mib, Memory::pinned,
+                                               {.stack = s.host_line,
+                                                .symbol = "cuMemMap",
+                                                .id = 1000 + i,
+                                                .address = 0x3'0000'0000 + i * 2 * mib,
+                                                .part = 1});
+        first = first == 0 ? piece : first;
     }
     for (int i = 0; i < 20; ++i)
         s.launch(s.read, {first, s.out}, ZeroCopy::crossing_ns);
-    const Finding finding = test::lone(s.found(), "UMA-121");
-    BOOST_TEST(finding.saving_ns == 20 * spared_ns - up_ns, test::nearly);
-    BOOST_TEST(says(finding.advice, "CU_MEM_LOCATION_TYPE_DEVICE"), finding.advice);
+    const Finding finding = lone(s.found(), "UMA-121");
+    BOOST_TEST(finding.saving_ns == 20 * spared_ns - up_ns, nearly);
+    BOOST_TEST(contains(finding.advice, "CU_MEM_LOCATION_TYPE_DEVICE"));
 }
 
 BOOST_AUTO_TEST_CASE(what_does_not_fit_on_the_device_stays_on_the_host) {
@@ -318,15 +250,15 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_on_the_device_stays_on_the_host) {
     s.allocate(64 * mib, Memory::device);
     for (int i = 0; i < 20; ++i)
         s.read_table();
-    test::nothing_in(s.found());
+    nothing_in(s.found());
 }
 
 BOOST_AUTO_TEST_CASE(without_device_times_nothing_is_told) {
     ZeroCopy s;
     for (int i = 0; i < 20; ++i)
-        static_cast<test::Scenario&>(s).launch(s.read, {s.host, s.out}, 0, s.line);
+        static_cast<Scenario&>(s).launch(s.read, {s.host, s.out}, 0, s.line);
     s.synchronize({.duration = 20 * ZeroCopy::crossing_ns});
-    test::nothing_in(s.found());
+    nothing_in(s.found());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

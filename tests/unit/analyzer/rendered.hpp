@@ -2,6 +2,7 @@
 #pragma once
 
 #include "analyzer/reports/report.hpp"
+#include "text.hpp"
 
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -20,10 +21,6 @@ inline std::string text_of(const std::string& path, const symbols::Options& opti
     std::ostringstream out;
     reports::write_text(report, out);
     return out.str();
-}
-
-inline bool contains(const std::string& text, const std::string& part) {
-    return text.find(part) != std::string::npos;
 }
 
 } // namespace umadvisor::test

@@ -1,12 +1,6 @@
 #include "scenario.hpp"
 
 namespace umadvisor::test {
-namespace {
-constexpr std::uint64_t address_of(std::uint64_t allocation) {
-    return 0x7f00'0000'0000 + (allocation << 32);
-}
-} // namespace
-
 Scenario::Scenario(std::uint64_t device_bytes, const trace::Device& like) {
     trace::Runtime runtime;
     runtime.object = "/usr/bin/program";
@@ -51,19 +45,59 @@ std::uint64_t Scenario::function(std::string_view symbol) {
     return record.id;
 }
 
+namespace {
+
+std::string_view copy_symbol(const Scenario::CopyOptions& options) {
+    if (options.height != 0)
+        return options.asynchronous ? "cuMemcpy2DAsync_v2" : "cuMemcpy2D_v2";
+    if (options.source != trace::Memory::device)
+        return options.asynchronous ? "cuMemcpyHtoDAsync_v2" : "cuMemcpyHtoD_v2";
+    if (options.destination != trace::Memory::device)
+        return options.asynchronous ? "cuMemcpyDtoHAsync_v2" : "cuMemcpyDtoH_v2";
+    return options.asynchronous ? "cuMemcpyDtoDAsync_v2" : "cuMemcpyDtoD_v2";
+}
+
+std::string_view allocation_symbol(trace::Memory memory) {
+    switch (memory) {
+    case trace::Memory::managed:
+        return "cuMemAllocManaged";
+    case trace::Memory::pinned:
+        return "cuMemHostAlloc";
+    case trace::Memory::registered:
+        return "cuMemHostRegister_v2";
+    default:
+        return "cuMemAlloc_v2";
+    }
+}
+
+std::string_view wait_symbol(trace::SyncKind kind) {
+    switch (kind) {
+    case trace::SyncKind::context:
+        return "cuCtxSynchronize";
+    case trace::SyncKind::stream:
+        return "cuStreamSynchronize";
+    case trace::SyncKind::stream_query:
+        return "cuStreamQuery";
+    case trace::SyncKind::event_query:
+        return "cuEventQuery";
+    default:
+        return "cuEventSynchronize";
+    }
+}
+
+} // namespace
+
 void Scenario::copy(std::uint64_t bytes, std::uint64_t duration, const CopyOptions& options) {
     trace::Copy copy;
-    copy.entry = entry(options.symbol);
-    copy.start = now;
-    copy.duration = duration;
     copy.status = options.status;
     copy.stack = options.stack;
-    copy.source = 0x1000'0000;
-    copy.destination = 0x7000'0000'0000;
+    copy.source = options.host_address;
+    copy.destination = options.source == trace::Memory::device ? options.host_address : 0x7000'0000'0000;
     copy.bytes = bytes;
     copy.source_memory = options.source;
     copy.destination_memory = options.destination;
     copy.asynchronous = options.asynchronous ? 1 : 0;
+    copy.stream = options.stream;
     copy.host_range = options.host_range;
     copy.sample = options.sample;
     copy.origin = options.origin;
@@ -90,65 +124,71 @@ void Scenario::copy(std::uint64_t bytes, std::uint64_t duration, const CopyOptio
         copy.depth = 1;
         copy.source_pitch = copy.destination_pitch = options.pitch != 0 ? options.pitch : 2 * copy.width;
     }
-    builder.add(copy);
-    now += duration + 1000;
+    call(copy, options.symbol.empty() ? copy_symbol(options) : options.symbol, duration);
 }
 
-void Scenario::set(std::uint64_t allocation, std::uint64_t bytes, std::uint64_t stack) {
+void Scenario::download(std::uint64_t bytes, std::uint64_t duration, CopyOptions options) {
+    options.source = trace::Memory::device;
+    if (options.destination == trace::Memory::device)
+        options.destination = trace::Memory::pinned;
+    copy(bytes, duration, options);
+}
+
+void Scenario::set(std::uint64_t allocation, std::uint64_t bytes, const SetOptions& options) {
     trace::Set record;
-    record.entry = entry("cuMemsetD8_v2");
-    record.start = now;
-    record.duration = 3000;
-    record.stack = stack;
-    record.address = address_of(allocation);
+    record.stack = options.stack;
+    record.address = address_of(allocation) + options.offset;
     record.bytes = bytes;
-    record.memory = trace::Memory::device;
+    record.value = options.value;
+    record.memory = options.memory;
     record.allocation = allocation;
-    builder.add(record);
-    now += 4000;
+    record.stream = options.stream;
+    record.asynchronous = options.asynchronous ? 1 : 0;
+    call(record, options.asynchronous ? "cuMemsetD8Async" : "cuMemsetD8_v2", 3 * us);
 }
 
-std::uint64_t Scenario::allocate(std::uint64_t bytes, trace::Memory memory, std::uint64_t stack,
-                                 trace::Origin origin, std::string_view symbol, std::uint64_t duration) {
+std::uint64_t Scenario::allocate(std::uint64_t bytes, trace::Memory memory, const AllocationOptions& options) {
     trace::Alloc record;
-    record.entry = entry(!symbol.empty()                    ? symbol
-                         : memory == trace::Memory::managed ? "cuMemAllocManaged"
-                                                            : "cuMemAlloc_v2");
-    record.start = now;
-    record.duration = duration;
-    record.stack = stack;
-    record.allocation = next_++;
-    record.address = address_of(record.allocation);
+    record.stack = options.stack;
+    record.allocation = options.id != 0 || options.status != 0 ? options.id : next_++;
+    record.address =
+        options.address != 0 || options.status != 0 ? options.address : address_of(record.allocation);
     record.bytes = bytes;
     record.memory = memory;
-    record.origin = origin;
-    builder.add(record);
-    now += duration + 1000;
+    record.device = options.device;
+    record.node = options.node;
+    record.flags = options.flags;
+    record.part = options.part;
+    record.status = options.status;
+    record.symbol = options.variable;
+    record.origin = options.origin;
+    call(record, options.symbol.empty() ? allocation_symbol(memory) : options.symbol, options.duration);
     return record.allocation;
 }
 
 void Scenario::free(std::uint64_t allocation, std::uint64_t duration, std::uint64_t stack) {
     trace::Free record;
-    record.entry = entry("cuMemFree_v2");
-    record.start = now;
-    record.duration = duration;
     record.stack = stack;
     record.allocation = allocation;
     record.address = address_of(allocation);
-    builder.add(record);
-    now += duration + 1000;
+    call(record, "cuMemFree_v2", duration);
 }
 
-void Scenario::launch(std::uint64_t function, std::initializer_list<std::uint64_t> allocations,
-                      std::uint64_t sample, std::uint64_t stack) {
-    trace::LaunchShape shape;
+void Scenario::free_async(std::uint64_t allocation, std::uint64_t stream, std::uint64_t stack) {
+    trace::Free record;
+    record.stack = stack;
+    record.allocation = allocation;
+    record.address = address_of(allocation);
+    record.stream = stream;
+    call(record, "cuMemFreeAsync");
+}
+
+void Scenario::add_launch(trace::LaunchShape shape, std::span<const std::uint64_t> allocations,
+                          std::uint64_t sample) {
     shape.shape = 1;
     shape.entry = entry("cuLaunchKernel");
-    shape.function = function;
-    shape.stack = stack;
-    shape.grid_x = shape.grid_y = shape.grid_z = shape.block_y = shape.block_z = 1;
+    shape.block_y = shape.block_z = 1;
     shape.block_x = 256;
-    shape.scanned = 1;
     for (const std::uint64_t allocation : allocations)
         shape.touched.add(allocation);
     builder.add(shape);
@@ -161,25 +201,88 @@ void Scenario::launch(std::uint64_t function, std::initializer_list<std::uint64_
     now += 3000;
 }
 
+void Scenario::launch(std::uint64_t function, std::initializer_list<std::uint64_t> allocations,
+                      const LaunchOptions& options) {
+    trace::LaunchShape shape;
+    shape.function = function;
+    shape.stream = options.stream;
+    shape.stack = options.stack;
+    shape.grid_x = options.grid[0];
+    shape.grid_y = options.grid[1];
+    shape.grid_z = options.grid[2];
+    shape.scanned = options.scanned ? 1 : 0;
+    if (options.host_range != 0)
+        shape.host_ranges.add(options.host_range);
+    add_launch(shape, allocations, options.ns == 0 ? 0 : sample(options.ns));
+}
+
+void Scenario::launch(std::uint64_t function, std::initializer_list<std::uint64_t> allocations,
+                      std::uint64_t sample, std::uint64_t stack) {
+    trace::LaunchShape shape;
+    shape.function = function;
+    shape.stack = stack;
+    shape.grid_x = shape.grid_y = shape.grid_z = 1;
+    shape.scanned = 1;
+    add_launch(shape, allocations, sample);
+}
+
+void Scenario::launch_untold(std::uint64_t function) {
+    trace::LaunchShape shape;
+    shape.function = function;
+    add_launch(shape, {}, 0);
+}
+
+void Scenario::launch_graph(std::uint64_t stream) {
+    trace::GraphLaunch record;
+    record.stream = stream;
+    call(record, "cuGraphLaunch");
+}
+
+void Scenario::host_function(std::uint64_t stream, std::uint32_t thread) {
+    trace::HostFunction record;
+    record.stream = stream;
+    call(record, "cuLaunchHostFunc", us, thread);
+}
+
+void Scenario::make_stream(std::uint64_t handle, bool non_blocking) {
+    trace::Stream record;
+    record.action = trace::StreamAction::create;
+    record.stream = handle;
+    record.flags = non_blocking ? 1 : 0;
+    call(record, "cuStreamCreate");
+}
+
+void Scenario::record_event(std::uint64_t event, std::uint64_t stream) {
+    trace::Event record;
+    record.action = trace::EventAction::record;
+    record.event = event;
+    record.stream = stream;
+    call(record, "cuEventRecord", 500);
+}
+
+void Scenario::act_on_stream(std::uint64_t stream, trace::StreamAction action, std::uint64_t event) {
+    trace::Stream record;
+    record.action = action;
+    record.stream = stream;
+    record.event = event;
+    call(record,
+         action == trace::StreamAction::wait_event    ? "cuStreamWaitEvent"
+         : action == trace::StreamAction::write_value ? "cuStreamWriteValue32_v2"
+                                                      : "cuStreamWaitValue32_v2",
+         500);
+}
+
 void Scenario::synchronize() {
     synchronize({.duration = ms});
 }
 
 void Scenario::synchronize(const SyncOptions& options) {
     trace::Sync record;
-    record.entry = entry(options.kind == trace::SyncKind::context        ? "cuCtxSynchronize"
-                         : options.kind == trace::SyncKind::stream       ? "cuStreamSynchronize"
-                         : options.kind == trace::SyncKind::stream_query ? "cuStreamQuery"
-                         : options.kind == trace::SyncKind::event_query  ? "cuEventQuery"
-                                                                         : "cuEventSynchronize");
-    record.start = now;
-    record.duration = options.duration;
     record.kind = options.kind;
     record.object = options.object;
     record.stack = options.stack;
     record.status = options.status;
-    builder.add(record, options.thread);
-    now += options.duration + 1000;
+    call(record, wait_symbol(options.kind), options.duration, options.thread);
 }
 
 void Scenario::device_time(std::uint64_t sample, std::uint64_t nanoseconds) {
@@ -192,19 +295,29 @@ void Scenario::device_time(std::uint64_t sample, std::uint64_t nanoseconds) {
     now += 100;
 }
 
+std::uint64_t Scenario::sample(std::uint64_t nanoseconds) {
+    untold_.emplace_back(++samples_, nanoseconds);
+    return samples_;
+}
+
+void Scenario::tell_times() {
+    for (const auto& [sample, nanoseconds] : std::exchange(untold_, {}))
+        device_time(sample, nanoseconds);
+}
+
 void Scenario::prefetch(std::uint64_t allocation, std::uint64_t bytes, trace::Location location,
-                        trace::Origin origin) {
+                        const PrefetchOptions& options) {
     trace::Prefetch record;
-    record.entry = entry("cuMemPrefetchAsync_v2");
-    record.start = now;
-    record.duration = 2000;
-    record.address = address_of(allocation);
+    record.stack = options.stack;
+    record.status = options.status;
+    record.address = allocation == 0 ? 0 : address_of(allocation);
     record.bytes = bytes;
     record.allocation = allocation;
+    record.host_range = options.host_range;
     record.location = location;
-    record.origin = origin;
-    builder.add(record);
-    now += 3000;
+    record.origin = options.origin;
+    record.reason = options.reason;
+    call(record, "cuMemPrefetchAsync_v2", options.duration);
 }
 
 void Scenario::residency(std::uint64_t allocation, std::uint64_t bytes, std::uint64_t host_bytes,
@@ -218,6 +331,29 @@ void Scenario::residency(std::uint64_t allocation, std::uint64_t bytes, std::uin
     record.host_pages = host_bytes / 4096;
     builder.add(record);
     now += 1000;
+}
+
+void Scenario::pause() {
+    trace::Pause record;
+    record.start = now;
+    builder.add(record);
+    now += us;
+}
+
+void Scenario::use_device(std::uint64_t ordinal, std::uint64_t context) {
+    trace::Context record;
+    record.action = trace::ContextAction::set_current;
+    record.context = context + ordinal;
+    record.device = ordinal;
+    call(record, "cuCtxSetCurrent", 100);
+}
+
+std::uint64_t Scenario::text(std::string_view words) {
+    trace::String record;
+    record.id = 90'000 + ++texts_;
+    record.text = words;
+    builder.add(record);
+    return record.id;
 }
 
 std::string Scenario::path() {

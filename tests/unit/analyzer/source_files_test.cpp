@@ -14,13 +14,14 @@
 BOOST_AUTO_TEST_SUITE(analyzer_source_files)
 
 using namespace umadvisor;
+using namespace umadvisor::test;
 using symbols::SourceFiles;
 namespace fs = std::filesystem;
 
 namespace {
 
 std::string file_called(const std::string& name, const std::string& text) {
-    const std::string path = test::temporary_path(name);
+    const std::string path = temporary_path(name);
     fs::remove_all(path);
     std::ofstream(path, std::ios::binary) << text;
     return path;
@@ -40,7 +41,7 @@ std::int64_t now_ns() {
 
 /// A program that copies pageable memory from the second line of a Python file, and ended then.
 std::string trace_of(const std::string& source, std::int64_t ended_ns) {
-    test::Scenario s;
+    Scenario s;
     s.builder.realtime_ns =
         static_cast<std::uint64_t>(ended_ns) - (s.builder.last.ticks - s.builder.first.ticks);
     trace::PythonCode code;
@@ -50,14 +51,8 @@ std::string trace_of(const std::string& source, std::int64_t ended_ns) {
     code.first_line = 2;
     code.format = trace::LineTable::increments;
     s.builder.add(code);
-    trace::PythonFrame frame;
-    frame.id = frame.code = 1;
-    s.builder.add(frame);
-    trace::Frame joined;
-    joined.id = 77;
-    joined.python = 1;
-    s.builder.add(joined);
-    s.copy_often(256 * test::mib, 25 * test::ms, {.stack = 77});
+    s.builder.python_frame(1, 0, 1).frame(77, 0, 0, 0, 1);
+    s.copy_often(256 * mib, 25 * ms, {.stack = 77});
     return s.path();
 }
 
@@ -79,7 +74,7 @@ BOOST_AUTO_TEST_CASE(a_file_without_the_suffix_of_a_source_is_not_quoted) {
     for (const char* name : {"shadow", "id_rsa", "notes.txt", ".py", "key.pem"})
         BOOST_TEST(line_of(file_called(name, "secret\n"), 1) == "", name);
     // Nor one that a link with such a suffix leads to.
-    const std::string secret = file_called("secret", "secret\n"), link = test::temporary_path("link.py");
+    const std::string secret = file_called("secret", "secret\n"), link = temporary_path("link.py");
     fs::remove(link);
     fs::create_symlink(secret, link);
     BOOST_TEST(line_of(link, 1) == "");
@@ -90,13 +85,13 @@ BOOST_AUTO_TEST_CASE(a_file_without_the_suffix_of_a_source_is_not_quoted) {
 }
 
 BOOST_AUTO_TEST_CASE(what_is_no_file_is_not_opened_for_long) {
-    const std::string fifo = test::temporary_path("fifo.py"), folder = test::temporary_path("folder.py");
+    const std::string fifo = temporary_path("fifo.py"), folder = temporary_path("folder.py");
     fs::remove(fifo);
     BOOST_REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
     BOOST_TEST(line_of(fifo, 1) == "");
     fs::create_directories(folder);
     BOOST_TEST(line_of(folder, 1) == "");
-    const std::string device = test::temporary_path("zero.py");
+    const std::string device = temporary_path("zero.py");
     fs::remove(device);
     fs::create_symlink("/dev/zero", device);
     BOOST_TEST(line_of(device, 1) == "");
@@ -131,19 +126,19 @@ BOOST_AUTO_TEST_CASE(a_source_that_changed_after_the_run_is_not_quoted) {
     BOOST_TEST(files.line(other, 1) == "");
     BOOST_TEST(files.line("/nowhere/third.py", 1) == "");
     BOOST_REQUIRE(files.notes().size() == 1u);
-    BOOST_TEST(files.notes()[0].find("and 1 more") != std::string::npos, files.notes()[0]);
+    BOOST_TEST(contains(files.notes()[0], "and 1 more"));
 }
 
 BOOST_AUTO_TEST_CASE(reports_quote_what_ran) {
     const std::string source = file_called("ran.py", "import torch\nx.cuda()\n");
     const std::string before = trace_of(source, now_ns() + 1'000'000'000);
     for (const char* format : {"--all", "--json", "--markdown"})
-        BOOST_TEST(test::run({"report", format, before}).out.find("x.cuda()") != std::string::npos, format);
+        BOOST_TEST(run({"report", format, before}).out.find("x.cuda()") != std::string::npos, format);
     const std::string after = trace_of(source, now_ns() - 1'000'000'000);
     for (const char* format : {"--all", "--json", "--markdown"}) {
-        const std::string out = test::run({"report", format, after}).out;
-        BOOST_TEST(out.find("x.cuda()") == std::string::npos, out);
-        BOOST_TEST(out.find("the source changed after the run") != std::string::npos, out);
+        const std::string out = run({"report", format, after}).out;
+        BOOST_TEST(lacks(out, "x.cuda()"));
+        BOOST_TEST(contains(out, "the source changed after the run"));
     }
 }
 
@@ -155,12 +150,12 @@ BOOST_AUTO_TEST_CASE(a_trace_of_another_user_is_quoted_on_request,
     const std::string trace = trace_of(source, now_ns() + 1'000'000'000);
     constexpr uid_t nobody = 65534;
     BOOST_REQUIRE(::chown(trace.c_str(), nobody, nobody) == 0);
-    const std::string withheld = test::run({"report", trace}).out;
-    BOOST_TEST(withheld.find("x.cuda()") == std::string::npos, withheld);
-    BOOST_TEST(withheld.find("--source") != std::string::npos, withheld);
-    const std::string shown = test::run({"report", "--source", trace}).out;
-    BOOST_TEST(shown.find("x.cuda()") != std::string::npos, shown);
-    BOOST_TEST(shown.find("--source") == std::string::npos, shown);
+    const std::string withheld = run({"report", trace}).out;
+    BOOST_TEST(lacks(withheld, "x.cuda()"));
+    BOOST_TEST(contains(withheld, "--source"));
+    const std::string shown = run({"report", "--source", trace}).out;
+    BOOST_TEST(contains(shown, "x.cuda()"));
+    BOOST_TEST(lacks(shown, "--source"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

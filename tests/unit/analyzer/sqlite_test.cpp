@@ -11,10 +11,7 @@
 BOOST_AUTO_TEST_SUITE(analyzer_sqlite)
 
 using namespace umadvisor;
-using test::check_one_line;
-using test::mib;
-using test::run;
-using test::Scenario;
+using namespace umadvisor::test;
 using trace::Memory;
 
 namespace {
@@ -38,19 +35,11 @@ std::string asked(const std::string& path, const std::string& sql) {
 }
 
 std::string exported(std::vector<std::string> traces) {
-    const std::string output = test::temporary_path("runs.db");
+    const std::string output = temporary_path("runs.db");
     traces.insert(traces.begin(), {"export", "--sqlite", "-f", "-o", output});
-    const test::Result result = run(traces);
+    const Result result = run(traces);
     BOOST_TEST_REQUIRE(result.status == 0, result.err);
     return output;
-}
-
-std::uint64_t text(Scenario& s, std::uint64_t id, std::string_view words) {
-    trace::String record;
-    record.id = id;
-    record.text = words;
-    s.builder.add(record);
-    return id;
 }
 
 } // namespace
@@ -125,7 +114,7 @@ BOOST_AUTO_TEST_CASE(what_is_told_of_managed_memory_after_its_free_is_counted_fo
 }
 
 BOOST_AUTO_TEST_CASE(ranks_of_a_job_belong_together) {
-    const std::filesystem::path folder = test::temporary_path("job");
+    const std::filesystem::path folder = temporary_path("job");
     std::filesystem::create_directories(folder);
     std::vector<std::string> traces;
     for (const std::string_view rank : {"0", "1"}) {
@@ -134,8 +123,8 @@ BOOST_AUTO_TEST_CASE(ranks_of_a_job_belong_together) {
         process.pid = s.builder.pid = 100 + static_cast<std::uint32_t>(rank[0]);
         process.rank = rank;
         process.host = "node7";
-        test::TraceBuilder& builder = s.builder;
-        test::TraceBuilder own;
+        TraceBuilder& builder = s.builder;
+        TraceBuilder own;
         own.pid = builder.pid;
         own.add(process);
         traces.push_back(folder / ("train." + std::string(rank) + "." + std::to_string(own.pid) + ".umtrace"));
@@ -166,15 +155,8 @@ BOOST_AUTO_TEST_CASE(hostile_names_are_text_in_a_database_too) {
     const std::string hostile =
         "'); DROP TABLE runs; --<script>\033]0;x\a\xe2\x80\xae\xff\n" + std::string(16'000, 'x');
     s.launch(s.function(hostile), {});
-    s.allocate(mib, Memory::managed, 0, trace::Origin::program, hostile);
-    trace::Alloc variable;
-    variable.start = s.now;
-    variable.entry = s.entry("cuMemAllocManaged");
-    variable.allocation = 77;
-    variable.bytes = 4096;
-    variable.memory = Memory::managed;
-    variable.symbol = text(s, 900, hostile);
-    s.builder.add(variable);
+    s.allocate(mib, Memory::managed, {.symbol = hostile});
+    s.allocate(4096, Memory::managed, {.id = 77, .variable = s.text(hostile)});
     const std::string db = exported({s.path()});
     for (const char* sql :
          {"SELECT name FROM functions", "SELECT max(symbol) FROM entries WHERE symbol LIKE '%DROP%'",
@@ -192,7 +174,7 @@ BOOST_AUTO_TEST_CASE(hostile_names_are_text_in_a_database_too) {
 BOOST_AUTO_TEST_CASE(a_database_that_cannot_be_made_leaves_nothing_behind) {
     Scenario s;
     s.synchronize();
-    const std::filesystem::path folder = test::temporary_path("left");
+    const std::filesystem::path folder = temporary_path("left");
     std::filesystem::create_directories(folder);
     const std::string output = folder / "x.db";
     check_one_line(run({"export", "--sqlite", "-o", output, s.path(), "nothing.umtrace"}), 1,

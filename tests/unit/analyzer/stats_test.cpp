@@ -12,16 +12,15 @@
 BOOST_AUTO_TEST_SUITE(analyzer_stats)
 
 using namespace umadvisor;
+using namespace umadvisor::test;
 using model::Distribution;
 using nlohmann::json;
-using test::check_one_line;
-using test::run;
 namespace tt = boost::test_tools;
 
 namespace {
 
 json stats_of(const std::string& path) {
-    const test::Result result = run({"stats", "--format", "json", path});
+    const Result result = run({"stats", "--format", "json", path});
     BOOST_TEST_REQUIRE(result.status == 0, result.err);
     return json::parse(result.out);
 }
@@ -120,10 +119,10 @@ BOOST_AUTO_TEST_CASE(a_table_is_written_in_three_ways) {
 }
 
 BOOST_AUTO_TEST_CASE(calls_and_copies_are_told_with_their_spread) {
-    test::Scenario s;
+    Scenario s;
     for (const std::uint64_t duration : {100, 200, 600})
         s.copy(1000, duration, {});
-    s.copy(5000, 50, {.symbol = "cuMemcpyHtoDAsync_v2", .source = trace::Memory::pinned, .asynchronous = true});
+    s.copy(5000, 50, {.source = trace::Memory::pinned, .asynchronous = true});
     s.copy(7, 10, {.status = 1});
     s.copy(9, 10, {.origin = trace::Origin::umadvisor});
     const json tables = stats_of(s.path())["tables"];
@@ -148,7 +147,7 @@ BOOST_AUTO_TEST_CASE(calls_and_copies_are_told_with_their_spread) {
 }
 
 BOOST_AUTO_TEST_CASE(a_batch_took_its_time_once) {
-    test::Scenario s;
+    Scenario s;
     s.copy(1000, 300, {.symbol = "cuMemcpyBatchAsync_v2", .asynchronous = true, .batch = 1});
     s.copy(1000, 0, {.symbol = "cuMemcpyBatchAsync_v2", .asynchronous = true, .batch = 2});
     const json tables = stats_of(s.path())["tables"];
@@ -158,7 +157,7 @@ BOOST_AUTO_TEST_CASE(a_batch_took_its_time_once) {
 }
 
 BOOST_AUTO_TEST_CASE(kernels_and_allocations_are_told) {
-    test::Scenario s;
+    Scenario s;
     const std::uint64_t kept = s.allocate(3000, trace::Memory::device);
     s.free(s.allocate(1000, trace::Memory::device));
     const std::uint64_t kernel = s.function("advance");
@@ -182,7 +181,7 @@ BOOST_AUTO_TEST_CASE(kernels_and_allocations_are_told) {
 
 /// Two launches that were sampled took long; the waits behind the others say that these did not.
 BOOST_AUTO_TEST_CASE(kernels_take_no_longer_than_the_waits_behind_them_allow) {
-    test::Scenario s;
+    Scenario s;
     const auto function = s.function("_Z7advancev");
     for (const std::uint64_t sample : {1, 2}) {
         s.launch(function, {}, sample);
@@ -200,7 +199,7 @@ BOOST_AUTO_TEST_CASE(kernels_take_no_longer_than_the_waits_behind_them_allow) {
 }
 
 BOOST_AUTO_TEST_CASE(what_is_not_known_is_no_zero) {
-    test::Scenario s;
+    Scenario s;
     s.launch(s.function("_Z7advancev"), {});
     const std::string path = s.path();
     const json row = row_of(stats_of(path)["tables"]["kernels"], "name", "advance()");
@@ -208,26 +207,26 @@ BOOST_AUTO_TEST_CASE(what_is_not_known_is_no_zero) {
     BOOST_TEST(row["total_ns"].is_null());
     BOOST_TEST(row["mean_ns"].is_null());
     const std::string text = run({"stats", "--table", "kernels", path}).out;
-    BOOST_TEST(text.find("–  unknown") != std::string::npos, text);
+    BOOST_TEST(contains(text, "–  unknown"));
     BOOST_TEST(run({"stats", "--format", "csv", "--table", "kernels", path}).out.find("–") ==
                std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(empty_tables_are_left_out_unless_asked_for) {
-    test::Scenario s;
+    Scenario s;
     s.copy(1000, 100, {});
     const std::string path = s.path();
-    const test::Result all = run({"stats", path});
+    const Result all = run({"stats", path});
     BOOST_TEST(all.status == 0);
-    BOOST_TEST(all.out.find("Calls of the CUDA API") != std::string::npos);
-    BOOST_TEST(all.out.find("Kernels by device time") == std::string::npos);
-    const test::Result one = run({"stats", "--format", "csv", "--table", "kernels", path});
+    BOOST_TEST(contains(all.out, "Calls of the CUDA API"));
+    BOOST_TEST(lacks(all.out, "Kernels by device time"));
+    const Result one = run({"stats", "--format", "csv", "--table", "kernels", path});
     BOOST_TEST(one.out == "Time (%),Total Time (ns),Basis,Launches,Avg (ns),Med (ns),Min (ns),Max (ns),"
                           "StdDev (ns),Samples,Name\n");
 }
 
 BOOST_AUTO_TEST_CASE(what_there_is_not_is_refused) {
-    test::Scenario s;
+    Scenario s;
     check_one_line(run({"stats", "--table", "frobs", s.path()}), 2, "api, copies, copy-sizes");
     check_one_line(run({"stats", "--format", "xml", s.path()}), 2, "text, csv or json");
     check_one_line(run({"stats", "/nowhere.umtrace"}), 1, "/nowhere.umtrace");

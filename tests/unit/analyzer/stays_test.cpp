@@ -7,8 +7,8 @@
 BOOST_AUTO_TEST_SUITE(analyzer_stays)
 
 using namespace umadvisor;
+using namespace umadvisor::test;
 using model::Stay;
-using test::Life;
 
 namespace {
 

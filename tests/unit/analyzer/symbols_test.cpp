@@ -5,6 +5,7 @@
 #include "analyzer/symbols/pointer_parameters.hpp"
 #include "analyzer/symbols/symbolizer.hpp"
 #include "scenario.hpp"
+#include "text.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <climits>
@@ -14,6 +15,7 @@
 #include <unistd.h>
 
 using namespace umadvisor;
+using namespace umadvisor::test;
 using symbols::CodePlace;
 
 namespace {
@@ -124,33 +126,30 @@ __attribute__((noinline)) std::uint64_t outer_function() {
     return address;
 }
 
+/// The first module of a trace.
+void add_module(TraceBuilder& builder, const Self& file) {
+    trace::Module module;
+    module.id = 1;
+    module.bias = file.bias;
+    module.last = ~0ull;
+    module.path = file.path;
+    module.build_id = file.build_id;
+    builder.add(module);
+}
+
 /// A trace whose only stack has these frames, the innermost first; with `copied` something is copied there.
 std::string stack_of(const std::vector<std::uint64_t>& addresses, const Self& module, bool copied = false) {
-    test::TraceBuilder builder;
-    trace::Module record;
-    record.id = 1;
-    record.bias = module.bias;
-    record.last = ~0ull;
-    record.path = module.path;
-    record.build_id = module.build_id;
-    builder.add(record);
-    for (std::size_t i = 0; i < addresses.size(); ++i) {
-        trace::Frame frame;
-        frame.id = i + 1;
-        frame.parent = i + 1 < addresses.size() ? i + 2 : 0;
-        frame.address = addresses[i];
-        frame.module = 1;
-        builder.add(frame);
-    }
+    TraceBuilder builder;
+    add_module(builder, module);
+    for (std::size_t i = 0; i < addresses.size(); ++i)
+        builder.frame(i + 1, i + 1 < addresses.size() ? i + 2 : 0, addresses[i], 1);
     if (copied) {
         trace::Copy copy;
         copy.bytes = 1000;
         copy.stack = 1;
         builder.add(copy);
     }
-    const std::string path = test::temporary_path("symbols");
-    builder.write(path);
-    return path;
+    return builder.written("symbols");
 }
 
 } // namespace
@@ -205,8 +204,7 @@ BOOST_AUTO_TEST_CASE(what_a_linked_in_runtime_calls_is_in_no_flame_graph) {
             text += frame.function + " ";
         return text;
     };
-    BOOST_TEST(functions(true).find("user_upload cudaPretendCopy copy_engine ") != std::string::npos,
-               functions(true));
+    BOOST_TEST(contains(functions(true), "user_upload cudaPretendCopy copy_engine "));
     BOOST_TEST(functions(false).ends_with("user_upload unknown "), functions(false));
 }
 
@@ -240,27 +238,14 @@ BOOST_AUTO_TEST_CASE(the_stub_of_a_kernel_is_not_the_line_of_its_launch) {
     // copy_engine stands for the stub that nvcc makes, user_upload for the function with the <<<>>>.
     user_upload();
     const Self file = self();
-    test::TraceBuilder builder;
-    trace::Module module;
-    module.id = 1;
-    module.bias = file.bias;
-    module.path = file.path;
-    builder.add(module);
+    TraceBuilder builder;
+    add_module(builder, file);
     trace::Function kernel;
     kernel.id = 1;
     kernel.symbol = "_Z11copy_enginev";
     builder.add(kernel);
-    for (std::uint64_t id = 1; id <= 2; ++id) {
-        trace::Frame frame;
-        frame.id = id;
-        frame.parent = id == 1 ? 2 : 0;
-        frame.address = id == 1 ? runtime_stack.front() : runtime_stack.back();
-        frame.module = 1;
-        builder.add(frame);
-    }
-    const std::string path = test::temporary_path("stub");
-    builder.write(path);
-    reader::Trace trace(path);
+    builder.frame(1, 2, runtime_stack.front(), 1).frame(2, 0, runtime_stack.back(), 1);
+    reader::Trace trace(builder.written("stub"));
     symbols::Symbolizer symbolizer(trace.dictionary);
     BOOST_TEST(symbolizer.places(1).front().function == "copy_engine");
     BOOST_TEST(symbolizer.line(1).function == "user_upload", symbolizer.line(1).text());
@@ -282,25 +267,11 @@ BOOST_AUTO_TEST_CASE(inlined_frames_are_shown_with_their_callers) {
 BOOST_AUTO_TEST_CASE(stacks_of_one_line_are_taken_together) {
     const std::uint64_t address = known_function(), other = outer_function();
     // Stack 1 is this line, called from elsewhere; stack 2 is that elsewhere; stack 4 is the line again.
-    test::TraceBuilder builder;
+    TraceBuilder builder;
     const Self here_file = self();
-    trace::Module module;
-    module.id = 1;
-    module.bias = here_file.bias;
-    module.path = here_file.path;
-    builder.add(module);
-    const std::uint64_t frames[][3] = {{1, 2, address}, {2, 0, other}, {4, 0, address}};
-    for (const auto& [id, parent, at] : frames) {
-        trace::Frame frame;
-        frame.id = id;
-        frame.parent = parent;
-        frame.address = at;
-        frame.module = 1;
-        builder.add(frame);
-    }
-    const std::string path = test::temporary_path("lines");
-    builder.write(path);
-    reader::Trace trace(path);
+    add_module(builder, here_file);
+    builder.frame(1, 2, address, 1).frame(2, 0, other, 1).frame(4, 0, address, 1);
+    reader::Trace trace(builder.written("lines"));
     symbols::Symbolizer symbolizer(trace.dictionary);
     BOOST_TEST(symbolizer.line_stack(1) == 1u);
     BOOST_TEST(symbolizer.line_stack(2) == 2u);
@@ -319,7 +290,7 @@ BOOST_AUTO_TEST_CASE(changed_binary_gives_offsets_and_a_warning) {
     BOOST_TEST(place.offset == address - 1 - other.bias);
     BOOST_TEST(place.text().starts_with("analyzer_symbols+0x"), place.text());
     BOOST_REQUIRE(symbolizer.warnings().size() == 1u);
-    BOOST_TEST(symbolizer.warnings()[0].find("build id") != std::string::npos);
+    BOOST_TEST(contains(symbolizer.warnings()[0], "build id"));
 }
 
 BOOST_AUTO_TEST_CASE(missing_binary_gives_offsets) {
@@ -342,16 +313,9 @@ BOOST_AUTO_TEST_CASE(a_device_file_as_module_does_not_hang) {
 }
 
 BOOST_AUTO_TEST_CASE(frames_that_go_round_in_a_circle_end) {
-    test::TraceBuilder builder;
-    for (std::uint64_t id = 1; id <= 2; ++id) {
-        trace::Frame frame;
-        frame.id = id;
-        frame.parent = 3 - id;
-        builder.add(frame);
-    }
-    const std::string path = test::temporary_path("circle");
-    builder.write(path);
-    reader::Trace trace(path);
+    TraceBuilder builder;
+    builder.frame(1, 2, 0).frame(2, 1, 0);
+    reader::Trace trace(builder.written("circle"));
     symbols::Symbolizer symbolizer(trace.dictionary);
     BOOST_TEST(symbolizer.places(1).size() <= 1024u);
     symbolizer.line(1);

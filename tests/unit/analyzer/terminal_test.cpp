@@ -17,13 +17,10 @@
 BOOST_AUTO_TEST_SUITE(analyzer_terminal)
 
 using namespace umadvisor;
+using namespace umadvisor::test;
 using reports::Style;
 using reports::Styled;
 using reports::wrapped;
-using test::check_one_line;
-using test::mib;
-using test::ms;
-using test::run;
 
 namespace {
 
@@ -59,10 +56,9 @@ void check_width(const std::string& text, std::size_t width) {
 }
 
 std::string trace_of_pageable_copies() {
-    test::Scenario s;
+    Scenario s;
     s.copy_often(256 * mib, 25 * ms, {.stack = s.stack()});
-    s.copy_often(256 * mib, 25 * ms,
-                 {.symbol = "cuMemcpyHtoDAsync_v2", .stack = s.stack(), .asynchronous = true});
+    s.copy_often(256 * mib, 25 * ms, {.stack = s.stack(), .asynchronous = true});
     return s.path();
 }
 
@@ -127,9 +123,9 @@ BOOST_AUTO_TEST_CASE(a_report_fits_its_terminal) {
     const Variable columns("COLUMNS", "60");
     const std::string shown = run({"report", "--all", "--color", "always", path}).out;
     check_width(shown, 60);
-    BOOST_TEST(shown.find("\n 1  \033[1mUMA-10") != std::string::npos, shown);
-    BOOST_TEST(shown.find("\033[0m\n    saves about \033[36m") != std::string::npos, shown);
-    BOOST_TEST(shown.find("· confidence \033[32mhigh\033[0m\n") != std::string::npos, shown);
+    BOOST_TEST(contains(shown, "\n 1  \033[1mUMA-10"));
+    BOOST_TEST(contains(shown, "\033[0m\n    saves about \033[36m"));
+    BOOST_TEST(contains(shown, "· confidence \033[32mhigh\033[0m\n"));
     BOOST_TEST(words(without_escapes(shown)) == words(plain));
     BOOST_TEST(run({"report", "--all", path}).out == plain);
     BOOST_TEST(run({"report", "--all", "--color", "auto", path}).out == plain);
@@ -153,18 +149,18 @@ BOOST_AUTO_TEST_CASE(other_formats_are_for_no_terminal) {
 
 BOOST_AUTO_TEST_CASE(differences_and_trees_fit_their_terminal) {
     const std::string path = trace_of_pageable_copies();
-    test::Scenario empty;
-    const std::string nothing = test::temporary_path("nothing");
+    Scenario empty;
+    const std::string nothing = temporary_path("nothing");
     empty.builder.write(nothing);
     const std::string plain = run({"diff", nothing, path}).out, tree = run({"tree", path}).out;
     const Variable columns("COLUMNS", "40");
     const std::string difference = run({"diff", "--color", "always", nothing, path}).out;
     check_width(difference, 40);
-    BOOST_TEST(difference.find("  + \033[1mUMA-10") != std::string::npos, difference);
+    BOOST_TEST(contains(difference, "  + \033[1mUMA-10"));
     BOOST_TEST(words(without_escapes(difference)) == words(plain));
     const std::string branches = run({"tree", "--color", "always", path}).out;
     check_width(branches, 40);
-    BOOST_TEST(branches.find("\033[1mprogram: time blocked\033[0m\n") != std::string::npos, branches);
+    BOOST_TEST(contains(branches, "\033[1mprogram: time blocked\033[0m\n"));
     BOOST_TEST(without_escapes(run({"tree", "--color", "always", "--width", "0", path}).out) == tree);
 }
 
@@ -173,13 +169,11 @@ BOOST_AUTO_TEST_CASE(tables_leave_out_numbers_for_want_of_width) {
     const Variable columns("COLUMNS", "60");
     const std::string shown = run({"stats", "--color", "always", path}).out;
     check_width(shown, 60);
-    BOOST_TEST(shown.find("\033[1mCalls of the CUDA API\033[0m\n") != std::string::npos, shown);
-    BOOST_TEST(shown.find("  Time (%)  Total Time (ns)  Num Calls  Name\n") != std::string::npos, shown);
-    BOOST_TEST(shown.find("  left out for want of width: Failed, Avg (ns), Med (ns),\n    Min (ns), Max") !=
-                   std::string::npos,
-               shown);
+    BOOST_TEST(contains(shown, "\033[1mCalls of the CUDA API\033[0m\n"));
+    BOOST_TEST(contains(shown, "  Time (%)  Total Time (ns)  Num Calls  Name\n"));
+    BOOST_TEST(contains(shown, "  left out for want of width: Failed, Avg (ns), Med (ns),\n    Min (ns), Max"));
     BOOST_TEST(run({"stats", path}).out == plain);
-    BOOST_TEST(plain.find("left out") == std::string::npos);
+    BOOST_TEST(lacks(plain, "left out"));
 }
 
 BOOST_AUTO_TEST_CASE(what_a_row_is_of_is_cut_last) {

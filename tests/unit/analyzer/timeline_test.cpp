@@ -10,54 +10,23 @@ using namespace reference;
 using umadvisor::timeline::Settled;
 
 BOOST_AUTO_TEST_CASE(without_a_change_nothing_is_saved) {
-    const Program program = [](Machine& machine) {
-        for (int i = 0; i < 100; ++i) {
-            machine.copy(uploads, Engine::up, 1 << 20, 90 * us);
-            machine.launch(3 * ms + i * us, 0, i < 8 ? 3 * ms + i * us : 0);
-            machine.work(100 * us);
-            machine.copy(downloads, Engine::down, 4096, 8 * us);
-            machine.launch(20 * us, 1);
-            machine.wait(1);
-            machine.free(30 * us);
-        }
-    };
+    const Program program = rounds(100, [](Machine& machine, int i) {
+        machine.copy(uploads, Engine::up, 1 << 20, 90 * us);
+        machine.launch(3 * ms + i * us, 0, told(i, 3 * ms + i * us));
+        machine.work(100 * us);
+        machine.copy(downloads, Engine::down, 4096, 8 * us);
+        machine.launch(20 * us, 1);
+        machine.wait(1);
+        machine.free(30 * us);
+    });
     BOOST_TEST(std::abs(predicted(program, {})) < 1);
-}
-
-BOOST_AUTO_TEST_CASE(waits_that_overlap_with_the_hosts_work) {
-    for (const double host : {200 * us, ms, 3 * ms}) // shorter than the kernel, as long, longer
-        check_gone(
-            [host](Machine& machine) {
-                for (int i = 0; i < 200; ++i) {
-                    machine.launch(ms, 0, i < 8 ? ms : 0);
-                    machine.wait();
-                    machine.work(host);
-                }
-                machine.wait(0, others);
-            },
-            {waits}, 20 * us);
-}
-
-BOOST_AUTO_TEST_CASE(one_of_two_waits_for_the_same_work_saves_nothing) {
-    const Program program = [](Machine& machine) {
-        for (int i = 0; i < 50; ++i) {
-            machine.launch(ms, 0, i < 8 ? ms : 0);
-            machine.wait();
-            machine.wait(0, others);
-            machine.work(2 * ms);
-        }
-        machine.wait(0, downloads);
-    };
-    check_gone(program, {waits}, 60 * us);
-    // Both do.
-    BOOST_TEST(predicted(program, {{gone(waits), gone(others)}}) > 45 * ms);
 }
 
 BOOST_AUTO_TEST_CASE(a_short_kernel_and_a_wait_again_and_again) {
     check_gone(
         [](Machine& machine) {
             for (int i = 0; i < 900; ++i) {
-                machine.launch(5 * us, 0, i < 8 ? 5 * us : 0);
+                machine.launch(5 * us, 0, told(i, 5 * us));
                 machine.wait();
             }
             machine.wait(0, others);
@@ -98,12 +67,10 @@ BOOST_AUTO_TEST_CASE(fresh_pages_are_not_sold_as_a_kernel) {
 BOOST_AUTO_TEST_CASE(a_shorter_copy_saves_its_own_time_only) {
     const double each = 70 * us;
     const Change less = shorter(downloads, each);
-    const Program program = [](Machine& machine) {
-        for (int i = 0; i < 20; ++i) {
-            machine.launch(10 * ms, 0, i < 8 ? 10 * ms : 0);
-            machine.copy(downloads, Engine::down, 1 << 20, 100 * us);
-        }
-    };
+    const Program program = rounds(20, [](Machine& machine, int i) {
+        machine.launch(10 * ms, 0, told(i, 10 * ms));
+        machine.copy(downloads, Engine::down, 1 << 20, 100 * us);
+    });
     // Where the kernel was not measured itself, the two share what is not known.
     const double saved = predicted(program, {{less}});
     BOOST_TEST(std::abs(saved - 20 * each) < 4 * each);
@@ -124,7 +91,7 @@ BOOST_AUTO_TEST_CASE(a_shorter_call_that_queues_nothing_saves_host_time) {
         return [kernel](Machine& machine) {
             for (int i = 0; i < 100; ++i) {
                 machine.free(50 * us);
-                machine.launch(kernel, 0, i < 8 ? kernel : 0);
+                machine.launch(kernel, 0, told(i, kernel));
             }
             machine.wait(0, others);
         };
@@ -134,18 +101,16 @@ BOOST_AUTO_TEST_CASE(a_shorter_call_that_queues_nothing_saves_host_time) {
 
 BOOST_AUTO_TEST_CASE(threads_that_take_turns_wait_for_each_other) {
     // As one that trains and one that computes gradients do: no call shows that the one waits.
-    check_gone(
-        [](Machine& machine) {
-            for (int i = 0; i < 100; ++i) {
-                machine.thread = 0;
-                machine.copy(uploads, Engine::up, 1 << 20, 100 * us);
-                machine.thread = 1;
-                machine.launch(50 * us, 0, i < 8 ? 50 * us : 0);
-                machine.wait();
-                machine.work(20 * us);
-            }
-        },
-        {uploads}, 200 * us);
+    check_gone(rounds(100,
+                      [](Machine& machine, int i) {
+                          machine.thread = 0;
+                          machine.copy(uploads, Engine::up, 1 << 20, 100 * us);
+                          machine.thread = 1;
+                          machine.launch(50 * us, 0, told(i, 50 * us));
+                          machine.wait();
+                          machine.work(20 * us);
+                      }),
+               {uploads}, 200 * us);
 }
 
 BOOST_AUTO_TEST_CASE(a_wait_for_an_event_that_has_passed_takes_its_own_time) {
@@ -187,10 +152,10 @@ BOOST_AUTO_TEST_CASE(the_share_of_an_edit_that_counts) {
 namespace {
 
 /// 50 rounds of {kernel; host beside it; wait; host behind it}.
-Program rounds(double kernel, double beside, double behind) {
+Program turns(double kernel, double beside, double behind) {
     return [=](Machine& machine) {
         for (int i = 0; i < 50; ++i) {
-            machine.launch(kernel, 0, i < 8 ? kernel : 0);
+            machine.launch(kernel, 0, told(i, kernel));
             machine.work(beside);
             machine.wait();
             machine.work(behind);
@@ -209,18 +174,18 @@ Change lighter(double less_share, double less_after_share) {
 } // namespace
 
 BOOST_AUTO_TEST_CASE(less_work_saves_what_the_host_waits_for) {
-    check_edit(rounds(4 * ms, 0, ms), rounds(2 * ms, 0, ms), {{lighter(0.5, 0)}}, 50 * us);
-    check_edit(rounds(4 * ms, 3 * ms, ms), rounds(2 * ms, 3 * ms, ms), {{lighter(0.5, 0)}}, 50 * us);
-    check_edit(rounds(4 * ms, 5 * ms, ms), rounds(2 * ms, 5 * ms, ms), {{lighter(0.5, 0)}}, 50 * us);
+    check_edit(turns(4 * ms, 0, ms), turns(2 * ms, 0, ms), {{lighter(0.5, 0)}}, 50 * us);
+    check_edit(turns(4 * ms, 3 * ms, ms), turns(2 * ms, 3 * ms, ms), {{lighter(0.5, 0)}}, 50 * us);
+    check_edit(turns(4 * ms, 5 * ms, ms), turns(2 * ms, 5 * ms, ms), {{lighter(0.5, 0)}}, 50 * us);
 }
 
 BOOST_AUTO_TEST_CASE(the_host_touches_behind_the_wait_what_the_work_made) {
-    const Program before = rounds(ms, 2 * ms, 3 * ms);
-    check_edit(before, rounds(ms, 2 * ms, 2 * ms), {{lighter(0, 1.0 / 3)}}, 50 * us);
-    check_edit(before, rounds(0.5 * ms, 2 * ms, 2 * ms), {{lighter(0.5, 1.0 / 3)}}, 50 * us);
+    const Program before = turns(ms, 2 * ms, 3 * ms);
+    check_edit(before, turns(ms, 2 * ms, 2 * ms), {{lighter(0, 1.0 / 3)}}, 50 * us);
+    check_edit(before, turns(0.5 * ms, 2 * ms, 2 * ms), {{lighter(0.5, 1.0 / 3)}}, 50 * us);
     Change at_once = lighter(0, 0.5);
     at_once.at_once = true;
-    check_edit(before, rounds(ms, ms, 1.5 * ms), {{at_once}}, 300 * us);
+    check_edit(before, turns(ms, ms, 1.5 * ms), {{at_once}}, 300 * us);
 }
 
 BOOST_AUTO_TEST_CASE(what_an_edit_spares_is_told_by_what_the_thread_did) {
@@ -229,7 +194,7 @@ BOOST_AUTO_TEST_CASE(what_an_edit_spares_is_told_by_what_the_thread_did) {
     Clock clock({}, {{{gone(waits)}}, {{change}}});
     clock.watch(1, 400 * ms);
     Machine machine(&clock);
-    rounds(4 * ms, 0, 3 * ms)(machine);
+    turns(4 * ms, 0, 3 * ms)(machine);
     clock.finish();
     const umadvisor::timeline::Spared spared = clock.spared(machine.now + 6 * ms);
     BOOST_REQUIRE_EQUAL(spared.threads.size(), 1u);
@@ -253,10 +218,10 @@ BOOST_AUTO_TEST_CASE(the_next_launch_ends_the_time_behind_a_wait) {
     const auto program = [](double share) {
         return [share](Machine& machine) {
             for (int i = 0; i < 50; ++i) {
-                machine.launch(ms, 0, i < 8 ? ms : 0);
+                machine.launch(ms, 0, told(i, ms));
                 machine.wait();
                 machine.work(2 * ms * (1 - share));
-                machine.launch(3 * ms, 0, i < 8 ? 3 * ms : 0, records);
+                machine.launch(3 * ms, 0, told(i, 3 * ms), records);
                 machine.wait();
                 machine.work(2 * ms);
             }
@@ -281,61 +246,32 @@ BOOST_AUTO_TEST_CASE(code_behind_the_last_call_counts_until_the_run_ends) {
 }
 
 BOOST_AUTO_TEST_CASE(what_two_remedies_take_off_the_same_work_adds_up) {
-    check_edit(rounds(4 * ms, 0, 3 * ms), rounds(2 * ms, 0, 1.5 * ms),
+    check_edit(turns(4 * ms, 0, 3 * ms), turns(2 * ms, 0, 1.5 * ms),
                {{lighter(0.25, 0.25), lighter(0.25, 0.25)}}, 50 * us);
-    check_edit(rounds(4 * ms, 0, ms), rounds(0, 0, ms), {{lighter(0.75, 0), lighter(0.75, 0)}}, 500 * us);
-}
-
-BOOST_AUTO_TEST_CASE(kernels_in_the_default_stream_keep_blocking_streams_in_line) {
-    // Without the short one in between, the two others run side by side.
-    check_gone(
-        [](Machine& machine) {
-            for (int i = 0; i < 100; ++i) {
-                machine.launch(ms, 1, i < 8 ? ms : 0);
-                machine.launch(500 * us, 0, i < 8 ? 500 * us : 0, others);
-                machine.launch(2 * ms, 2, i < 8 ? 2 * ms : 0);
-                machine.wait(2);
-            }
-        },
-        {others}, 2 * ms);
+    check_edit(turns(4 * ms, 0, ms), turns(0, 0, ms), {{lighter(0.75, 0), lighter(0.75, 0)}}, 500 * us);
 }
 
 BOOST_AUTO_TEST_CASE(events_order_streams) {
-    check_gone(
-        [](Machine& machine) {
-            for (int i = 0; i < 100; ++i) {
-                machine.launch(ms, 101, i < 8 ? ms : 0);
-                machine.record(1, 101);
-                machine.join(102, 1);
-                machine.launch(2 * ms, 102, i < 8 ? 2 * ms : 0);
-                machine.wait(101);
-                machine.work(300 * us);
-                machine.wait(102, others);
-            }
-        },
-        {waits}, 200 * us);
-}
-
-BOOST_AUTO_TEST_CASE(a_free_waits_for_what_runs) {
-    const Program program = [](Machine& machine) {
-        for (int i = 0; i < 50; ++i) {
-            machine.launch(3 * ms, 0, i < 8 ? 3 * ms : 0);
-            machine.work(ms);
-            machine.free(50 * us);
-            machine.work(2 * ms);
-        }
-        machine.wait(0, others);
-    };
-    check_gone(program, {frees}, 100 * us);
+    check_gone(rounds(100,
+                      [](Machine& machine, int i) {
+                          machine.launch(ms, 101, told(i, ms));
+                          machine.record(1, 101);
+                          machine.join(102, 1);
+                          machine.launch(2 * ms, 102, told(i, 2 * ms));
+                          machine.wait(101);
+                          machine.work(300 * us);
+                          machine.wait(102, others);
+                      }),
+               {waits}, 200 * us);
 }
 
 BOOST_AUTO_TEST_CASE(a_free_waited_for_kernels_whose_times_are_told_at_the_end) {
     // It takes less than a millisecond, as frees of much memory may do by themselves.
-    const auto program = [](bool told) {
-        return [told](Machine& machine) {
+    const auto program = [](bool measured) {
+        return [measured](Machine& machine) {
             machine.tells_late = true;
             for (int i = 0; i < 50; ++i) {
-                machine.launch(450 * us, 0, told && i < 8 ? 450 * us : 0);
+                machine.launch(450 * us, 0, measured ? told(i, 450 * us) : 0);
                 machine.free(60 * us);
                 machine.work(ms);
             }
@@ -361,10 +297,10 @@ std::pair<double, double> both_ways(const Program& program, Edit edit) {
 } // namespace
 
 BOOST_AUTO_TEST_CASE(a_free_that_may_have_waited_is_replayed_both_ways) {
-    const auto program = [](bool told) {
-        return [told](Machine& machine) {
+    const auto program = [](bool measured) {
+        return [measured](Machine& machine) {
             for (int i = 0; i < 50; ++i) {
-                machine.launch(450 * us, 0, told ? 450 * us : 0);
+                machine.launch(450 * us, 0, measured ? 450 * us : 0);
                 machine.free(60 * us);
                 machine.work(ms);
             }
@@ -380,15 +316,13 @@ BOOST_AUTO_TEST_CASE(a_free_that_may_have_waited_is_replayed_both_ways) {
 }
 
 BOOST_AUTO_TEST_CASE(work_that_no_wait_found_running_may_have_been_long) {
-    const auto program = [](double kernel, bool told) {
-        return [kernel, told](Machine& machine) {
-            for (int i = 0; i < 50; ++i) {
-                machine.launch(kernel, 0, told ? kernel : 0);
-                machine.free_in_order(2 * ms);
-                machine.work(100 * us);
-                machine.wait();
-            }
-        };
+    const auto program = [](double kernel, bool measured) {
+        return rounds(50, [kernel, measured](Machine& machine, int) {
+            machine.launch(kernel, 0, measured ? kernel : 0);
+            machine.free_in_order(2 * ms);
+            machine.work(100 * us);
+            machine.wait();
+        });
     };
     const Edit edit{{gone(frees)}};
     for (const double kernel : {5 * us, 20 * us}) {
@@ -436,12 +370,10 @@ BOOST_AUTO_TEST_CASE(without_a_change_either_way_takes_as_long) {
 }
 
 BOOST_AUTO_TEST_CASE(a_share_of_the_calls_is_spread_evenly) {
-    const Program program = [](Machine& machine) {
-        for (int i = 0; i < 100; ++i) {
-            machine.copy(uploads, Engine::up, 4096, 10 * us);
-            machine.work(10 * us);
-        }
-    };
+    const Program program = rounds(100, [](Machine& machine, int) {
+        machine.copy(uploads, Engine::up, 4096, 10 * us);
+        machine.work(10 * us);
+    });
     Edit edit{{gone(uploads)}};
     edit.changes[0].share = 0.5;
     BOOST_TEST(std::abs(predicted(program, edit) - 50 * 10 * us) < us);
@@ -453,7 +385,7 @@ BOOST_AUTO_TEST_CASE(hidden_waits_tell_how_well_the_clock_keeps_time) {
         Machine machine(&clock);
         for (int i = 0; i < 400; ++i) {
             // Alike: the measured ones tell of the others. Else nothing does.
-            machine.launch(alike ? ms : (1 + i % 7) * ms + 1, 0, i < 8 ? ms : 0);
+            machine.launch(alike ? ms : (1 + i % 7) * ms + 1, 0, told(i, ms));
             machine.wait();
         }
         clock.finish();
@@ -485,7 +417,7 @@ BOOST_AUTO_TEST_CASE(what_a_kernel_took_elsewhere_tells_of_a_new_line) {
     Clock clock({}, {}, true);
     Machine machine(&clock);
     for (int i = 0; i < 100; ++i) {
-        machine.launch(ms, 0, i < 8 ? ms : 0, i < 50 ? launches : others, 1);
+        machine.launch(ms, 0, told(i, ms), i < 50 ? launches : others, 1);
         machine.wait();
     }
     clock.finish();
@@ -496,7 +428,7 @@ BOOST_AUTO_TEST_CASE(the_latest_tells_most_of_what_comes_next) {
     Clock clock({}, {}, true);
     Machine machine(&clock);
     for (int i = 0; i < 400; ++i) {
-        machine.launch(i < 8 ? ms : 0.05 * ms, 0, i < 8 ? ms : 0, launches, 1); // of one kind
+        machine.launch(i < 8 ? ms : 0.05 * ms, 0, told(i, ms), launches, 1); // of one kind
         machine.wait();
     }
     clock.finish();
@@ -507,7 +439,7 @@ BOOST_AUTO_TEST_CASE(waits_that_take_time_of_their_own) {
     Clock clock({}, {}, true);
     Machine machine(&clock);
     for (int i = 0; i < 100; ++i) {
-        machine.launch(0.1 * ms, 0, i < 8 ? 0.1 * ms : 0);
+        machine.launch(0.1 * ms, 0, told(i, 0.1 * ms));
         machine.wait();
         machine.wait_for_passed(0.25 * ms, 1, others);
     }

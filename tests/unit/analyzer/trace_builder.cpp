@@ -67,6 +67,43 @@ TraceBuilder& TraceBuilder::add(const Record& record, std::uint32_t thread) {
 #define DEFINITION(R) EVENT(R)
 #include "trace/records.def"
 
+TraceBuilder& TraceBuilder::module(std::uint64_t id, std::string_view path) {
+    trace::Module record;
+    record.id = id;
+    record.path = path;
+    return add(record);
+}
+
+TraceBuilder& TraceBuilder::frame(std::uint64_t id, std::uint64_t parent, std::uint64_t address,
+                                  std::uint64_t module, std::uint64_t python) {
+    trace::Frame record;
+    record.id = id;
+    record.parent = parent;
+    record.address = address;
+    record.module = module;
+    record.python = python;
+    return add(record);
+}
+
+TraceBuilder& TraceBuilder::python_code(std::uint64_t id, std::string_view file, std::string_view function) {
+    trace::PythonCode record;
+    record.id = id;
+    record.file = file;
+    record.function = function;
+    return add(record);
+}
+
+TraceBuilder& TraceBuilder::python_frame(std::uint64_t id, std::uint64_t parent, std::uint64_t code,
+                                         std::uint64_t instruction, bool entered) {
+    trace::PythonFrame record;
+    record.id = id;
+    record.parent = parent;
+    record.code = code;
+    record.instruction = instruction;
+    record.entered = entered;
+    return add(record);
+}
+
 std::vector<std::uint8_t> TraceBuilder::file_header() const {
     std::vector<std::uint8_t> file(header_bytes);
     put(file, HEADER(magic), trace::file_magic);
@@ -128,6 +165,12 @@ void TraceBuilder::write(const std::string& path) const {
         put_out(whole(chunk));
     if (!out.flush())
         throw std::runtime_error("cannot write " + path);
+}
+
+std::string TraceBuilder::written(const std::string& name) const {
+    const std::string path = temporary_path(name);
+    write(path);
+    return path;
 }
 
 std::string temporary_path(const std::string& name) {

@@ -46,8 +46,18 @@ public:
     /// The same of definitions.
     void next_dictionary_chunk() { open_.erase({trace::ChunkKind::dictionary, 1}); }
 
+    /// What stacks are made of. `parent`: the caller's frame; 0: none.
+    TraceBuilder& module(std::uint64_t id, std::string_view path);
+    TraceBuilder& frame(std::uint64_t id, std::uint64_t parent, std::uint64_t address, std::uint64_t module = 0,
+                        std::uint64_t python = 0);
+    TraceBuilder& python_code(std::uint64_t id, std::string_view file, std::string_view function);
+    TraceBuilder& python_frame(std::uint64_t id, std::uint64_t parent, std::uint64_t code,
+                               std::uint64_t instruction = 0, bool entered = false);
+
     std::vector<std::uint8_t> bytes() const;
     void write(const std::string& path) const;
+    /// The path of a temporary file of this name with the trace.
+    std::string written(const std::string& name) const;
 
 private:
     struct Chunk {

@@ -9,7 +9,7 @@
 BOOST_AUTO_TEST_SUITE(analyzer_unseen_rounds)
 
 using namespace umadvisor;
-using test::Life;
+using namespace umadvisor::test;
 
 namespace {
 

@@ -7,7 +7,7 @@
 BOOST_AUTO_TEST_SUITE(analyzer_verdicts)
 
 using namespace umadvisor;
-using test::Life;
+using namespace umadvisor::test;
 
 namespace {
 

@@ -2,7 +2,7 @@
 #include "analyzer/machine/rates.hpp"
 #include "analyzer/whatif/job_reader.hpp"
 #include "command_run.hpp"
-#include "scenario.hpp"
+#include "managed_scenario.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <memory>
@@ -11,10 +11,7 @@
 BOOST_AUTO_TEST_SUITE(analyzer_whatif_trace)
 
 using namespace umadvisor;
-using test::check_one_line;
-using test::mib;
-using test::Result;
-using test::Scenario;
+using namespace umadvisor::test;
 using trace::Memory;
 
 namespace {
@@ -28,15 +25,18 @@ void add_device(Scenario& scenario, std::uint64_t memory, std::uint64_t ordinal 
     scenario.builder.add(device);
 }
 
-/// Where the scenario has it.
-std::uint64_t address_of(std::uint64_t allocation) {
-    return 0x7f00'0000'0000 + (allocation << 32);
-}
+/// A program on a card of its own.
+struct OnCard : Managed {
+    explicit OnCard(std::uint64_t memory) { add_device(*this, memory); }
+    std::uint64_t kernel = function("kernel");
+
+    void launch(std::initializer_list<std::uint64_t> allocations) { Scenario::launch(kernel, allocations); }
+};
 
 nlohmann::json ask(Scenario& scenario, std::vector<std::string> options) {
     options.insert(options.begin(), {"whatif", "--json"});
     options.push_back(scenario.path());
-    const Result result = test::run(options);
+    const Result result = run(options);
     BOOST_REQUIRE_MESSAGE(result.status == 0, result.err);
     return nlohmann::json::parse(result.out);
 }
@@ -49,13 +49,11 @@ std::uint64_t moved(const nlohmann::json& found, const std::string& policy) {
 } // namespace
 
 BOOST_AUTO_TEST_CASE(a_job_of_device_memory_starts_or_does_not) {
-    Scenario scenario;
-    add_device(scenario, 64 * mib);
-    const auto kernel = scenario.function("kernel");
+    OnCard scenario(64 * mib);
     const auto a = scenario.allocate(16 * mib, Memory::device), b = scenario.allocate(24 * mib, Memory::device);
     for (int round = 0; round < 3; ++round)
         for (const std::uint64_t each : {a, b})
-            scenario.launch(kernel, {each});
+            scenario.launch({each});
     const auto fits = ask(scenario, {});
     BOOST_TEST(fits.at("starts") == true);
     BOOST_TEST(fits.at("fits") == true);
@@ -97,11 +95,10 @@ BOOST_AUTO_TEST_CASE(no_time_is_told_for_a_link_that_nobody_has_measured) {
     BOOST_TEST(found.at("recorded").at("moving_ns").is_null());
     BOOST_TEST(found.at("basis").at("rates_of").is_null());
     BOOST_TEST(found.at("basis").at("to_device_bytes_per_s").is_null());
-    const std::string text = test::run({"whatif", pool->path()}).out;
-    BOOST_TEST(text.find("nobody has measured the link of NVIDIA GB10, one pool of memory") !=
-               std::string::npos);
-    BOOST_TEST(text.find("H200") == std::string::npos);
-    BOOST_TEST(text.find("GB/s") == std::string::npos);
+    const std::string text = run({"whatif", pool->path()}).out;
+    BOOST_TEST(contains(text, "nobody has measured the link of NVIDIA GB10, one pool of memory"));
+    BOOST_TEST(lacks(text, "H200"));
+    BOOST_TEST(lacks(text, "GB/s"));
 
     BOOST_TEST(ask(*discrete, {}).at("policies").at("on_demand").at("moving_ns").is_number());
     // Measured, here or on a machine that the user names.
@@ -109,19 +106,17 @@ BOOST_AUTO_TEST_CASE(no_time_is_told_for_a_link_that_nobody_has_measured) {
     for (const char* const name : {"NVIDIA GB10", "NVIDIA H100"}) {
         rates.device = name;
         const std::string kept = machine::rates_text({rates});
-        const std::string path = test::temporary_file("rates.json", {kept.begin(), kept.end()});
+        const std::string path = temporary_file("rates.json", {kept.begin(), kept.end()});
         BOOST_TEST(ask(*pool, {"--machine", path}).at("policies").at("on_demand").at("moving_ns").is_number());
     }
 }
 
 BOOST_AUTO_TEST_CASE(what_umadvisor_did_is_not_the_jobs) {
-    Scenario scenario;
-    add_device(scenario, 64 * mib);
-    const auto kernel = scenario.function("kernel");
+    OnCard scenario(64 * mib);
     const auto own = scenario.allocate(8 * mib, Memory::managed);
-    const auto rewritten = scenario.allocate(8 * mib, Memory::managed, 0, trace::Origin::umadvisor);
+    const auto rewritten = scenario.allocate(8 * mib, Memory::managed, {.origin = trace::Origin::umadvisor});
     scenario.prefetch(own, 8 * mib, trace::Location::device, trace::Origin::umadvisor);
-    scenario.launch(kernel, {own, rewritten});
+    scenario.launch({own, rewritten});
     const auto found = ask(scenario, {});
     BOOST_TEST(found.at("device_bytes") == 8 * mib);
     BOOST_TEST(found.at("launch_bytes") == 8 * mib);
@@ -132,25 +127,21 @@ BOOST_AUTO_TEST_CASE(what_umadvisor_did_is_not_the_jobs) {
 }
 
 BOOST_AUTO_TEST_CASE(what_was_brought_to_the_host_is_taken_by_it) {
-    Scenario scenario;
-    add_device(scenario, 64 * mib);
-    const auto kernel = scenario.function("kernel");
+    OnCard scenario(64 * mib);
     const auto data = scenario.allocate(8 * mib, Memory::managed);
     for (const trace::Reason reason :
          {trace::Reason::makes_room, trace::Reason::host_returns, trace::Reason::none}) {
-        scenario.launch(kernel, {data});
+        scenario.launch({data});
         trace::Prefetch brought;
-        brought.start = scenario.now;
         brought.address = address_of(data) + 2 * mib;
         brought.bytes = 4 * mib;
         brought.allocation = data;
         brought.location = trace::Location::host;
         brought.origin = trace::Origin::umadvisor;
         brought.reason = reason;
-        scenario.builder.add(brought);
-        scenario.now += 1000;
+        scenario.call(brought, "cuMemPrefetchAsync_v2");
     }
-    scenario.launch(kernel, {data});
+    scenario.launch({data});
     const auto on_demand = ask(scenario, {}).at("policies").at("on_demand");
     BOOST_TEST(on_demand.at("to_host_bytes") == 4 * mib);
     BOOST_TEST(on_demand.at("to_device_bytes") == 4 * mib);
@@ -182,23 +173,20 @@ BOOST_AUTO_TEST_CASE(devices_without_a_context_are_another_jobs) {
 }
 
 BOOST_AUTO_TEST_CASE(host_faults_and_copies_are_steps) {
-    Scenario scenario;
-    add_device(scenario, 64 * mib);
-    const auto kernel = scenario.function("kernel");
+    OnCard scenario(64 * mib);
     const auto data = scenario.allocate(8 * mib, Memory::managed);
     const auto fault = [&](std::uint64_t bytes) {
         trace::ManagedEvent event;
-        event.start = scenario.now;
         event.kind = trace::ManagedEventKind::host_fault;
         event.address = address_of(data);
         event.bytes = bytes;
-        scenario.builder.add(event);
+        scenario.event(event);
         scenario.now += 1000;
     };
     fault(8 * mib); // written by the host
-    scenario.launch(kernel, {data});
+    scenario.launch({data});
     fault(4 * mib);
-    scenario.launch(kernel, {data});
+    scenario.launch({data});
     const auto found = ask(scenario, {});
     BOOST_TEST(found.at("policies").at("on_demand").at("to_device_bytes") == 12 * mib);
     BOOST_TEST(found.at("policies").at("on_demand").at("to_host_bytes") == 4 * mib);
@@ -207,23 +195,11 @@ BOOST_AUTO_TEST_CASE(host_faults_and_copies_are_steps) {
 
 BOOST_AUTO_TEST_CASE(blocks_that_faulted_are_what_launches_reach) {
     for (const std::uint64_t lost : {0, 1}) {
-        Scenario scenario;
-        add_device(scenario, 64 * mib);
-        const auto kernel = scenario.function("kernel");
+        OnCard scenario(64 * mib);
         const auto data = scenario.allocate(16 * mib, Memory::managed);
-        trace::ManagedDetail detail;
-        detail.start = scenario.now;
-        detail.kinds = 0x1fe;
-        detail.lost = lost;
-        scenario.builder.add(detail);
-        trace::ManagedEvent event;
-        event.start = scenario.now;
-        event.kind = trace::ManagedEventKind::device_fault;
-        event.address = address_of(data) + 6 * mib;
-        event.bytes = 65536;
-        event.to = 1;
-        scenario.builder.add(event);
-        scenario.launch(kernel, {data});
+        scenario.tell(all_kinds, lost);
+        scenario.fault(trace::ManagedEventKind::device_fault, address_of(data) + 6 * mib);
+        scenario.launch({data});
         const auto found = ask(scenario, {});
         BOOST_TEST(found.at("basis").at("parts_told") == (lost == 0));
         BOOST_TEST(found.at("launch_bytes") == (lost == 0 ? 2 : 16) * mib);
@@ -231,12 +207,10 @@ BOOST_AUTO_TEST_CASE(blocks_that_faulted_are_what_launches_reach) {
 }
 
 BOOST_AUTO_TEST_CASE(a_faster_link_takes_less_time) {
-    Scenario scenario;
-    add_device(scenario, 8 * mib);
-    const auto kernel = scenario.function("kernel");
+    OnCard scenario(8 * mib);
     const auto a = scenario.allocate(16 * mib, Memory::managed);
     for (int round = 0; round < 4; ++round)
-        scenario.launch(kernel, {a});
+        scenario.launch({a});
     const auto slow = ask(scenario, {"--link", "10"}), fast = ask(scenario, {"--link", "20"});
     BOOST_TEST(moved(slow, "on_demand") == moved(fast, "on_demand"));
     const auto time = [](const nlohmann::json& found) {
@@ -248,12 +222,10 @@ BOOST_AUTO_TEST_CASE(a_faster_link_takes_less_time) {
 }
 
 BOOST_AUTO_TEST_CASE(the_text_says_what_it_stands_on) {
-    Scenario scenario;
-    add_device(scenario, 8 * mib);
-    const auto kernel = scenario.function("kernel");
+    OnCard scenario(8 * mib);
     const auto a = scenario.allocate(16 * mib, Memory::managed);
-    scenario.launch(kernel, {a});
-    const Result result = test::run({"whatif", scenario.path()});
+    scenario.launch({a});
+    const Result result = run({"whatif", scenario.path()});
     BOOST_TEST(result.status == 0, result.err);
     for (const char* part :
          {"on a card of 8 MiB: it runs by paging: 16 MiB at once", "on demand", "--act prefetch",
@@ -266,15 +238,15 @@ BOOST_AUTO_TEST_CASE(wrong_usage) {
     Scenario scenario;
     scenario.allocate(mib, Memory::managed);
     const std::string path = scenario.path();
-    check_one_line(test::run({"whatif"}), 2, "FILE");
-    check_one_line(test::run({"whatif", "--gpu-memory", "much", path}), 2, "not much");
-    check_one_line(test::run({"whatif", "--gpu-memory", "0", path}), 2, "not 0");
-    check_one_line(test::run({"whatif", "--gpu-memory", "99999999999T", path}), 2, "not 99999999999T");
-    check_one_line(test::run({"whatif", "--link", "-1", path}), 2, "not -1");
-    check_one_line(test::run({"whatif", "--link", "nan", path}), 2, "not nan");
-    check_one_line(test::run({"whatif", "--act", "stage", path}), 2, "not stage");
-    check_one_line(test::run({"whatif", path}), 1, "--gpu-memory SIZE does"); // the trace names no device
-    check_one_line(test::run({"whatif", "/nowhere/trace"}), 1, "No such file");
+    check_one_line(run({"whatif"}), 2, "FILE");
+    check_one_line(run({"whatif", "--gpu-memory", "much", path}), 2, "not much");
+    check_one_line(run({"whatif", "--gpu-memory", "0", path}), 2, "not 0");
+    check_one_line(run({"whatif", "--gpu-memory", "99999999999T", path}), 2, "not 99999999999T");
+    check_one_line(run({"whatif", "--link", "-1", path}), 2, "not -1");
+    check_one_line(run({"whatif", "--link", "nan", path}), 2, "not nan");
+    check_one_line(run({"whatif", "--act", "stage", path}), 2, "not stage");
+    check_one_line(run({"whatif", path}), 1, "--gpu-memory SIZE does"); // the trace names no device
+    check_one_line(run({"whatif", "/nowhere/trace"}), 1, "No such file");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,48 @@
+/// UMA-603: memory that is freed while a kernel may still use it.
+#include "hazard_program.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+BOOST_AUTO_TEST_SUITE(analyzer_frees_in_flight)
+
+using namespace umadvisor;
+using namespace umadvisor::test;
+using namespace umadvisor::test::hazards;
+
+namespace {
+
+/// A kernel of stream one uses it; it is freed in the order of `stream`, with `between` in between.
+Found freed(
+    Program& p, std::uint64_t stream, Way between = [](Program&) {}) {
+    p.run(one, p.writer, {p.data});
+    between(p);
+    p.free_async(p.data, stream, p.free_at);
+    return p.told();
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(memory_that_is_freed_in_flight_is_told) {
+    Program p;
+    const Finding finding = lone(freed(p, two), "UMA-603");
+    BOOST_TEST(finding.stack == p.free_at);
+    BOOST_TEST(place(finding) == p.launch_at);
+}
+
+BOOST_AUTO_TEST_CASE(memory_that_is_freed_behind_its_kernel_is_fine) {
+    Program same_stream, joined;
+    nothing_in(freed(same_stream, one));
+    nothing_in(freed(joined, two, [](Program& p) { p.record(done, one).join(two, done); }));
+    for (const Way way : ways_to_know) {
+        Program p;
+        nothing_in(freed(p, two, way));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(other_frees_wait) {
+    Program p;
+    p.run(one, p.writer, {p.data}).free(p.data);
+    nothing_in(p.told());
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,81 @@
+/// UMA-107: what the host has downloaded goes up again as it came.
+#include "transfers.hpp"
+
+BOOST_FIXTURE_TEST_SUITE(analyzer_round_trips, umadvisor::test::Transfers)
+
+using namespace umadvisor;
+using namespace umadvisor::test;
+
+BOOST_AUTO_TEST_CASE(unchanged_by_the_host) {
+    rounds(10, [&](std::uint64_t round) {
+        use();
+        download(round, 100 + round);
+        upload(round, 100 + round);
+    });
+    const Finding finding = one("UMA-107");
+    BOOST_TEST(finding.stack == uploading);
+    BOOST_TEST(place(finding) == downloading);
+    BOOST_TEST(finding.saving_ns == 10.0 * copy_ns, roughly);
+}
+
+BOOST_AUTO_TEST_CASE(unchanged_by_the_host_and_compared_once_as_a_whole) {
+    const auto rounds_of = [](std::uint64_t rounds) {
+        Transfers t;
+        t.rounds(rounds, [&](std::uint64_t round) {
+            t.use();
+            t.download(round, round == 1 ? 7 : 0);
+            t.upload(round, round == 1 ? 7 : 0);
+        });
+        return t.rules();
+    };
+    BOOST_TEST(rounds_of(9) == "UMA-107");
+    // Fewer parts say nothing. What they may say keeps the rule on overlap silent, too.
+    BOOST_TEST(rounds_of(8) == "");
+}
+
+BOOST_AUTO_TEST_CASE(changed_by_the_host) {
+    rounds(10, [&](std::uint64_t round) {
+        use();
+        download(round, 100 + round);
+        upload(round, 200 + round);
+    });
+    BOOST_TEST(rules() == "");
+}
+
+BOOST_AUTO_TEST_CASE(what_an_asynchronous_download_brought_is_told_later) {
+    rounds(10, [&](std::uint64_t round) {
+        use();
+        trace::Content content;
+        content.copy = now;
+        download(0, 0, {.asynchronous = true, .content_follows = true});
+        synchronize();
+        content.start = now;
+        content.content.part_hash = round;
+        content.content.whole_hash = 100 + round;
+        builder.add(content);
+        now += 100;
+        upload(round, 100 + round);
+    });
+    BOOST_TEST(one("UMA-107").saving_ns == 10.0 * copy_ns, roughly);
+}
+
+BOOST_AUTO_TEST_CASE(a_kernel_after_the_download) {
+    rounds(10, [&](std::uint64_t round) {
+        download(round, 100 + round);
+        use();
+        upload_and_use(round, 100 + round);
+    });
+    BOOST_TEST(rules() == "");
+}
+
+BOOST_AUTO_TEST_CASE(a_part_of_what_was_downloaded) {
+    rounds(10, [&](std::uint64_t) {
+        use();
+        download(1, 7);
+        copy(bytes / 2, copy_ns / 2,
+             {.source = Memory::pinned, .stack = uploading, .to = table, .part = 1, .whole = 7});
+    });
+    BOOST_TEST(rules() == "UMA-114"); // the host has sent it before
+}
+
+BOOST_AUTO_TEST_SUITE_END()
