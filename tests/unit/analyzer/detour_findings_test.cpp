@@ -1,7 +1,6 @@
 /// Findings on copies that need not cross the link, or not in every round.
 #include "busy_device.hpp"
 
-#include <algorithm>
 #include <boost/test/unit_test.hpp>
 
 BOOST_AUTO_TEST_SUITE(analyzer_detour_findings)

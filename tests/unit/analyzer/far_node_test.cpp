@@ -1,9 +1,7 @@
 /// UMA-113: copies between a device and page-locked memory on another NUMA node.
 #include "found.hpp"
 
-#include <algorithm>
 #include <boost/test/unit_test.hpp>
-#include <vector>
 
 BOOST_AUTO_TEST_SUITE(analyzer_far_node)
 

@@ -1,6 +1,5 @@
 #include "found.hpp"
 
-#include <algorithm>
 #include <boost/test/unit_test.hpp>
 
 BOOST_AUTO_TEST_SUITE(analyzer_findings)

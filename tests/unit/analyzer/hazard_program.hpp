@@ -98,8 +98,8 @@ struct Program : Scenario {
         return *this;
     }
     /// The host computes, and the device catches up without a call that says so.
-    Program& rest(std::uint64_t ns = 20 * ms) {
-        now += ns;
+    Program& rest() {
+        now += 20 * ms;
         return *this;
     }
 

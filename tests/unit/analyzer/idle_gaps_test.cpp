@@ -2,7 +2,6 @@
 #include "found.hpp"
 #include "rendered.hpp"
 
-#include <algorithm>
 #include <boost/test/unit_test.hpp>
 
 BOOST_AUTO_TEST_SUITE(analyzer_idle_gaps)

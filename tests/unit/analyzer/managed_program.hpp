@@ -125,8 +125,8 @@ struct Program : Bare {
         return *this;
     }
     Program& prefer_host() { return advise(3, trace::Location::host); } ///< SetPreferredLocation
-    Program& host_fault(std::uint64_t offset = 0, trace::FaultAccess access = trace::FaultAccess::write) {
-        fault(Kind::host_fault, address_of(id) + offset, {.code = touched, .access = access});
+    Program& host_fault() {
+        fault(Kind::host_fault, address_of(id), 0, touched);
         now += ms;
         return *this;
     }

@@ -1,7 +1,6 @@
 /// UMA-120: copies between two devices without peer access.
 #include "busy_device.hpp"
 
-#include <algorithm>
 #include <boost/test/unit_test.hpp>
 
 BOOST_AUTO_TEST_SUITE(analyzer_peer_access)

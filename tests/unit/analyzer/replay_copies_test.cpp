@@ -4,7 +4,6 @@
 #include "reference_machine.hpp"
 
 #include <boost/test/unit_test.hpp>
-#include <cmath>
 
 BOOST_AUTO_TEST_SUITE(analyzer_replay_copies)
 

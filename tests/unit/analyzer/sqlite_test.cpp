@@ -5,7 +5,6 @@
 
 #include <boost/test/unit_test.hpp>
 #include <filesystem>
-#include <fstream>
 #include <sqlite3.h>
 
 BOOST_AUTO_TEST_SUITE(analyzer_sqlite)
