@@ -1,4 +1,4 @@
-/// What the host takes back of managed memory after a wait, learned over the rounds of a loop.
+/// Which managed memory the host fetches back after a wait, learned over the rounds of a loop.
 #pragma once
 
 #include "residency/geometry.hpp"
@@ -9,8 +9,8 @@ namespace umadvisor::policy {
 
 /// Names of managed allocations that are the same in each run.
 ///
-/// An allocation is known by its call site, its size and the how-many-th such it is among those that live. Not
-/// thread-safe: its owner's lock covers it. What there is no room for stays without a name.
+/// A name is made of the allocation's call site, its size and its number among the live allocations that share
+/// both. An allocation that finds the table full gets no name. Not thread-safe: the owner's lock covers it.
 class AllocationNames {
 public:
     struct Named {
@@ -34,21 +34,22 @@ private:
     };
 
     Slot by_name_[slots] = {};
-    std::uint16_t by_allocation_[slots] = {}; ///< where in by_name_, plus 1
+    std::uint16_t by_allocation_[slots] = {}; ///< index into by_name_, plus 1; 0: none
 };
 
 /// Which launch is the last to reach an allocation before the program waits for it.
 ///
-/// Learned over the rounds of a loop: an allocation that two waits in a row at one place came after as many
-/// launches is expected to be waited for after so many again. Launches on several streams tell nothing: one may
-/// be under way when the last is done. Not thread-safe: its owner's lock covers it. Forgets rather than grows.
+/// It is learned over the rounds of a loop: when two waits in a row at one site came after the same number of
+/// launches, the next wait is expected after as many. Launches on several streams give no prediction: one may
+/// still run when the last has ended. Not thread-safe: the owner's lock covers it. An allocation whose slot
+/// another one needs is forgotten, so the table never grows.
 class LastReach {
 public:
     constexpr LastReach() noexcept = default;
 
     /// The wait that is expected after a launch, before another reaches the allocation.
     struct NextWait {
-        std::uint64_t place = 0;     ///< as wait() had it; 0: not known
+        std::uint64_t site = 0;      ///< the wait's, as given to wait(); 0: not known
         std::uint64_t meanwhile = 0; ///< nanoseconds from the launch to where it began, last time
     };
 
@@ -56,59 +57,59 @@ public:
     NextWait launch(std::uint64_t address, std::uint64_t bytes, std::uint64_t stream,
                     std::uint64_t now) noexcept;
 
-    /// The program has waited at `place`, from `begun` on (0: not known), for launches that reached the
+    /// The program has waited at `site`, since `begun` (0: not known), for launches that reached the
     /// allocation.
     void wait(std::uint64_t address, std::uint64_t bytes, std::uint64_t place, std::uint64_t begun) noexcept;
 
 private:
-    /// Not by its id: what is allocated anew in each round mostly comes to stand where it stood.
-    struct Turns {
-        std::uint64_t key, stream, place;
+    /// The key is made of address and size, not of the id: a program that allocates anew in each round mostly
+    /// gets the same address.
+    struct Entry {
+        std::uint64_t key, stream, site;
         std::uint64_t last;               ///< time of the last launch
         std::uint64_t meanwhile;          ///< from there to the wait
         std::uint32_t launches, expected; ///< since the last wait, and before it
-        std::int32_t agreed; ///< waits in a row that were as the one before; less than 0: it was wrong
-        bool several_streams, told;
+        std::int32_t agreed; ///< waits in a row that were like the one before; negative: it was wrong
+        bool several_streams;
+        bool announced; ///< its last launch was, as the last one before the wait
     };
 
-    Turns& find(std::uint64_t address, std::uint64_t bytes) noexcept;
+    Entry& find(std::uint64_t address, std::uint64_t bytes) noexcept;
 
     static constexpr std::uint64_t slots = 1024;
     static constexpr std::int32_t believed = 1, distrusted = -8;
-    Turns turns_[slots] = {};
+    Entry entries_[slots] = {};
 };
 
-/// The part of an allocation that the host takes in each round of a loop.
+/// The part of an allocation that the host fetches in each round of a loop.
 ///
-/// It stays where it is, or moves on by as much each time and around the end, as through a ring of slots. In
-/// bytes from the allocation's start. Plain data; all zeros: nothing was taken yet.
-class TakenPart {
+/// The part is the same in each round, or it advances by a fixed step and wraps around at the allocation's end,
+/// as through a ring buffer. In bytes from the allocation's start. All zeros: nothing was fetched yet.
+class FetchedPart {
 public:
     struct Range {
         std::uint64_t first = 0, last = 0; ///< equal: nothing
     };
 
-    constexpr TakenPart() noexcept = default;
-    /// As if it had been taken once.
-    explicit constexpr TakenPart(Range range) noexcept : last_(range), agreed_(1) {}
+    constexpr FetchedPart() noexcept = default;
+    /// As if it had been fetched once.
+    explicit constexpr FetchedPart(Range range) noexcept : last_(range), agreed_(1) {}
 
-    /// What is expected to be taken next of an allocation of `room` bytes; nothing where that cannot be.
+    /// The part that is expected next of an allocation of `room` bytes; empty if it would not lie within.
     Range next(std::uint64_t room) const noexcept;
 
     Range last() const noexcept { return last_; }
 
-    /// Bytes that it moves on by, round the end; 0: it stays.
+    /// Bytes by which the part advances, with wrap-around; 0: it is the same each time.
     std::uint64_t step() const noexcept { return step_; }
 
-    /// How many times in a row what was taken was the same, or as far from the one before as that was from its
-    /// own; the first of them included.
+    /// How many fetches in a row had the same step, the first included.
     std::uint32_t agreed() const noexcept { return agreed_; }
 
-    void took(Range range, std::uint64_t room) noexcept;
-    /// What was expected was taken.
-    void took_next(std::uint64_t room) noexcept { last_ = next(room); }
-    /// Nothing was taken where something was expected, or too little to tell.
-    void took_nothing() noexcept { agreed_ = 0; }
+    void fetched(Range range, std::uint64_t room) noexcept;
+    void fetched_as_expected(std::uint64_t room) noexcept { last_ = next(room); }
+    /// Nothing was fetched, or too little to learn from.
+    void fetched_nothing() noexcept { agreed_ = 0; }
 
 private:
     Range last_;
@@ -116,12 +117,15 @@ private:
     std::uint32_t agreed_ = 0;
 };
 
-/// A wait is known by its place: where in the program, after which launches. What the host has taken of an
-/// allocation between such a wait and the next launch that reaches it, it will take next time, or as much that
-/// lies as far on; so it can be brought to the host at once, which takes a third of the time that faults do.
+/// Prefetches to the host what it is expected to fetch after a wait.
 ///
-/// What was brought cannot be seen to be used. Now and then one block is left to faults: if nobody came for it,
-/// the habit is given up. Not thread-safe: its owner's lock covers it. Forgets rather than grows.
+/// A wait's site stands for its call stack and for the allocations that the launches before it reached. The
+/// part of an allocation that the host fetched between such a wait and the next launch is expected again at the
+/// same site, there or one step further. A prefetch to the host takes a third of the time that its faults take.
+///
+/// Whether the host uses prefetched memory cannot be seen. So one block is left to faults now and then: if the
+/// host does not fault on it, the pattern is given up. Not thread-safe: the owner's lock covers it. A pattern
+/// whose slot another one needs is forgotten, so the tables never grow.
 class HostReturns {
 public:
     struct Span {
@@ -130,7 +134,7 @@ public:
 
         bool empty() const noexcept { return first == last; }
 
-        /// Calls `visit(first, last)` for what is to be brought.
+        /// Calls `visit(first, last)` for each range to prefetch.
         template <class Visit>
         void for_each_part(Visit&& visit) const noexcept {
             const std::uint64_t before = left_out == 0 ? last : left_out;
@@ -144,86 +148,89 @@ public:
 
     constexpr HostReturns() noexcept = default;
 
-    /// The program has waited at `place` for launches that reached the allocation. What to bring to the host.
-    /// `in_runs` is the same for this wait and allocation in each run of the program; 0: not known.
-    Span wait(std::uint64_t place, std::uint64_t allocation, std::uint64_t address, std::uint64_t bytes,
-              std::uint64_t in_runs = 0) noexcept;
+    /// The program has waited at `site` for launches that reached the allocation. Returns what to prefetch to
+    /// the host. `stable_key` identifies this wait and allocation in every run of the program; 0: not known.
+    Span wait(std::uint64_t site, std::uint64_t allocation, std::uint64_t address, std::uint64_t bytes,
+              std::uint64_t stable_key = 0) noexcept;
 
-    /// The program is expected to wait at `next.place`, and nothing reaches the allocation before: what to
-    /// bring to the host behind the launch that is made now. The wait itself then brings nothing. The block at
-    /// `tried` (0: none) stays, for it is to be seen whether the launch comes for it.
+    /// The program is expected to wait at `next.site`, and no launch reaches the allocation before. Returns
+    /// what to prefetch to the host right after the current launch; the wait itself then returns nothing. The
+    /// block at `tried` (0: none) is left out, since a UsageTrial watches whether the launch faults on it.
     Span ahead_of_wait(const LastReach::NextWait& next, std::uint64_t allocation, std::uint64_t address,
                        std::uint64_t bytes, std::uint64_t tried = 0) noexcept;
 
-    /// What an earlier run has learned, in bytes from the allocation's start: known from the first wait on.
-    void expect(std::uint64_t in_runs, std::uint64_t first, std::uint64_t last) noexcept;
+    /// A part that an earlier run learned, in bytes from the allocation's start. It counts from the first wait
+    /// on.
+    void expect(std::uint64_t stable_key, std::uint64_t first, std::uint64_t last) noexcept;
 
-    /// What was learned or given up.
+    /// A pattern that was learned or given up.
     struct Lesson {
-        std::uint64_t in_runs;
+        std::uint64_t stable_key;
         std::uint64_t first, last; ///< bytes from the allocation's start
         bool given_up;
     };
-    /// The oldest that was not taken yet; false: none. Those that nobody takes in time are lost.
-    bool take_lesson(Lesson& lesson) noexcept;
+    /// Removes the oldest lesson; false: there is none. Lessons beyond `max_lessons` are lost.
+    bool pop_lesson(Lesson& lesson) noexcept;
 
-    /// Since the last launch that reached the allocation.
+    /// Whether it was prefetched to the host since the last launch that reached it.
     bool has_brought(std::uint64_t allocation) const noexcept;
 
-    /// The allocation's pages are being looked at: took() tells what the host has of them.
+    /// The allocation's pages are sampled now: host_has() follows for each range that the host has.
     void looking(std::uint64_t allocation) noexcept;
 
-    /// The host has taken [first, last), but for what was brought to it.
-    void took(std::uint64_t allocation, std::uint64_t first, std::uint64_t last) noexcept;
+    /// The host has [first, last): it fetched all of it that was not prefetched.
+    void host_has(std::uint64_t allocation, std::uint64_t first, std::uint64_t last) noexcept;
 
-    /// A launch reaches the allocation: what the host wanted of it, it has by now.
+    /// A launch reaches the allocation: the round ends, and its fetches are learned from.
     void launch(std::uint64_t allocation) noexcept;
 
-    /// What wait() said was not brought after all.
-    void leave(std::uint64_t allocation) noexcept;
+    /// The prefetch that wait() asked for was not made.
+    void cancel(std::uint64_t allocation) noexcept;
 
-    /// Below so many bytes of an allocation a fault is as fast, which brings 64 KiB: a prefetch takes 3 us.
+    /// Bytes of an allocation below which a fault, which brings 64 KiB, is as fast as a prefetch of 3 us.
     static constexpr std::uint64_t least_bytes = 64 * 1024 + 1;
-    /// And below so many of all that is brought together, since then the program waits for it: 10 us more.
+    /// Bytes of all prefetches of a wait below which faults are as fast: waiting for the prefetches adds 10 us.
     static constexpr std::uint64_t least_together = 192 * 1024;
 
 private:
-    /// What the host does after one wait to one allocation.
-    struct Habit {
-        std::uint64_t key, in_runs;
-        TakenPart part;
+    /// What the host fetches of one allocation after one wait site.
+    struct Pattern {
+        std::uint64_t key, stable_key;
+        FetchedPart part;
         std::uint32_t brought; ///< rounds
-        std::uint32_t misses;  ///< times that nobody came
-        bool has_moved;        ///< on, when it was thought to stay: that was no miss
+        std::uint32_t misses;  ///< times that the host did not use a block that was left out
+        bool has_moved;        ///< the part began to advance, which does not count as a miss
     };
-    /// What happened to an allocation since it was waited for.
+    /// What happened to an allocation since the last wait for it.
     struct Round {
         std::uint64_t allocation, address, room; ///< bytes of it
-        std::uint64_t key, in_runs;
+        std::uint64_t key, stable_key;
         Span brought;
-        std::uint64_t first, last, bytes; ///< taken besides
+        std::uint64_t first, last, bytes; ///< fetched, without what was prefetched
         bool looked;
-        bool ahead; ///< the wait is still to come
+        bool ahead; ///< the prefetch was made before the wait
     };
 
-    static std::uint64_t place_of(std::uint64_t key) noexcept { return (key >> 1) % habits; } ///< keys are odd
-    Habit& habit(std::uint64_t key) noexcept { return habits_[place_of(key)]; }
-    static TakenPart::Range taken(const Round& round) noexcept;
+    static std::uint64_t slot_of(std::uint64_t key) noexcept {
+        return (key >> 1) % max_patterns;
+    } ///< keys are odd
+    Pattern& pattern_in_slot(std::uint64_t key) noexcept { return patterns_[slot_of(key)]; }
+    static FetchedPart::Range fetched_part(const Round& round) noexcept;
     Round* find(std::uint64_t allocation) noexcept;
     const Round* find(std::uint64_t allocation) const noexcept;
-    Span bring(Habit& known, Round& round, std::uint64_t tried) noexcept;
+    Span bring(Pattern& known, Round& round, std::uint64_t tried) noexcept;
     void learn(const Round& round) noexcept;
-    void judge(Habit& known, const Round& round, TakenPart::Range part) noexcept;
-    void adopt(std::uint64_t key, std::uint64_t in_runs, std::uint64_t bytes) noexcept;
-    void tell(const Habit& habit, bool given_up) noexcept;
+    void judge(Pattern& known, const Round& round, FetchedPart::Range part) noexcept;
+    void adopt(std::uint64_t key, std::uint64_t stable_key, std::uint64_t bytes) noexcept;
+    void add_lesson(const Pattern& pattern, bool given_up) noexcept;
 
-    static constexpr std::uint64_t habits = 1024, rounds = 256;
-    static constexpr std::uint32_t lessons = 64;
-    Habit habits_[habits] = {};
+    static constexpr std::uint64_t max_patterns = 1024, rounds = 256;
+    static constexpr std::uint32_t max_lessons = 64;
+    Pattern patterns_[max_patterns] = {};
     Round rounds_[rounds] = {};
-    Lesson expected_[habits] = {}; ///< of an earlier run
-    Lesson told_[lessons] = {};
-    std::uint32_t told_count_ = 0, taken_count_ = 0;
+    Lesson expected_[max_patterns] = {}; ///< of an earlier run
+    Lesson lessons_[max_lessons] = {};   ///< a ring
+    std::uint32_t lessons_added_ = 0, lessons_popped_ = 0;
 };
 
 } // namespace umadvisor::policy

@@ -8,8 +8,8 @@ namespace {
 
 constexpr int most_depth = 16;
 
-/// One pass over a JSON text, without a copy of anything. What it takes is given out as it stands there, so
-/// strings with escapes are skipped but never equal to a name. After trouble nothing more is taken.
+/// Reads a JSON text once, without copying any of it. Strings are returned as written, so one with escapes
+/// never equals a name. After an error nothing more is read.
 class JsonText {
 public:
     explicit JsonText(std::string_view text) noexcept : at_(text.data()), end_(at_ + text.size()) {}
@@ -20,28 +20,28 @@ public:
         return at_ == end_;
     }
 
-    /// Calls `member(name)`, which takes the value.
+    /// Calls `member(name)`, which reads the value.
     template <class Member>
     void object(Member&& member) noexcept {
         list('{', '}', [&] {
             const std::string_view name = string();
-            if (take(':'))
+            if (accept(':'))
                 member(name);
         });
     }
-    /// Calls `element()`, which takes it.
+    /// Calls `element()`, which reads one.
     template <class Element>
     void array(Element&& element) noexcept {
         list('[', ']', element);
     }
     std::string_view string() noexcept {
-        if (!take('"'))
+        if (!accept('"'))
             return {};
         const char* const begin = at_;
         while (at_ != end_ && *at_ != '"' && static_cast<unsigned char>(*at_) >= 0x20)
             at_ += *at_ == '\\' && end_ - at_ > 1 ? 2 : 1;
         const std::string_view text(begin, static_cast<std::size_t>(at_ - begin));
-        take_here('"');
+        accept_here('"');
         return text;
     }
     std::uint64_t number() noexcept {
@@ -55,10 +55,7 @@ public:
             else
                 value = value * 10 + digit;
         }
-        const std::string_view word(begin, static_cast<std::size_t>(at_ - begin));
-        const bool number =
-            !word.empty() && (word.front() == '-' || (word.front() >= '0' && word.front() <= '9'));
-        failed_ = failed_ || !(number || word == "true" || word == "false" || word == "null");
+        failed_ = failed_ || at_ == begin;
         return value;
     }
     void skip() noexcept {
@@ -79,7 +76,7 @@ public:
 private:
     template <class Element>
     void list(char open, char close, Element&& element) noexcept {
-        if (!take(open) || ++depth_ > most_depth) {
+        if (!accept(open) || ++depth_ > most_depth) {
             failed_ = true;
             return;
         }
@@ -91,7 +88,7 @@ private:
                 element();
                 skip_blanks();
             } while (!failed_ && at_ != end_ && *at_ == ',' && ++at_);
-            take(close);
+            accept(close);
         }
         --depth_;
     }
@@ -113,15 +110,15 @@ private:
         while (at_ != end_ && (*at_ == ' ' || *at_ == '\n' || *at_ == '\r' || *at_ == '\t'))
             ++at_;
     }
-    bool take_here(char expected) noexcept {
+    bool accept_here(char expected) noexcept {
         failed_ = failed_ || at_ == end_ || *at_ != expected;
         if (!failed_)
             ++at_;
         return !failed_;
     }
-    bool take(char expected) noexcept {
+    bool accept(char expected) noexcept {
         skip_blanks();
-        return take_here(expected);
+        return accept_here(expected);
     }
 
     const char* at_;
@@ -130,14 +127,14 @@ private:
     bool failed_ = false;
 };
 
-/// As far as it is not nested deeper than plans are.
+/// A text that is nested deeper than plans are does not count.
 bool is_json(std::string_view text) noexcept {
     JsonText json(text);
     json.skip();
     return json.at_end() && !json.failed();
 }
 
-/// Sixteen hexadecimal digits; 0: it is none.
+/// A key has sixteen hexadecimal digits; 0: this is none.
 std::uint64_t plan_key(std::string_view text) noexcept {
     if (text.size() != 16)
         return 0;
@@ -151,7 +148,7 @@ std::uint64_t plan_key(std::string_view text) noexcept {
     return key;
 }
 
-void take_modes(JsonText& json, Plan& plan) noexcept {
+void read_modes(JsonText& json, Plan& plan) noexcept {
     json.array([&] {
         const std::string_view mode = json.string();
         if (mode.size() <= Plan::longest_mode && plan.mode_count < Plan::most_modes)
@@ -159,7 +156,7 @@ void take_modes(JsonText& json, Plan& plan) noexcept {
     });
 }
 
-void take_returns(JsonText& json, Plan& plan) noexcept {
+void read_returns(JsonText& json, Plan& plan) noexcept {
     json.array([&] {
         Plan::Return each{};
         json.object([&](std::string_view name) {
@@ -177,7 +174,7 @@ void take_returns(JsonText& json, Plan& plan) noexcept {
     });
 }
 
-void take_sites(JsonText& json, Plan::Sites& sites) noexcept {
+void read_sites(JsonText& json, Plan::Sites& sites) noexcept {
     json.array([&] {
         std::uint64_t key = 0;
         json.object([&](std::string_view name) {
@@ -191,7 +188,7 @@ void take_sites(JsonText& json, Plan::Sites& sites) noexcept {
     });
 }
 
-void take_stage(JsonText& json, Plan& plan) noexcept {
+void read_stage(JsonText& json, Plan& plan) noexcept {
     json.array([&] {
         json.object([&](std::string_view name) {
             if (name == "bytes")
@@ -211,17 +208,17 @@ const char* read_plan(std::string_view text, Plan& plan) noexcept {
         if (name == "schema")
             known = json.string() == "umadvisor-plan-1";
         else if (name == "modes")
-            take_modes(json, plan);
+            read_modes(json, plan);
         else if (name == "host_returns")
-            take_returns(json, plan);
+            read_returns(json, plan);
         else if (name == "never_prefetch")
-            take_sites(json, plan.never_prefetch);
+            read_sites(json, plan.never_prefetch);
         else if (name == "never_rewrite")
-            take_sites(json, plan.never_rewrite);
+            read_sites(json, plan.never_rewrite);
         else if (name == "never_stage")
-            take_sites(json, plan.never_stage);
+            read_sites(json, plan.never_stage);
         else if (name == "stage")
-            take_stage(json, plan);
+            read_stage(json, plan);
         else
             json.skip();
     });

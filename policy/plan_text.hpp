@@ -1,4 +1,4 @@
-/// Reading plans: the JSON that docs/plan.md describes, as far as it concerns what runs.
+/// Reads plans: the JSON that docs/plan.md describes, as far as it concerns the running program.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace umadvisor::policy {
 
-/// What an earlier run has learned.
+/// What an earlier run learned.
 struct Plan {
     static constexpr std::size_t most_returns = 1024, most_sites = 256, most_modes = 8, longest_mode = 31;
 
@@ -28,11 +28,11 @@ struct Plan {
     Sites never_prefetch;          ///< of launches
     Sites never_rewrite;           ///< of calls that allocate
     Sites never_stage;             ///< of calls that copy
-    std::uint64_t stage_bytes = 0; ///< of what is to be staged, all together
+    std::uint64_t stage_bytes = 0; ///< of all copies to stage
 };
 
-/// Nullptr, or what is wrong with the text; `plan` is of no use then. Members that are not known are skipped,
-/// what there is no room for is left out. Allocates nothing.
+/// Nullptr, or what is wrong with the text; `plan` is of no use then. Unknown members are skipped, and elements
+/// beyond the plan's capacity are left out. Allocates nothing.
 const char* read_plan(std::string_view text, Plan& plan) noexcept;
 
 } // namespace umadvisor::policy

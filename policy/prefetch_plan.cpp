@@ -9,7 +9,7 @@ namespace umadvisor::policy {
 namespace {
 
 constexpr std::uint64_t most_back = 2048;  ///< launches; a longer period is not recognised
-constexpr std::uint64_t most_likeness = 8; ///< launches that went before: more tell no more
+constexpr std::uint64_t most_likeness = 8; ///< preceding launches that are compared
 
 std::uint64_t hash_of(std::span<const std::uint64_t> allocations) {
     std::uint64_t hash = allocations.size() + 1;
@@ -50,7 +50,7 @@ void LaunchSequence::add(std::span<const std::uint64_t> allocations) noexcept {
         find_precedent();
 }
 
-/// How many launches up to number `at` are those up to the newest.
+/// How many launches in a row, back from number `at`, equal those back from the newest.
 std::uint64_t LaunchSequence::likeness(std::uint64_t at) const noexcept {
     std::uint64_t same = 0;
     while (same < most_likeness && same <= at &&
@@ -59,7 +59,7 @@ std::uint64_t LaunchSequence::likeness(std::uint64_t at) const noexcept {
     return same;
 }
 
-/// The launch most like the newest one by what went before, the latest of those.
+/// Finds the launch whose preceding launches are most like the newest ones; of several, the latest.
 void LaunchSequence::find_precedent() noexcept {
     next_ = none;
     std::uint64_t best = 0;
@@ -79,7 +79,7 @@ bool add(std::uint64_t allocation, std::uint64_t first, std::uint64_t last, std:
          PrefetchPlan& plan) {
     std::uint64_t until = last;
     const std::uint64_t left = budget - plan.bytes;
-    if (last - first > left) // at a block's end: half a block would bring its own faults for the rest
+    if (last - first > left) // cut at a block boundary: the rest of a split block would fault
         until = std::max(first, (first + left) / block_bytes * block_bytes);
     if (plan.count == PrefetchPlan::max_ranges)
         until = first;
@@ -119,7 +119,7 @@ void plan_prefetch(std::span<const ResidencyView> touched, std::uint64_t budget,
     for (const ResidencyView& view : touched)
         for_each_missing(view, [&](std::uint64_t first, std::uint64_t last) {
             if (!add(view.allocation, first, last, budget, plan))
-                budget = plan.bytes; // nothing more
+                budget = plan.bytes; // ends the plan
         });
 }
 
@@ -132,7 +132,7 @@ std::uint64_t missing_bytes(std::span<const ResidencyView> touched) noexcept {
 
 namespace {
 
-/// Takes blocks from the end on: which of an allocation's blocks go makes no difference to what comes back.
+/// Evicts blocks from the end on: any block of the allocation costs the same to bring back.
 void evict(const ResidencyView& view, std::uint64_t bytes, PrefetchPlan& plan) {
     const std::uint64_t base = view.address / block_bytes * block_bytes;
     const std::uint64_t end = view.address + view.bytes;
@@ -154,7 +154,7 @@ void evict(const ResidencyView& view, std::uint64_t bytes, PrefetchPlan& plan) {
 
 } // namespace
 
-void foresee(std::span<Resident> residents, const LaunchSequence& sequence) noexcept {
+void predict_next_uses(std::span<Resident> residents, const LaunchSequence& sequence) noexcept {
     const auto before = [](const Resident& resident, std::uint64_t address) {
         return resident.view.address < address;
     };
@@ -164,7 +164,7 @@ void foresee(std::span<Resident> residents, const LaunchSequence& sequence) noex
     for (Resident& resident : residents)
         resident.next_use = LaunchSequence::unknown;
     std::size_t left = residents.size();
-    sequence.foretell([&](std::uint64_t address, std::uint32_t launches) {
+    sequence.predict([&](std::uint64_t address, std::uint32_t launches) {
         const auto at = std::lower_bound(residents.begin(), residents.end(), address, before);
         if (at != residents.end() && at->view.address == address && at->next_use == LaunchSequence::unknown) {
             at->next_use = launches;

@@ -1,5 +1,5 @@
-/// What to bring to the device before a launch, and what to the host so that it has room there; what launches
-/// are expected. Decided from plain numbers: no CUDA here.
+/// What to prefetch to the device before a launch, what to evict to the host to make room, and which launches
+/// are expected. It is decided from plain numbers, without CUDA.
 #pragma once
 
 #include "residency/geometry.hpp"
@@ -10,26 +10,26 @@
 
 namespace umadvisor::policy {
 
-/// The order of a program's launches, and what it foretells: most programs repeat themselves.
+/// Predicts a program's launches from their order so far: most programs repeat themselves.
 ///
-/// Remembers which allocations each of the last launches reached. As long as launches go on as they did once
-/// before, what came next then is what comes next now. Not thread-safe: its owner's lock covers it. Never
-/// grows; what it has no room for it forgets.
+/// It keeps which allocations each of the last launches reached. As long as launches repeat an earlier
+/// sequence, the next launch is expected to be like the one that came next then. Not thread-safe: the owner's
+/// lock covers it. When a table is full all is forgotten, so it never grows.
 class LaunchSequence {
 public:
     static constexpr std::uint32_t unknown = 0xffff'ffff; ///< no next use is known
 
     constexpr LaunchSequence() noexcept = default;
 
-    /// A launch reaches these allocations, by address: what is freed and allocated anew in each round mostly
-    /// stands where it stood.
+    /// A launch reaches these allocations, given by address: a program that allocates anew in each round mostly
+    /// gets the same address.
     void add(std::span<const std::uint64_t> allocations) noexcept;
 
-    /// Calls `visit(allocation, launches)` for what the next launches are expected to reach, the very next one
-    /// with `launches` 1, in that order, until it returns false. Nothing while the program does what it has
-    /// never done. A period is gone through once.
+    /// Calls `visit(allocation, launches)` for each allocation that the next launches are expected to reach, in
+    /// the order of launches, until it returns false; `launches` is 1 for the next launch. There are no calls
+    /// while the program does something new. A period is visited once.
     template <class Visit>
-    void foretell(Visit&& visit) const noexcept {
+    void predict(Visit&& visit) const noexcept {
         if (next_ == none)
             return;
         std::uint32_t launches = 0;
@@ -60,7 +60,7 @@ private:
     void find_precedent() noexcept;
 
     std::uint64_t count_ = 0;   ///< launches so far
-    std::uint64_t next_ = none; ///< number of the launch that the next one is expected to be like
+    std::uint64_t next_ = none; ///< number of the earlier launch that the next one is expected to repeat
     std::uint16_t tape_[length] = {};
     std::uint16_t set_count_ = 0, member_count_ = 0;
     Set sets_[sets] = {};
@@ -68,10 +68,10 @@ private:
     std::uint64_t members_[members] = {};
 };
 
-/// Whether what is foretold comes true often enough to act on it.
+/// Whether predictions of launches are right often enough to act on them.
 ///
-/// Of launches: what is brought for one that does not come leaves again, so after four wrong guesses running
-/// nothing is foretold for a while. Not thread-safe: its owner's lock covers it.
+/// What was prefetched for a launch that did not come is evicted again, so after four wrong predictions in a
+/// row nothing is predicted for a while. Not thread-safe: the owner's lock covers it.
 class Trust {
 public:
     static constexpr unsigned most_misses = 4, rest = 256; ///< launches
@@ -80,8 +80,8 @@ public:
     void expect(std::uint64_t address) noexcept { expected_ = address; }
     bool expects(std::uint64_t address) const noexcept { return expected_ == address; }
 
-    /// A launch has come; `met`: it reaches what was expected, if anything was. Whether the next may be
-    /// foretold.
+    /// A launch has come; `met`: it reaches the expected allocation, if there was one. Returns whether the next
+    /// launch may be predicted.
     bool earned(bool met) noexcept {
         if (expected_ != 0)
             misses_ = met ? 0 : misses_ + 1;
@@ -106,15 +106,15 @@ enum class BlockState : std::uint8_t {
     unknown,
     host,
     device,
-    left_alone, ///< the program has said where it is to be: not on the device, or used from afar
+    left_alone, ///< the program has advised that it stay on the host or be accessed remotely
 };
 
-/// Whether a launch that wants the block should have it brought.
+/// Whether the block should be prefetched for a launch that reaches it.
 constexpr bool is_missing(BlockState state) noexcept {
     return state == BlockState::unknown || state == BlockState::host;
 }
 
-/// A managed allocation that a launch reaches. `blocks` are those that [address, address + bytes) cuts, in
+/// A managed allocation that a launch reaches. `blocks` are those that [address, address + bytes) overlaps, in
 /// order.
 struct ResidencyView {
     std::uint64_t allocation;
@@ -134,15 +134,15 @@ struct PrefetchPlan {
     PrefetchRange ranges[max_ranges];
 };
 
-/// Every run of missing blocks, clipped to its allocation, as long as all of it
-/// stays within `budget` bytes. A run that does not fit is cut at a block, never left out for a smaller one
-/// behind it: what comes first is what the kernel's first parameter reaches.
+/// Plans every run of missing blocks, clipped to its allocation, until `budget` bytes are planned. The run that
+/// exceeds the budget is cut at a block boundary, and nothing after it is planned: the allocations of the first
+/// kernel parameters come first.
 void plan_prefetch(std::span<const ResidencyView> touched, std::uint64_t budget, PrefetchPlan& plan) noexcept;
 
 /// Bytes of the blocks that are missing.
 std::uint64_t missing_bytes(std::span<const ResidencyView> touched) noexcept;
 
-/// Blocks that [address, address + bytes) cuts.
+/// Number of the blocks that [address, address + bytes) overlaps.
 constexpr std::uint64_t blocks_of(std::uint64_t address, std::uint64_t bytes) noexcept {
     return bytes == 0 ? 0 : (address + bytes - 1) / block_bytes - address / block_bytes + 1;
 }
@@ -155,11 +155,11 @@ struct Resident {
 };
 
 /// Fills in `next_use`. Reorders `residents` by address.
-void foresee(std::span<Resident> residents, const LaunchSequence& sequence) noexcept;
+void predict_next_uses(std::span<Resident> residents, const LaunchSequence& sequence) noexcept;
 
-/// At least `bytes` of blocks on the device, as far as there are so many: those first that are used last from
-/// now on (L. A. Belady, "A study of replacement algorithms for virtual-storage computer", 1966), or, where the
-/// future is not known, those that were used least recently. Reorders `residents`.
+/// Plans to evict at least `bytes`, as far as the device has so many. The blocks whose next use is last go
+/// first (L. A. Belady, "A study of replacement algorithms for a virtual-storage computer", 1966); where the
+/// next use is not known, the least recently used. Reorders `residents`.
 void plan_eviction(std::span<Resident> residents, std::uint64_t bytes, PrefetchPlan& plan) noexcept;
 
 } // namespace umadvisor::policy

@@ -15,21 +15,21 @@ std::uint64_t round_down(std::uint64_t address, std::uint64_t unit) {
 } // namespace
 
 ReliefPolicy::Entry* ReliefPolicy::find(std::uint64_t allocation) noexcept {
-    Entry& entry = entries_[allocation % places];
+    Entry& entry = entries_[allocation % slots];
     return entry.allocation == allocation ? &entry : nullptr;
 }
 
-/// Something has happened to it.
-ReliefPolicy::Entry* ReliefPolicy::hear_of(std::uint64_t allocation) noexcept {
+/// The entry to count an event in. The event keeps faults observed if the allocation can still get advice.
+ReliefPolicy::Entry* ReliefPolicy::find_for_event(std::uint64_t allocation) noexcept {
     Entry* const entry = find(allocation);
     if (entry != nullptr && entry->stays && entry->state != State::left)
         unconcerned_ = 0;
     return entry;
 }
 
-/// Its place, if that is free or held by one of which nothing is known.
-ReliefPolicy::Entry* ReliefPolicy::take(std::uint64_t allocation) noexcept {
-    Entry& entry = entries_[allocation % places];
+/// The allocation's slot, if it is free or held by an allocation without evidence; else null.
+ReliefPolicy::Entry* ReliefPolicy::claim(std::uint64_t allocation) noexcept {
+    Entry& entry = entries_[allocation % slots];
     if (entry.allocation == allocation)
         return &entry;
     const bool idle = entry.state == State::gathering && entry.tally.rounds == 0;
@@ -42,7 +42,7 @@ ReliefPolicy::Entry* ReliefPolicy::take(std::uint64_t allocation) noexcept {
 
 void ReliefPolicy::host_fault(std::uint64_t allocation, std::uint64_t first, std::uint64_t last,
                               std::uint64_t faults, bool write) noexcept {
-    Entry* const entry = hear_of(allocation);
+    Entry* const entry = find_for_event(allocation);
     if (entry == nullptr)
         return;
     entry->round.faults += faults;
@@ -54,35 +54,35 @@ void ReliefPolicy::host_fault(std::uint64_t allocation, std::uint64_t first, std
 }
 
 void ReliefPolicy::thrashed(std::uint64_t allocation) noexcept {
-    if (Entry* const entry = hear_of(allocation))
+    if (Entry* const entry = find_for_event(allocation))
         entry->round.thrashed = true;
 }
 
 void ReliefPolicy::copies_ended(std::uint64_t allocation) noexcept {
-    if (Entry* const entry = hear_of(allocation))
+    if (Entry* const entry = find_for_event(allocation))
         entry->round.ended = true;
 }
 
 void ReliefPolicy::came_back(std::uint64_t allocation, std::uint64_t content) noexcept {
-    Entry* const entry = hear_of(allocation);
+    Entry* const entry = find_for_event(allocation);
     if (entry == nullptr)
         return;
-    entry->round.came = true;
+    entry->round.came_back = true;
     entry->round.content = content;
 }
 
-bool ReliefPolicy::curious(std::uint64_t allocation) const noexcept {
-    const Entry& entry = entries_[allocation % places];
+bool ReliefPolicy::needs_content(std::uint64_t allocation) const noexcept {
+    const Entry& entry = entries_[allocation % slots];
     const bool moves = entry.round.faults != 0 || entry.tally.moved != 0;
     return entry.allocation == allocation && entry.state == State::gathering &&
-           (moves || has_no_concern()); // without a concern nobody is asked what moves
+           (moves || has_no_concern()); // without a concern faults are not observed
 }
 
 void ReliefPolicy::leave_alone(std::uint64_t allocation) noexcept {
-    if (Entry* const entry = take(allocation))
+    if (Entry* const entry = claim(allocation))
         entry->state = State::left;
     else
-        entries_[allocation % places].closed = true;
+        entries_[allocation % slots].closed = true;
 }
 
 void ReliefPolicy::forget(std::uint64_t allocation) noexcept {
@@ -96,7 +96,7 @@ void ReliefPolicy::forget(std::uint64_t allocation) noexcept {
 void ReliefPolicy::close_round(Entry& entry, std::uint64_t now) noexcept {
     const Round& round = entry.round;
     Tally& tally = entry.tally;
-    const bool moved = round.faults != 0 || round.came;
+    const bool moved = round.faults != 0 || round.came_back;
     entry.quiet = moved ? 0 : entry.quiet + 1;
     if (moved || entry.state == State::watched) {
         ++tally.rounds;
@@ -120,7 +120,8 @@ void ReliefPolicy::close_round(Entry& entry, std::uint64_t now) noexcept {
     entry.began = now;
 }
 
-/// Of [first, last), with the units that the driver moves; clipped to the allocation.
+/// The advice for [entry.first, entry.last), rounded to the units that the driver moves and clipped to the
+/// allocation.
 ReliefStep ReliefPolicy::choose(Entry& entry, std::uint64_t address, std::uint64_t bytes) const noexcept {
     const Tally& tally = entry.tally;
     const auto give = [&](Remedy remedy, std::uint64_t unit) {
@@ -139,7 +140,7 @@ ReliefStep ReliefPolicy::choose(Entry& entry, std::uint64_t address, std::uint64
     if (tally.written == 0 && tally.changed == 0 && tally.compared >= 2)
         return give(Remedy::read_mostly, residency::block_bytes);
     const std::uint64_t hot = entry.last - round_down(entry.first, residency::granule_bytes);
-    const unsigned contested = prefetched_ ? window : 2; // the first rounds are those that teach prefetching
+    const unsigned contested = prefetched_ ? window : 2; // prefetching learns in the first rounds
     if ((hot <= small_bytes && !prefetched_) || (tally.thrashed >= contested && hot <= contested_bytes))
         return give(Remedy::accessed_by, residency::granule_bytes);
     if (prefetched_ && tally.thrashed != 0 && tally.moved < most_rounds)
@@ -170,14 +171,14 @@ ReliefStep ReliefPolicy::judge(Entry& entry) noexcept {
     if (why == nullptr)
         return {};
     entry.state = State::left;
-    return {ReliefStep::Kind::take_back, entry.remedy, entry.first, entry.last - entry.first, why};
+    return {ReliefStep::Kind::withdraw, entry.remedy, entry.first, entry.last - entry.first, why};
 }
 
 ReliefStep ReliefPolicy::launch(std::uint64_t allocation, std::uint64_t address, std::uint64_t bytes,
                                 std::uint64_t now) noexcept {
     Entry* const known = find(allocation);
     if (known == nullptr) {
-        if (Entry* const entry = take(allocation)) {
+        if (Entry* const entry = claim(allocation)) {
             entry->began = now;
             entry->waits = waits_;
         }

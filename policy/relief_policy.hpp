@@ -1,5 +1,5 @@
-/// Which advice ends the turns that host and device take at managed memory, decided from plain numbers: no CUDA
-/// here.
+/// Which advice stops managed memory from migrating back and forth between host and device. It is decided from
+/// plain numbers, without CUDA.
 #pragma once
 
 #include <cstdint>
@@ -8,37 +8,39 @@ namespace umadvisor::policy {
 
 enum class Remedy : std::uint8_t {
     none,
-    read_mostly, ///< each side keeps a copy of what nobody writes
-    accessed_by, ///< little memory stays with the host, and the device reaches it there
+    read_mostly, ///< host and device each keep a copy of memory that neither writes
+    accessed_by, ///< a small range stays on the host, and the device accesses it there
 };
 
 struct ReliefStep {
-    enum class Kind : std::uint8_t { none, give, take_back, leave };
+    enum class Kind : std::uint8_t { none, give, withdraw, leave };
     Kind kind = Kind::none;
     Remedy remedy = Remedy::none;
     std::uint64_t address = 0, bytes = 0;
-    const char* why = ""; ///< of taking back
+    const char* why = ""; ///< of withdrawing
 };
 
-/// A round of an allocation ends with a launch that reaches it after a wait. Rounds in which the host took
-/// memory back are evidence; after the advice rounds are counted on, eight by eight, and where they are not
-/// clearly better it is taken back for good. Times are of any unit. Not thread-safe: its owner's lock covers
-/// it. Forgets rather than grows, and never forgets what is to be left alone.
+/// A round of an allocation ends with a launch that reaches it after a wait. Rounds in which memory migrated
+/// back to the host are evidence. After the advice, each eight rounds are compared with those before it, and if
+/// they are not clearly better the advice is withdrawn for good. Times are of any unit. Not thread-safe: the
+/// owner's lock covers it. An idle allocation whose slot another one needs is forgotten, but never one that is
+/// to be left alone.
 class ReliefPolicy {
 public:
     constexpr ReliefPolicy() noexcept = default;
 
-    // What has happened since the round began. Nothing that came before the first launch counts: that is how
-    // memory is filled.
+    // Events of the current round. Events before the first launch do not count: the host initialises the
+    // memory.
     void host_fault(std::uint64_t allocation, std::uint64_t first, std::uint64_t last, std::uint64_t faults,
                     bool write) noexcept;
     void thrashed(std::uint64_t allocation) noexcept;
-    /// Copies that both sides had have ended: one side wrote, or the device had no room.
+    /// Read-mostly copies have ended: one side wrote, or the device had no room.
     void copies_ended(std::uint64_t allocation) noexcept;
-    /// The host has taken back what hashes to `content`; 0: nobody has looked what it is.
+    /// Memory has migrated back to the host; `content` is its hash, 0 if it was not read.
     void came_back(std::uint64_t allocation, std::uint64_t content) noexcept;
 
-    /// `activity` is another number when managed memory has moved since the last wait; 0: nobody knows.
+    /// The program has waited. `activity` changes when managed memory has moved since the last wait; 0: not
+    /// known.
     void waited(std::uint64_t activity) noexcept {
         ++waits_;
         if (activity == 0)
@@ -47,28 +49,29 @@ public:
         activity_ = activity;
     }
 
-    /// In `window` rounds something moved, but nothing that is new and stays, nothing undecided by faults, and
-    /// nothing is watched. What goes with its first round is past relief.
+    /// Whether memory moved in `window` rounds, but no allocation that lives for more than a round had faults,
+    /// was new, or is under watch: then faults need not be observed. An allocation that is freed in its first
+    /// round cannot be helped.
     bool has_no_concern() const noexcept { return unconcerned_ >= window; }
 
-    /// A launch is about to reach the allocation: what to do before. A step that is returned counts as done.
+    /// A launch is about to reach the allocation. Returns what to do before it, which then counts as done.
     ReliefStep launch(std::uint64_t allocation, std::uint64_t address, std::uint64_t bytes,
                       std::uint64_t now) noexcept;
 
-    /// What is small and shared is prefetched both ways: only what the driver finds thrashing stays with the
-    /// host, since the device is slow where it reaches it there.
+    /// Small shared memory is prefetched in both directions, so only what the driver finds thrashing gets
+    /// accessed-by advice: device accesses to host memory are slow.
     void leave_turns_to_prefetches() noexcept { prefetched_ = true; }
 
-    /// Whether it matters what the host has taken back of it.
-    bool curious(std::uint64_t allocation) const noexcept;
+    /// Whether the content of what migrated back to the host is to be compared.
+    bool needs_content(std::uint64_t allocation) const noexcept;
 
     void leave_alone(std::uint64_t allocation) noexcept;
     void forget(std::uint64_t allocation) noexcept;
 
-    static constexpr unsigned least_rounds = 4;                ///< of evidence
-    static constexpr unsigned most_rounds = 16;                ///< then it stays unclear
-    static constexpr unsigned window = 8;                      ///< rounds that advice is judged by
-    static constexpr unsigned glance = 2;                      ///< rounds after which it may be much worse
+    static constexpr unsigned least_rounds = 4; ///< of evidence
+    static constexpr unsigned most_rounds = 16; ///< then the allocation is left
+    static constexpr unsigned window = 8;       ///< rounds that advice is judged by
+    static constexpr unsigned glance = 2;       ///< rounds after which much longer ones end the advice
     static constexpr std::uint64_t small_bytes = 64 * 1024;    ///< what one fault of the host moves
     static constexpr std::uint64_t contested_bytes = 2u << 20; ///< of memory that the driver finds thrashing
 
@@ -77,7 +80,7 @@ private:
 
     struct Round {
         std::uint64_t faults, content;
-        bool written, thrashed, ended, came;
+        bool written, thrashed, ended, came_back;
     };
     struct Tally {
         unsigned rounds, moved, written, thrashed, ended, compared, changed;
@@ -87,23 +90,23 @@ private:
     struct Entry {
         std::uint64_t allocation; ///< 0: free
         State state;
-        bool closed; ///< another one had to be left alone, and there is room for one
-        bool stays;  ///< for more than a round
+        bool closed; ///< another allocation of this slot had to be left alone, so no new one may use it
+        bool stays;  ///< lives for more than a round
         Remedy remedy;
         unsigned quiet; ///< rounds in a row in which nothing came back
         Round round;
         Tally tally, before;
-        std::uint64_t first, last; ///< what the host took back
+        std::uint64_t first, last; ///< what migrated back to the host
         std::uint64_t content;
-        std::uint64_t began; ///< the round
-        std::uint64_t waits; ///< at its begin
+        std::uint64_t began; ///< time of the round's begin
+        std::uint64_t waits; ///< number at the round's begin
     };
 
-    static constexpr std::size_t places = 512;
+    static constexpr std::size_t slots = 512;
 
     Entry* find(std::uint64_t allocation) noexcept;
-    Entry* hear_of(std::uint64_t allocation) noexcept;
-    Entry* take(std::uint64_t allocation) noexcept;
+    Entry* find_for_event(std::uint64_t allocation) noexcept;
+    Entry* claim(std::uint64_t allocation) noexcept;
     static void close_round(Entry& entry, std::uint64_t now) noexcept;
     ReliefStep choose(Entry& entry, std::uint64_t address, std::uint64_t bytes) const noexcept;
     static ReliefStep judge(Entry& entry) noexcept;
@@ -111,8 +114,8 @@ private:
     bool prefetched_ = false;
     std::uint64_t waits_ = 0;
     std::uint64_t activity_ = 0;
-    unsigned unconcerned_ = 0; ///< waits since the last concern by which something had moved
-    Entry entries_[places] = {};
+    unsigned unconcerned_ = 0; ///< waits with activity since the last event of an allocation that stays
+    Entry entries_[slots] = {};
 };
 
 } // namespace umadvisor::policy

@@ -7,9 +7,9 @@ namespace umadvisor::policy {
 
 namespace {
 
-constexpr unsigned first_due = 4;   ///< time that something is missing
+constexpr unsigned first_due = 4;   ///< times that blocks were missing
 constexpr unsigned most_misses = 3; ///< the driver may have evicted a block that was used
-constexpr unsigned rest = 64;       ///< times that something is missing
+constexpr unsigned rest = 64;       ///< times that blocks were missing
 
 } // namespace
 
@@ -25,8 +25,8 @@ bool UsageTrial::worth_bringing() noexcept {
 }
 
 bool UsageTrial::just_given_up() noexcept {
-    const bool just = given_up() && !told_;
-    told_ = given_up();
+    const bool just = given_up() && !reported_;
+    reported_ = given_up();
     return just;
 }
 
@@ -53,7 +53,7 @@ void UsageTrial::end(bool everything, std::uint64_t stream) noexcept {
         left_out_ = 0;
         if (looked_)
             judge();
-        else // a wait for another stream came first, or looks are short: it told nothing and cost its faults
+        else // no look covered it, or the wait was for another stream: the trial showed nothing
             next_ = 2 * asked_;
     }
     looked_ = unused_ = false;
@@ -94,7 +94,7 @@ ResidencyMap::Part ResidencyMap::worth_a_look(std::uint64_t allocation, std::uin
     known->looked_at = synchronizations_;
     known->asked_at = host_faults;
     known->found_is_old = true;
-    // Where faults have been in vain, they are mostly others'.
+    // After looks that found nothing, most faults are of other memory.
     const std::uint64_t price = static_cast<std::uint64_t>(known->on_device) << known->idle_looks;
     if (worth < price)
         return worth >= blocks_of(known->found.first, known->found.last - known->found.first) ? known->found
@@ -177,22 +177,22 @@ bool ResidencyMap::see(std::uint64_t allocation, std::uint64_t address, std::uin
     return true;
 }
 
-ResidencyMap::Wanted ResidencyMap::wanted_on(std::uint64_t allocation, std::uint32_t device) noexcept {
+ResidencyMap::Users ResidencyMap::note_user(std::uint64_t allocation, std::uint32_t device) noexcept {
     Known* const known = find(allocation);
     if (known == nullptr || device >= max_devices)
-        return Wanted::elsewhere_too;
+        return Users::several;
     if (known->device == no_device)
         known->device = device;
     if (known->device == device)
-        return Wanted::here;
+        return Users::this_device;
     if (known->device == several_devices)
-        return known->placed ? Wanted::placed : Wanted::elsewhere_too;
-    known->placed = std::find(known->blocks, known->blocks + known->count, BlockState::left_alone) !=
-                    known->blocks + known->count;
+        return known->advised ? Users::several_advised : Users::several;
+    known->advised = std::find(known->blocks, known->blocks + known->count, BlockState::left_alone) !=
+                     known->blocks + known->count;
     for (std::size_t i = 0; i < known->count; ++i)
         set(*known, i, BlockState::left_alone);
     known->device = several_devices;
-    return known->placed ? Wanted::placed : Wanted::now_here_too;
+    return known->advised ? Users::several_advised : Users::several_since_now;
 }
 
 bool ResidencyMap::resident(std::uint64_t allocation, std::uint32_t device) const noexcept {
@@ -224,7 +224,8 @@ void ResidencyMap::set(Known& known, std::size_t block, BlockState state) noexce
     known.blocks[block] = state;
 }
 
-ResidencyMap::Cut ResidencyMap::cut(const Known& known, std::uint64_t first, std::uint64_t last) noexcept {
+ResidencyMap::Overlap ResidencyMap::overlap(const Known& known, std::uint64_t first,
+                                            std::uint64_t last) noexcept {
     first = std::max(first, known.address);
     last = std::min(last, known.address + known.bytes);
     if (first >= last)
@@ -237,7 +238,7 @@ bool ResidencyMap::on_host(std::uint64_t allocation, std::uint64_t first, std::u
     const Known* const known = find(allocation);
     if (known == nullptr)
         return false;
-    const Cut blocks = cut(*known, first, last);
+    const Overlap blocks = overlap(*known, first, last);
     return std::all_of(known->blocks + blocks.from, known->blocks + blocks.until, [](BlockState state) {
         return state == BlockState::host || state == BlockState::left_alone;
     });
@@ -260,10 +261,11 @@ bool ResidencyMap::worth_bringing(std::uint64_t allocation, std::uint64_t stream
     Known* const known = find(allocation);
     if (known == nullptr || !known->trial.worth_bringing())
         return false;
-    // Where room is not short, only a block of many: its faults take as long as bringing several.
+    // Unless the device is full, a trial needs many missing blocks: the faults of one take as long as to
+    // prefetch several.
     if (blind_ || !known->trial.due(crowded()) || (!crowded() && known->missing < least_tried))
         return true;
-    // Any block will do, but not always the same.
+    // Each trial begins its search at another block.
     for (std::size_t i = 0, at = synchronizations_ * 7 % known->count; i < known->count;
          ++i, at = (at + 1) % known->count)
         if (known->blocks[at] == BlockState::host) {
@@ -284,7 +286,7 @@ void ResidencyMap::evicted(std::uint64_t allocation, std::uint64_t first, std::u
     Known* const known = find(allocation);
     if (known == nullptr)
         return;
-    const Cut blocks = cut(*known, first, last);
+    const Overlap blocks = overlap(*known, first, last);
     for (std::size_t i = blocks.from; i < blocks.until; ++i)
         if (known->blocks[i] == BlockState::device)
             set(*known, i, BlockState::host);
@@ -296,7 +298,7 @@ void ResidencyMap::moved(std::uint64_t allocation, std::uint64_t first, std::uin
     Known* const known = find(allocation);
     if (known == nullptr)
         return;
-    const Cut blocks = cut(*known, first, last);
+    const Overlap blocks = overlap(*known, first, last);
     if (to == BlockState::host)
         known->trial.on_host(blocks.from, blocks.until);
     for (std::size_t i = blocks.from; i < blocks.until; ++i) {
@@ -313,7 +315,7 @@ void ResidencyMap::leave_alone(std::uint64_t allocation, std::uint64_t first, st
     Known* const known = find(allocation);
     if (known == nullptr)
         return;
-    const Cut blocks = cut(*known, first, last);
+    const Overlap blocks = overlap(*known, first, last);
     for (std::size_t i = blocks.from; i < blocks.until; ++i)
         set(*known, i, alone ? BlockState::left_alone : BlockState::unknown);
 }
@@ -335,7 +337,7 @@ void ResidencyMap::looking(std::uint64_t allocation, std::uint64_t first, std::u
     known->looked_at = synchronizations_;
     known->trial.look();
     known->bounces -= known->bounces != 0;
-    const Cut blocks = cut(*known, first, last);
+    const Overlap blocks = overlap(*known, first, last);
     for (std::size_t i = blocks.from; i < blocks.until; ++i) {
         const std::uint64_t block = (known->address / block_bytes + i) * block_bytes;
         const std::uint64_t from = std::max(block, known->address);

@@ -9,11 +9,11 @@ namespace umadvisor::policy {
 using residency::decision_prices;
 using residency::transfer_time;
 
-ComparedRounds::Site* ComparedRounds::find(std::uint64_t name, bool take) noexcept {
+ComparedRounds::Site* ComparedRounds::find(std::uint64_t name, bool claim) noexcept {
     const std::uint64_t hash = name * 0x9e3779b97f4a7c15u >> 32;
     for (std::size_t i = 0; i < most_sites; ++i) {
         Site& site = sites_[(hash + i) % most_sites];
-        if (site.name == 0 && take)
+        if (site.name == 0 && claim)
             site.name = name;
         if (site.name == name)
             return &site;
@@ -57,7 +57,7 @@ void ComparedRounds::covered(std::uint64_t site) noexcept {
 
 namespace {
 
-/// At least a tenth: what is tried costs its moves, and rounds vary.
+/// By at least a tenth: a trial costs its own migrations, and the times of rounds vary.
 bool clearly_shorter(std::uint64_t now, std::uint64_t before) {
     return 10 * now < 9 * before;
 }
@@ -67,12 +67,12 @@ constexpr std::uint32_t most_worse = 4;
 } // namespace
 
 DeviceTurns::Entry* DeviceTurns::find(std::uint64_t allocation) noexcept {
-    Entry& entry = entries_[allocation % places];
+    Entry& entry = entries_[allocation % slots];
     return entry.allocation == allocation ? &entry : nullptr;
 }
 
 bool DeviceTurns::concerns(std::uint64_t allocation) const noexcept {
-    const Entry& entry = entries_[allocation % places];
+    const Entry& entry = entries_[allocation % slots];
     return entry.allocation == allocation && entry.state != State::left;
 }
 
@@ -87,10 +87,10 @@ bool DeviceTurns::leave(std::uint64_t allocation) noexcept {
     if (trying_ == allocation)
         trying_ = 0;
     if (entry == nullptr) {
-        if (Entry& place = entries_[allocation % places]; place.allocation == 0) {
-            place = {};
-            place.allocation = allocation;
-            place.state = State::left;
+        if (Entry& slot = entries_[allocation % slots]; slot.allocation == 0) {
+            slot = {};
+            slot.allocation = allocation;
+            slot.state = State::left;
         }
         return false;
     }
@@ -118,13 +118,13 @@ DeviceTurns::Step DeviceTurns::launch(std::uint64_t allocation, std::uint64_t by
                                       std::uint64_t waits, std::uint64_t now) noexcept {
     Entry* entry = find(allocation);
     if (entry == nullptr) {
-        Entry& place = entries_[allocation % places];
-        if (bytes < least_bytes || place.allocation != 0)
+        Entry& slot = entries_[allocation % slots];
+        if (bytes < least_bytes || slot.allocation != 0)
             return Step::leave;
-        place = {};
-        place.allocation = allocation;
-        place.anchor = place.last_device = device;
-        place.waits = waits;
+        slot = {};
+        slot.allocation = allocation;
+        slot.anchor = slot.last_device = device;
+        slot.waits = waits;
         return Step::leave;
     }
     if (entry->state == State::left)
@@ -147,7 +147,7 @@ DeviceTurns::Step DeviceTurns::launch(std::uint64_t allocation, std::uint64_t by
 
 DeviceTurns::Step DeviceTurns::end_round(Entry& entry, std::uint64_t bytes, std::uint64_t waits,
                                          std::uint64_t now) noexcept {
-    // Without a wait in it the host's time tells nothing of the devices'.
+    // Without a wait in the round, the host's time says nothing about the devices' time.
     const std::uint64_t took =
         entry.began != 0 && waits != entry.began_waits ? std::max<std::uint64_t>(1, now - entry.began) : 0;
     Step step = Step::leave;
@@ -155,10 +155,10 @@ DeviceTurns::Step DeviceTurns::end_round(Entry& entry, std::uint64_t bytes, std:
     case State::watching:
         entry.before_last = entry.last;
         entry.last = took;
-        if (took != 0 && ++entry.rounds > watched) // the first one moves what the host has filled
+        if (took != 0 && ++entry.rounds > watched) // the first round migrates what the host initialised
             step = try_something(entry, bytes);
         if (entry.state == State::watching && entry.rounds == most_watched)
-            enter(entry, State::left); // each launch would ask about it for nothing
+            enter(entry, State::left); // saves each launch the question
         break;
     case State::trying_bring:
     case State::trying_copies:
@@ -191,7 +191,7 @@ DeviceTurns::Step DeviceTurns::try_something(Entry& entry, std::uint64_t bytes) 
     return brings ? Step::bring : Step::begin_copies;
 }
 
-/// Of a way that is tried: it stays, goes on for another round, or ends.
+/// A strategy that is tried is kept, goes on for another round, or ends.
 DeviceTurns::Step DeviceTurns::judge(Entry& entry, std::uint64_t took) noexcept {
     const bool copies = entry.state == State::trying_copies;
     entry.before_last = entry.last;
@@ -211,7 +211,7 @@ DeviceTurns::Step DeviceTurns::judge(Entry& entry, std::uint64_t took) noexcept 
     return instead_of_bringing ? Step::end_and_bring : copies ? Step::end_copies : Step::leave;
 }
 
-/// Of a way that stayed: as long as rounds do not become as long as they were without it.
+/// A strategy that was kept ends once rounds become as long as they were without it.
 DeviceTurns::Step DeviceTurns::watch_over(Entry& entry, std::uint64_t took) noexcept {
     entry.before_last = entry.last;
     entry.last = took;

@@ -1,4 +1,4 @@
-/// What is tried for some rounds of a program, and kept where rounds are shorter so.
+/// Strategies that are tried for some rounds of a program, and kept where they make rounds shorter.
 #pragma once
 
 #include <cstddef>
@@ -6,34 +6,35 @@
 
 namespace umadvisor::policy {
 
-/// Which rounds of the program --act prefetch leaves as they would be without it, so that what it gains is
-/// measured. Plain numbers, no CUDA here.
+/// Which rounds of the program --act prefetch leaves as they would be without it, so that its gain is measured.
+/// It is decided from plain numbers, without CUDA.
 ///
-/// A round begins with a launch that misses memory, the first after a wait, and ends with the next of these at
-/// the same call site. Those that are left alone cost the faults that prefetches would have spared. So they are
-/// left alone only when that comes to a small share of the time that has passed, all call sites together: short
-/// programs are never compared. Short rounds are left alone by the dozen: the driver finds within milliseconds
-/// that memory thrashes, and then serves faults otherwise.
+/// A round begins with a launch that misses memory, the first after a wait, and ends with the next such launch
+/// at the same call site. A round that is left alone costs the faults that prefetches would have spared. So
+/// rounds are left alone only as long as these faults take a small share of the run so far, for all call sites
+/// together: short programs are never compared. Short rounds are left alone by the dozen, because the driver
+/// takes milliseconds to find thrashing, and then serves faults in another way.
 ///
-/// Not thread-safe: its owner's lock covers it. Call sites that there is no room for are never compared.
+/// Not thread-safe: the owner's lock covers it. Call sites beyond `most_sites` are never compared.
 class ComparedRounds {
 public:
     constexpr ComparedRounds() noexcept = default;
 
-    /// A launch at `site`, which is not 0, is about to be made and misses `bytes`; `waits` of its thread came
-    /// before it; `now` in nanoseconds. True: nothing is to be brought from now on until a round begins, the
-    /// first after `least_ns`.
+    /// A launch at `site`, which is not 0, is about to be made and misses `bytes`; its thread has waited
+    /// `waits` times before; `now` is in nanoseconds. True: nothing is to be prefetched until the first round
+    /// that begins after `least_ns`.
     bool begins(std::uint64_t site, std::uint64_t bytes, std::uint64_t waits, std::uint64_t now) noexcept;
 
-    /// After begins() was true: when that should have come at the latest.
+    /// The time by which that round should have begun, after begins() was true.
     std::uint64_t deadline(std::uint64_t site, std::uint64_t now) const noexcept;
 
-    /// `site` launches in a round that another one compares: that tells of it, too.
+    /// `site` launches in a round that another site compares, so it needs no comparison of its own.
     void covered(std::uint64_t site) noexcept;
 
     static constexpr std::size_t most_sites = 64;
-    static constexpr std::uint32_t first = 8;  ///< round that may be compared: the first ones are special
-    static constexpr std::uint32_t growth = 4; ///< from one to the next
+    static constexpr std::uint32_t first =
+        8; ///< round that may be compared: the first rounds differ from the others
+    static constexpr std::uint32_t growth = 4; ///< of the round number, from one comparison to the next
     static constexpr std::uint64_t share = 32; ///< comparing costs one part in so many
     static constexpr std::uint64_t least_ns = 4'000'000;
 
@@ -45,61 +46,63 @@ private:
         std::uint32_t rounds = 0, next = first;
         bool covered = false;
     };
-    Site* find(std::uint64_t name, bool take) noexcept;
+    Site* find(std::uint64_t name, bool claim) noexcept;
 
     Site sites_[most_sites] = {};
-    std::uint64_t begun_ = 0; ///< the first round of all
+    std::uint64_t begun_ = 0; ///< time of the first round of all
     std::uint64_t spent_ns_ = 0;
 };
 
-/// Managed memory that several devices reach: which way of moving it makes rounds shorter, decided from plain
-/// numbers. No CUDA here.
+/// Which strategy makes rounds shorter for managed memory that several devices reach. It is decided from plain
+/// numbers, without CUDA.
 ///
-/// Nobody sees which part of the memory a launch reaches, nor whether it writes. So rounds are timed: one goes
-/// from a launch on one device, the first after one on another, to the next of these. While they are left to
-/// faults, it may pay to
-/// - bring all of it to the device of each launch that follows one on another device: where the program waits
-///   in between, each may want what the other had;
-/// - let each device have a copy (read-mostly): where launches of several devices run beside each other, or
-///   where the devices take it from each other to read it.
-/// Each way is tried for two rounds, and stays only where they are clearly shorter than those without. None is
+/// The recorder sees neither which part of the memory a launch reaches nor whether it writes. So rounds are
+/// timed: a round goes from a launch on one device, the first after one on another device, to the next such
+/// launch. Instead of faults there are two strategies:
+/// - prefetch all of the allocation to the device of each launch that follows one on another device. It can pay
+///   where the program waits in between and each device needs what the other one had;
+/// - give each device a copy (read-mostly). It can pay where launches of several devices run at the same time,
+/// or
+///   where each device only reads what it faults in from the other.
+/// A strategy is tried for two rounds and kept only if they are clearly shorter than those without. Nothing is
 /// tried where rounds are so short that faults cannot have moved much. One allocation is tried at a time, so
-/// that rounds tell of it alone.
+/// that the times of rounds depend on it alone.
 ///
-/// Times are in nanoseconds. Not thread-safe: its owner's lock covers it. Forgets rather than grows.
+/// Times are in nanoseconds. Not thread-safe: the owner's lock covers it. An allocation that finds its slot in
+/// use is left to faults, so the table never grows.
 class DeviceTurns {
 public:
     constexpr DeviceTurns() noexcept = default;
 
     enum class Step : std::uint8_t {
         leave,         ///< to faults
-        bring,         ///< all of it to the launch's device
-        begin_copies,  ///< give the advice, and bring
-        end_copies,    ///< take the advice back
-        end_and_bring, ///< both: copies are no better than bringing
+        bring,         ///< prefetch all of it to the launch's device
+        begin_copies,  ///< give the advice, and prefetch
+        end_copies,    ///< withdraw the advice
+        end_and_bring, ///< withdraw the advice and prefetch: copies are no better than prefetches
     };
-    /// A launch on `device` is about to reach an allocation that several devices have reached. `waits` is
-    /// another number once the program has waited for the device.
+    /// A launch on `device` is about to reach an allocation that several devices have reached. `waits` changes
+    /// when the program has waited for the device.
     Step launch(std::uint64_t allocation, std::uint64_t bytes, std::uint32_t device, std::uint64_t waits,
                 std::uint64_t now) noexcept;
 
-    /// Whether launch() has to hear of it: it is not left to faults for good.
+    /// Whether launch() has to be called for it: it is not left to faults for good.
     bool concerns(std::uint64_t allocation) const noexcept;
-    /// A way is being tried just now, and other changes would spoil the times.
+    /// Whether a strategy is tried now, so that other changes would spoil the times.
     bool tries() const noexcept { return trying_ != 0; }
 
-    /// A step was refused, or the program says where the memory is to be: it is left to faults. Whether there
-    /// are copies that launch() has asked for.
+    /// Leaves the allocation to faults: a step was refused, or the program has advised where the memory is to
+    /// be. Returns whether launch() has asked for copies, which are to be ended.
     bool leave(std::uint64_t allocation) noexcept;
     void forget(std::uint64_t allocation) noexcept;
 
-    /// Allocations that changed their way since this was last asked.
+    /// How the strategy of an allocation changed since the last call.
     enum class Change : std::uint8_t { none, brings, copies, gives_up };
     Change take_change(std::uint64_t allocation) noexcept;
 
     static constexpr std::uint64_t least_bytes = 256 * 1024;
     static constexpr unsigned watched = 2, tried = 2; ///< rounds
-    static constexpr unsigned most_watched = 32;      ///< without anything to try
+    static constexpr unsigned most_watched = 32;      ///< without a trial
 
 private:
     enum class State : std::uint8_t { watching, trying_bring, bringing, trying_copies, copying, left };
@@ -109,19 +112,19 @@ private:
         Change change;
         std::uint32_t anchor, last_device;
         std::uint64_t waits; ///< at the last launch
-        // The round:
-        std::uint64_t began, began_waits; ///< 0: not known when
+        // The current round:
+        std::uint64_t began, began_waits; ///< 0: not known
         std::uint32_t turns;
         bool in_order; ///< each device waited for the other's launches
         // Rounds before:
         std::uint32_t rounds;            ///< in this state
-        std::uint64_t last, before_last; ///< what they took; 0: not known
-        std::uint64_t bare, baseline;    ///< without anything, and before what is tried
-        std::uint32_t worse;             ///< running
+        std::uint64_t last, before_last; ///< times of rounds; 0: not known
+        std::uint64_t bare, baseline;    ///< times with faults alone, and before the strategy that is tried
+        std::uint32_t worse;             ///< rounds in a row
         bool tried_bring, tried_copies;
     };
-    static constexpr std::size_t places = 256;
-    static constexpr std::uint32_t settled = 16; ///< rounds, before copies are tried instead of bringing
+    static constexpr std::size_t slots = 256;
+    static constexpr std::uint32_t settled = 16; ///< rounds before copies are tried instead of prefetches
 
     Entry* find(std::uint64_t allocation) noexcept;
     Step end_round(Entry& entry, std::uint64_t bytes, std::uint64_t waits, std::uint64_t now) noexcept;
@@ -131,7 +134,7 @@ private:
     Step give_up(Entry& entry) noexcept;
     static void enter(Entry& entry, State state) noexcept;
 
-    Entry entries_[places] = {};
+    Entry entries_[slots] = {};
     std::uint64_t trying_ = 0; ///< allocation; 0: none
 };
 

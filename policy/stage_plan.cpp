@@ -4,22 +4,22 @@
 
 namespace umadvisor::policy {
 
-StageWay stage_way(const trace::Copy& copy) noexcept {
+StageDirection stage_direction(const trace::Copy& copy) noexcept {
     using trace::Memory;
     if (copy.captured != 0 || copy.batch != 0 || copy.depth > 1)
-        return StageWay::none;
+        return StageDirection::none;
     if (copy.width != 0 && (copy.width < staged_row_least || copy.width > staged_row_most ||
                             copy.source_pitch < copy.width || copy.destination_pitch < copy.width))
-        return StageWay::none;
+        return StageDirection::none;
     if (copy.source_memory == Memory::pageable && copy.destination_memory == Memory::device)
-        return copy.bytes >= staged_to_device_from ? StageWay::to_device : StageWay::none;
+        return copy.bytes >= staged_to_device_from ? StageDirection::to_device : StageDirection::none;
     if (copy.source_memory == Memory::device && copy.destination_memory == Memory::pageable)
-        return copy.bytes >= staged_to_host_from ? StageWay::to_host : StageWay::none;
-    return StageWay::none;
+        return copy.bytes >= staged_to_host_from ? StageDirection::to_host : StageDirection::none;
+    return StageDirection::none;
 }
 
-StageRows stage_rows(const trace::Copy& copy, StageWay way) noexcept {
-    const bool to_device = way == StageWay::to_device;
+StageRows stage_rows(const trace::Copy& copy, StageDirection direction) noexcept {
+    const bool to_device = direction == StageDirection::to_device;
     if (copy.width == 0 || (copy.source_pitch == copy.width && copy.destination_pitch == copy.width))
         return {};
     return {copy.width, to_device ? copy.source_pitch : copy.destination_pitch,
@@ -70,7 +70,7 @@ StageTrials::Choice StageTrials::choose(std::uint64_t name) noexcept {
         return Choice::leave;
     if (++site->copies < site->next || site->staged.bytes == 0)
         return Choice::stage;
-    site->next = site->copies + soon; // also should nothing come of this one
+    site->next = site->copies + soon; // should the copy of this comparison fail, the next one comes soon, too
     return Choice::compare;
 }
 
@@ -84,7 +84,7 @@ void StageTrials::staged(std::uint64_t name, StagePace copy) noexcept {
 bool StageTrials::compared(std::uint64_t name, StagePace copy, StagePace& staged) noexcept {
     Site* const site = find(name);
     if (site == nullptr || site->staged.bytes == 0 || site->losses == most_losses)
-        return false; // another thread's comparison has come between
+        return false; // another thread's comparison came in between
     staged = site->staged;
     site->staged = {};
     if (measures_ || !copy.faster_than(staged)) {

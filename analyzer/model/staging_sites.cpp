@@ -13,7 +13,8 @@ void StagingSites::add(const trace::Copy& record) {
         ++sites_[record.stack].left;
     else if (record.reason == trace::Reason::slower_staged)
         ++sites_[record.stack].given_up;
-    else if (record.reason == trace::Reason::none && policy::stage_way(record) != policy::StageWay::none)
+    else if (record.reason == trace::Reason::none &&
+             policy::stage_direction(record) != policy::StageDirection::none)
         sites_[record.stack].stageable.add(record.bytes, record.duration);
 }
 

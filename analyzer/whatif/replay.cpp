@@ -171,7 +171,7 @@ private:
                     {view(number, states.emplace_back(),
                           [&](const residency::Block& block) { return block.resident[device].any(); }),
                      policy::LaunchSequence::unknown, last_use_[number]});
-        policy::foresee(residents, sequence_);
+        policy::predict_next_uses(residents, sequence_);
         policy::plan_eviction(residents, bytes, plan);
     }
 

@@ -93,7 +93,7 @@ void on_prefetch(const trace::Prefetch& done) noexcept {
         return;
     const bool to_device = done.location == trace::Location::device;
     if (to_device)
-        knowledge.residency.wanted_on(allocation.id, static_cast<std::uint32_t>(done.location_id));
+        knowledge.residency.note_user(allocation.id, static_cast<std::uint32_t>(done.location_id));
     knowledge.residency.moved(allocation.id, done.address, done.address + done.bytes,
                               to_device ? policy::BlockState::device : policy::BlockState::unknown);
 }
@@ -180,7 +180,8 @@ bool note_resident(const observe::Allocation& allocation) noexcept {
     const record::Guard guard(knowledge.mutex);
     policy::ResidencyView view;
     if (knowledge.residency.see(allocation.id, allocation.address, allocation.bytes, view) &&
-        knowledge.residency.wanted_on(allocation.id, allocation.device) == policy::ResidencyMap::Wanted::here)
+        knowledge.residency.note_user(allocation.id, allocation.device) ==
+            policy::ResidencyMap::Users::this_device)
         knowledge.residency.moved(allocation.id, allocation.address, allocation.address + allocation.bytes,
                                   policy::BlockState::device);
     return true;
@@ -214,7 +215,7 @@ void prefetching_sees(const observe::Allocation& allocation, observe::LookRange 
         return;
     }
     if (!knowledge.residency.on_host(allocation.id, range.first, range.last))
-        knowledge.host_returns.took(allocation.id, range.first, range.last);
+        knowledge.host_returns.host_has(allocation.id, range.first, range.last);
     knowledge.residency.found_on_host(allocation.id, range.first, range.last);
 }
 

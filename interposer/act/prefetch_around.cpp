@@ -38,10 +38,10 @@ struct HomeWays {
 /// What was learned is told to the trace, for plans.
 void tell_lessons(const Wait& wait, const policy::AllocationNames::Named& named) {
     policy::HostReturns::Lesson lesson;
-    while (knowledge.host_returns.take_lesson(lesson)) {
+    while (knowledge.host_returns.pop_lesson(lesson)) {
         trace::HostReturn record;
         record.time = record::now();
-        record.key = lesson.in_runs;
+        record.key = lesson.stable_key;
         record.first = lesson.first;
         record.last = lesson.last;
         record.given_up = lesson.given_up;
@@ -98,7 +98,7 @@ std::uint32_t bring(const policy::PrefetchRange* ranges, std::uint32_t count, CU
 void leave(const policy::PrefetchRange* ranges, std::uint32_t first, std::uint32_t count) {
     const record::Guard guard(knowledge.mutex);
     for (; first < count; ++first)
-        knowledge.host_returns.leave(ranges[first].allocation);
+        knowledge.host_returns.cancel(ranges[first].allocation);
 }
 
 void tell_comparison(std::uint64_t stack, bool leaves, bool whole) {
@@ -137,7 +137,7 @@ void plan_returns(LaunchScope& launch) noexcept {
         const observe::Allocation& allocation = launch.touched.managed[i];
         const policy::LastReach::NextWait next = knowledge.last_reach.launch(
             allocation.address, allocation.bytes, reinterpret_cast<std::uint64_t>(launch.stream), now);
-        if (next.place == 0 || launch.return_count + 2 > LaunchScope::most_returns)
+        if (next.site == 0 || launch.return_count + 2 > LaunchScope::most_returns)
             continue;
         const policy::HostReturns::Span span =
             knowledge.host_returns.ahead_of_wait(next, allocation.id, allocation.address, allocation.bytes,
@@ -205,7 +205,7 @@ constinit observe::TryLock lock;              ///< guards `side`; a launch that 
 constinit std::atomic<bool> under_way{false}; ///< `ends` was recorded, and no launch has waited for it
 constinit Side side;
 
-constinit policy::Trust trust; ///< in what is foretold; knowledge.mutex guards it
+constinit policy::Trust trust; ///< in what is predicted; knowledge.mutex guards it
 
 bool make(std::uint16_t number) {
     if (side.context == number)
@@ -220,14 +220,14 @@ bool make(std::uint16_t number) {
 }
 
 /// What the next launch is expected to reach; false: nothing of it is missing, or nobody knows.
-bool foretell(const observe::Touched& running, observe::Touched& next) {
+bool predict(const observe::Touched& running, observe::Touched& next) {
     const std::uint32_t device = observe::current_device();
     const record::Guard guard(knowledge.mutex);
     const bool met = std::any_of(running.managed, running.managed + running.managed_count,
                                  [](const observe::Allocation& each) { return trust.expects(each.address); });
     if (!trust.earned(met))
         return false;
-    knowledge.sequence.foretell([&](std::uint64_t address, std::uint32_t launches) {
+    knowledge.sequence.predict([&](std::uint64_t address, std::uint32_t launches) {
         observe::Allocation allocation;
         if (launches != 1 || next.managed_count == observe::Touched::max_managed)
             return false;
@@ -308,7 +308,7 @@ void plan_ahead(LaunchScope& launch) noexcept {
     if (!knowledge.residency.crowded() || !lock.try_lock())
         return;
     const record::OffStack<observe::Touched> next;
-    launch.moves_ahead = foretell(launch.touched, *next) && prepare(launch.touched, *next, launch);
+    launch.moves_ahead = predict(launch.touched, *next) && prepare(launch.touched, *next, launch);
     if (!launch.moves_ahead)
         lock.unlock();
 }

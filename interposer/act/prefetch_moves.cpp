@@ -25,7 +25,7 @@ bool reaches(const observe::Touched& touched, std::uint64_t allocation) {
                        [&](const observe::Allocation& wanted) { return wanted.id == allocation; });
 }
 
-/// Of those sorted by foresee(): which are wanted later than everything that `running` reaches.
+/// Of those sorted by predict_next_uses(): which are wanted later than everything that `running` reaches.
 std::size_t keep_later(std::span<policy::Resident> residents, const observe::Touched& running) {
     std::uint32_t latest = 0;
     for (const policy::Resident& each : residents)
@@ -55,7 +55,7 @@ void make_room(const observe::Touched& touched, const observe::Touched* running,
             if (!reaches(touched, view.allocation))
                 residents[count++] = {view, policy::LaunchSequence::unknown, last_use};
         });
-    policy::foresee({residents, count}, knowledge.sequence);
+    policy::predict_next_uses({residents, count}, knowledge.sequence);
     if (running != nullptr)
         count = keep_later({residents, count}, *running);
     policy::plan_eviction({residents, count}, bytes, out);
@@ -103,14 +103,14 @@ void select(const observe::Touched& touched, std::uint32_t device, CUstream stre
         policy::ResidencyView view;
         if (!residency.see(allocation.id, allocation.address, allocation.bytes, view))
             continue;
-        const policy::ResidencyMap::Wanted wanted = residency.wanted_on(allocation.id, device);
-        if (wanted == policy::ResidencyMap::Wanted::now_here_too)
+        const policy::ResidencyMap::Users users = residency.note_user(allocation.id, device);
+        if (users == policy::ResidencyMap::Users::several_since_now)
             moves.parted = allocation.id;
-        if (wanted == policy::ResidencyMap::Wanted::placed)
+        if (users == policy::ResidencyMap::Users::several_advised)
             knowledge.turns.leave(allocation.id);
-        else if (wanted != policy::ResidencyMap::Wanted::here && !ahead)
+        else if (users != policy::ResidencyMap::Users::this_device && !ahead)
             share(allocation, static_cast<CUdevice>(device), residency.device_bytes(device), moves);
-        if (wanted != policy::ResidencyMap::Wanted::here || residency.resident(allocation.id, device))
+        if (users != policy::ResidencyMap::Users::this_device || residency.resident(allocation.id, device))
             continue;
         selection.brought[i] = residency.worth_bringing(allocation.id, reinterpret_cast<std::uint64_t>(stream));
         if (selection.brought[i])

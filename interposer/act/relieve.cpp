@@ -188,7 +188,7 @@ observe::LookRange relief_looks(const observe::Allocation& allocation,
         return observe::LookRange::of(allocation); // what comes back is known from what was left
     observe::managed_watch().tell();
     const record::Guard guard(relief_mutex);
-    return policy.curious(allocation.id) ? observe::LookRange::of(allocation) : observe::LookRange{};
+    return policy.needs_content(allocation.id) ? observe::LookRange::of(allocation) : observe::LookRange{};
 }
 
 void relief_sees(const observe::Allocation& allocation, std::uint64_t content) noexcept {

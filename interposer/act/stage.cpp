@@ -70,11 +70,11 @@ bool pool_runs() {
 }
 
 /// Both ends are all of what their first bytes are.
-bool is_whole(const trace::Copy& copy, policy::StageWay way) {
-    const bool to_device = way == policy::StageWay::to_device;
+bool is_whole(const trace::Copy& copy, policy::StageDirection direction) {
+    const bool to_device = direction == policy::StageDirection::to_device;
     const std::uint64_t device = to_device ? copy.destination : copy.source;
     const std::uint64_t host = to_device ? copy.source : copy.destination;
-    const policy::StageRows rows = policy::stage_rows(copy, way);
+    const policy::StageRows rows = policy::stage_rows(copy, direction);
     const auto span = [&](std::uint64_t pitch) {
         return rows.width == 0 ? copy.bytes : (copy.bytes / rows.width - 1) * pitch + rows.width;
     };
@@ -265,8 +265,8 @@ constinit policy::StageTrials trials;
 constinit trace::ClockPair begun{}; ///< written before the first copy, for the rate of the ticks
 constinit std::atomic_flag told_of_plan{};
 
-std::uint64_t name_of(std::uint64_t stack, policy::StageWay way) {
-    return stack << 2 | static_cast<std::uint64_t>(way);
+std::uint64_t name_of(std::uint64_t stack, policy::StageDirection direction) {
+    return stack << 2 | static_cast<std::uint64_t>(direction);
 }
 
 trace::Reason reason_of(policy::StageTrials::Choice choice) {
@@ -291,7 +291,7 @@ double speed_of(const policy::StagePace& pace) {
 /// Why the driver is to make a copy of the call that this thread is in; `none`: it is to be staged. Now and
 /// then the driver makes one, so that the trace tells what staging gains; `--act auto` gives up call sites
 /// where the driver turns out to be faster, and a plan names some.
-trace::Reason reason_to_leave(policy::StageWay way) {
+trace::Reason reason_to_leave(policy::StageDirection direction) {
     const std::uint64_t stack = record::stack();
     if (plan_leaves(&policy::Plan::never_stage, stack)) {
         if (!told_of_plan.test_and_set(std::memory_order_relaxed))
@@ -299,15 +299,15 @@ trace::Reason reason_to_leave(policy::StageWay way) {
         return trace::Reason::never_stage;
     }
     const record::Guard guard(trials_mutex);
-    return reason_of(trials.choose(name_of(stack, way)));
+    return reason_of(trials.choose(name_of(stack, direction)));
 }
 
 /// What the copy took tells of its call site, which may be given up for it.
 void after_copy(trace::Copy& copy) noexcept {
     if ((copy.staged == 0 && copy.reason != trace::Reason::compared) || copy.status != CUDA_SUCCESS)
         return;
-    const policy::StageWay way = policy::stage_way(copy);
-    const std::uint64_t name = name_of(copy.stack, way);
+    const policy::StageDirection direction = policy::stage_direction(copy);
+    const std::uint64_t name = name_of(copy.stack, direction);
     const policy::StagePace pace{copy.bytes, copy.duration - copy.wait_duration};
     policy::StagePace staged;
     {
@@ -322,15 +322,17 @@ void after_copy(trace::Copy& copy) noexcept {
         record::About{.stack = copy.stack},
         "--act stage: copies %s at one call site are left to the driver from now on, which moved %.1f GB/s, "
         "against %.1f GB/s staged",
-        way == policy::StageWay::to_device ? "to the device" : "to the host", speed_of(pace), speed_of(staged));
+        direction == policy::StageDirection::to_device ? "to the device" : "to the host", speed_of(pace),
+        speed_of(staged));
 }
 
-CUresult pass(StageRing& ring, const trace::Copy& copy, policy::StageWay way, CUstream stream, bool& usable) {
-    const bool to_device = way == policy::StageWay::to_device;
+CUresult pass(StageRing& ring, const trace::Copy& copy, policy::StageDirection direction, CUstream stream,
+              bool& usable) {
+    const bool to_device = direction == policy::StageDirection::to_device;
     const bool cached = to_device && ring_stays_cached && ring.buffer_bytes == policy::stage_buffer_bytes;
     StagePassage passage(ring, threads, cached, stream, to_device ? copy.destination : copy.source,
                          reinterpret_cast<char*>(to_device ? copy.source : copy.destination), copy.bytes,
-                         policy::stage_rows(copy, way));
+                         policy::stage_rows(copy, direction));
     CUresult answer = to_device ? passage.to_device() : passage.to_host();
     if (answer == CUDA_SUCCESS && to_device && copy.asynchronous == 0)
         answer = passage.finish();
@@ -339,18 +341,18 @@ CUresult pass(StageRing& ring, const trace::Copy& copy, policy::StageWay way, CU
 }
 
 bool instead_of_copy(trace::Copy& copy) noexcept {
-    const policy::StageWay way = policy::stage_way(copy);
-    if (way == policy::StageWay::none || !observe::nothing_is_captured())
+    const policy::StageDirection direction = policy::stage_direction(copy);
+    if (direction == policy::StageDirection::none || !observe::nothing_is_captured())
         return false;
     const record::Quiet quiet;
-    if (!is_whole(copy, way) || !pool_runs())
+    if (!is_whole(copy, direction) || !pool_runs())
         return false;
     const auto stream = reinterpret_cast<CUstream>(copy.stream);
     const observe::RelaxedCapture relaxed;
     const CUcontext context = context_of(stream);
     if (context == nullptr)
         return false;
-    const trace::Reason left = reason_to_leave(way);
+    const trace::Reason left = reason_to_leave(direction);
     if (left == trace::Reason::never_stage || left == trace::Reason::slower_staged) {
         copy.reason = left;
         return false;
@@ -365,7 +367,7 @@ bool instead_of_copy(trace::Copy& copy) noexcept {
     copy.reason = left;
     if (left == trace::Reason::compared)
         return false;
-    StageRing* const ring = borrow_ring(context, policy::stage_rows(copy, way).width, answer);
+    StageRing* const ring = borrow_ring(context, policy::stage_rows(copy, direction).width, answer);
     if (ring == nullptr) {
         if (answer != CUDA_SUCCESS && staging.on.exchange(false))
             refuse("the driver gives no pinned memory");
@@ -373,7 +375,7 @@ bool instead_of_copy(trace::Copy& copy) noexcept {
     }
     bool usable = true;
     ring->passed += copy.bytes;
-    answer = pass(*ring, copy, way, stream, usable);
+    answer = pass(*ring, copy, direction, stream, usable);
     if (usable)
         return_ring(*ring);
     if (answer != CUDA_SUCCESS) {

@@ -15,9 +15,9 @@ constexpr std::uint64_t base = 0x7000'0000'0000;
 
 using Expected = std::vector<std::pair<std::uint64_t, std::uint32_t>>;
 
-Expected foretold(const LaunchSequence& sequence, std::size_t most = 100) {
+Expected predicted(const LaunchSequence& sequence, std::size_t most = 100) {
     Expected found;
-    sequence.foretell([&](std::uint64_t allocation, std::uint32_t launches) {
+    sequence.predict([&](std::uint64_t allocation, std::uint32_t launches) {
         found.emplace_back(allocation, launches);
         return found.size() < most;
     });
@@ -54,10 +54,10 @@ struct Sequence {
 BOOST_FIXTURE_TEST_SUITE(launch_sequence, Sequence)
 
 BOOST_AUTO_TEST_CASE(what_never_was_before_foretells_nothing) {
-    BOOST_TEST(foretold(*sequence).empty());
+    BOOST_TEST(predicted(*sequence).empty());
     launch({1});
     launch({2});
-    BOOST_TEST(foretold(*sequence).empty());
+    BOOST_TEST(predicted(*sequence).empty());
 }
 
 BOOST_AUTO_TEST_CASE(a_loop_goes_on_as_it_went) {
@@ -65,9 +65,9 @@ BOOST_AUTO_TEST_CASE(a_loop_goes_on_as_it_went) {
     launch({3});
     launch({4});
     launch({1, 2});
-    BOOST_TEST((foretold(*sequence) == Expected{{3, 1}, {4, 2}, {1, 3}, {2, 3}}));
+    BOOST_TEST((predicted(*sequence) == Expected{{3, 1}, {4, 2}, {1, 3}, {2, 3}}));
     launch({3});
-    BOOST_TEST((foretold(*sequence) == Expected{{4, 1}, {1, 2}, {2, 2}, {3, 3}}));
+    BOOST_TEST((predicted(*sequence) == Expected{{4, 1}, {1, 2}, {2, 2}, {3, 3}}));
 }
 
 BOOST_AUTO_TEST_CASE(the_same_launch_means_what_went_before_it) {
@@ -76,11 +76,11 @@ BOOST_AUTO_TEST_CASE(the_same_launch_means_what_went_before_it) {
             launch({each});
     launch({9});
     launch({1});
-    BOOST_TEST((foretold(*sequence, 1) == Expected{{2, 1}}));
+    BOOST_TEST((predicted(*sequence, 1) == Expected{{2, 1}}));
     launch({2});
     launch({8});
     launch({1});
-    BOOST_TEST((foretold(*sequence, 1) == Expected{{3, 1}}));
+    BOOST_TEST((predicted(*sequence, 1) == Expected{{3, 1}}));
 }
 
 BOOST_AUTO_TEST_CASE(a_surprise_is_got_over) {
@@ -88,9 +88,9 @@ BOOST_AUTO_TEST_CASE(a_surprise_is_got_over) {
         for (const std::uint64_t each : {1, 2, 3})
             launch({each});
     launch({7});
-    BOOST_TEST(foretold(*sequence).empty());
+    BOOST_TEST(predicted(*sequence).empty());
     launch({1});
-    BOOST_TEST((foretold(*sequence, 2) == Expected{{2, 1}, {3, 2}}));
+    BOOST_TEST((predicted(*sequence, 2) == Expected{{2, 1}, {3, 2}}));
 }
 
 BOOST_AUTO_TEST_CASE(it_never_grows_and_goes_on_after_it_was_full) {
@@ -99,10 +99,10 @@ BOOST_AUTO_TEST_CASE(it_never_grows_and_goes_on_after_it_was_full) {
     for (int round = 0; round < 2; ++round)
         for (const std::uint64_t each : {1, 2, 3})
             launch({each});
-    BOOST_TEST((foretold(*sequence, 2) == Expected{{1, 1}, {2, 2}}));
+    BOOST_TEST((predicted(*sequence, 2) == Expected{{1, 1}, {2, 2}}));
     for (int i = 0; i < 10000; ++i)
         launch({5});
-    BOOST_TEST((foretold(*sequence, 1) == Expected{{5, 1}}));
+    BOOST_TEST((predicted(*sequence, 1) == Expected{{5, 1}}));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
@@ -139,7 +139,7 @@ BOOST_FIXTURE_TEST_CASE(the_latest_next_use_goes_first, Candidates) {
         for (const std::uint64_t id : {1, 2, 3})
             sequence.add(std::vector<std::uint64_t>{base + id * 64 * mib});
     sequence.add(std::vector<std::uint64_t>{base + 64 * mib});
-    foresee(residents, sequence); // next: 2, 3, 1
+    predict_next_uses(residents, sequence); // next: 2, 3, 1
     BOOST_TEST((order(6 * mib) == std::vector<std::uint64_t>{1, 3, 2}));
 }
 

@@ -22,19 +22,19 @@ constexpr std::uint64_t base = 0x7000'0000'0000;
 
 BOOST_AUTO_TEST_SUITE(host_returns)
 
-/// Rounds of a loop: the program waits at a place for launches that reached one allocation, the host takes some
+/// Rounds of a loop: the program waits at a site for launches that reached one allocation, the host takes some
 /// of it, the next launch begins.
 struct Loop {
     static constexpr std::uint64_t id = 7, bytes = 32 * mib;
 
-    HostReturns::Span round(std::uint64_t first, std::uint64_t last, std::uint64_t place = 1) {
-        const HostReturns::Span span = returns->wait(place, id, base, bytes);
+    HostReturns::Span round(std::uint64_t first, std::uint64_t last, std::uint64_t site = 1) {
+        const HostReturns::Span span = returns->wait(site, id, base, bytes);
         returns->looking(id);
         // What was brought is known; the host faults for the rest.
         if (span.first == span.last && first != last)
-            returns->took(id, base + first, base + last);
+            returns->host_has(id, base + first, base + last);
         else if (span.left_out != 0 && span.left_out >= base + first && span.left_out < base + last)
-            returns->took(id, span.left_out, span.left_out + 2 * mib);
+            returns->host_has(id, span.left_out, span.left_out + 2 * mib);
         returns->launch(id);
         return span;
     }
@@ -68,7 +68,7 @@ BOOST_FIXTURE_TEST_CASE(many_allocations_have_habits_of_their_own, Loop) {
             brought += brings(span);
             returns->looking(each + 1);
             if (!brings(span))
-                returns->took(each + 1, address, address + mib);
+                returns->host_has(each + 1, address, address + mib);
             returns->launch(each + 1);
         }
     BOOST_TEST(brought >= count * 8 / 10);
@@ -79,8 +79,8 @@ BOOST_FIXTURE_TEST_CASE(little_or_scattered_is_left_to_faults, Loop) {
     BOOST_TEST(!brings(round(0, 64 * 1024)));
     returns->wait(1, id, base, bytes);
     returns->looking(id);
-    returns->took(id, base, base + mib);
-    returns->took(id, base + bytes - mib, base + bytes);
+    returns->host_has(id, base, base + mib);
+    returns->host_has(id, base + bytes - mib, base + bytes);
     returns->launch(id);
     BOOST_TEST(!brings(round(0, 0)));
 }
@@ -101,40 +101,40 @@ BOOST_FIXTURE_TEST_CASE(a_block_is_left_out_now_and_then_and_ends_a_habit_that_i
 
 BOOST_FIXTURE_TEST_CASE(nothing_is_learned_from_what_nobody_looked_at, Loop) {
     returns->wait(1, id, base, bytes);
-    returns->took(id, base, base + bytes);
+    returns->host_has(id, base, base + bytes);
     returns->launch(id);
     BOOST_TEST(!brings(round(0, 0)));
 }
 
 BOOST_FIXTURE_TEST_CASE(what_an_earlier_run_learned_is_brought_at_the_first_wait, Loop) {
-    constexpr std::uint64_t in_runs = 0x1234'5678'9abc'def1;
-    returns->expect(in_runs, 4 * mib, 12 * mib);
-    BOOST_TEST(!brings(returns->wait(2, id, base, bytes, in_runs + (1 << 20)))); // another wait
-    BOOST_TEST(!brings(returns->wait(3, id, base, 8 * mib, in_runs)));           // it has shrunk
-    const HostReturns::Span span = returns->wait(1, id, base, bytes, in_runs);
+    constexpr std::uint64_t stable_key = 0x1234'5678'9abc'def1;
+    returns->expect(stable_key, 4 * mib, 12 * mib);
+    BOOST_TEST(!brings(returns->wait(2, id, base, bytes, stable_key + (1 << 20)))); // another wait
+    BOOST_TEST(!brings(returns->wait(3, id, base, 8 * mib, stable_key)));           // it has shrunk
+    const HostReturns::Span span = returns->wait(1, id, base, bytes, stable_key);
     BOOST_TEST(span.first == base + 4 * mib);
     BOOST_TEST(span.last == base + 12 * mib);
     BOOST_TEST(span.left_out == 0u);
     HostReturns::Lesson lesson{};
-    BOOST_TEST_REQUIRE(returns->take_lesson(lesson)); // for the run after this
-    BOOST_TEST(lesson.in_runs == in_runs);
+    BOOST_TEST_REQUIRE(returns->pop_lesson(lesson)); // for the run after this
+    BOOST_TEST(lesson.stable_key == stable_key);
     BOOST_TEST(!lesson.given_up);
-    BOOST_TEST(!returns->take_lesson(lesson));
+    BOOST_TEST(!returns->pop_lesson(lesson));
 }
 
 BOOST_FIXTURE_TEST_CASE(what_an_earlier_run_learned_is_given_up_where_it_does_not_hold, Loop) {
-    constexpr std::uint64_t in_runs = 0x1234'5678'9abc'def1;
-    returns->expect(in_runs, 0, bytes);
+    constexpr std::uint64_t stable_key = 0x1234'5678'9abc'def1;
+    returns->expect(stable_key, 0, bytes);
     int brought = 0;
     for (int i = 0; i < 100; ++i) {
-        brought += brings(returns->wait(1, id, base, bytes, in_runs));
+        brought += brings(returns->wait(1, id, base, bytes, stable_key));
         returns->looking(id);
         returns->launch(id);
     }
     BOOST_TEST(brought > 0);
     BOOST_TEST(brought <= 16);
     HostReturns::Lesson lesson{};
-    while (returns->take_lesson(lesson))
+    while (returns->pop_lesson(lesson))
         continue;
     BOOST_TEST(lesson.given_up);
 }
@@ -145,22 +145,22 @@ BOOST_FIXTURE_TEST_CASE(what_is_learned_is_told_once_and_taken_back, Loop) {
         const HostReturns::Span span = returns->wait(1, id, base, bytes, 99);
         returns->looking(id);
         if (takes && (!brings(span) || span.left_out != 0))
-            returns->took(id, base, base + bytes);
+            returns->host_has(id, base, base + bytes);
         returns->launch(id);
     };
     round_in_runs(true);
-    BOOST_TEST(!returns->take_lesson(lesson));
+    BOOST_TEST(!returns->pop_lesson(lesson));
     for (int i = 0; i < 3; ++i)
         round_in_runs(true);
-    BOOST_TEST_REQUIRE(returns->take_lesson(lesson));
-    BOOST_TEST(lesson.in_runs == 99u);
+    BOOST_TEST_REQUIRE(returns->pop_lesson(lesson));
+    BOOST_TEST(lesson.stable_key == 99u);
     BOOST_TEST(lesson.first == 0u);
     BOOST_TEST(lesson.last == bytes);
     BOOST_TEST(!lesson.given_up);
-    BOOST_TEST(!returns->take_lesson(lesson));
+    BOOST_TEST(!returns->pop_lesson(lesson));
     for (int i = 0; i < 20; ++i)
         round_in_runs(false);
-    BOOST_TEST_REQUIRE(returns->take_lesson(lesson));
+    BOOST_TEST_REQUIRE(returns->pop_lesson(lesson));
     BOOST_TEST(lesson.given_up);
 }
 
@@ -174,8 +174,9 @@ struct Slots : Loop {
         const std::uint64_t first = base + which * slot;
         if (looked) {
             returns->looking(id);
-            span.for_each_part([&](std::uint64_t from, std::uint64_t last) { returns->took(id, from, last); });
-            returns->took(id, first, first + slot);
+            span.for_each_part(
+                [&](std::uint64_t from, std::uint64_t last) { returns->host_has(id, from, last); });
+            returns->host_has(id, first, first + slot);
         }
         returns->launch(id);
         return brings(span) ? std::optional((span.first - base) / slot) : std::nullopt;
@@ -226,9 +227,9 @@ BOOST_FIXTURE_TEST_CASE(what_moves_is_told_to_no_later_run, Slots) {
         returns->looking(id);
         const std::uint64_t first = base + round % slots * slot;
         if (round < 3)
-            returns->took(id, first, first + slot);
+            returns->host_has(id, first, first + slot);
         returns->launch(id);
-        while (returns->take_lesson(lesson))
+        while (returns->pop_lesson(lesson))
             BOOST_TEST((lesson.given_up || round < 2));
     }
 }
@@ -237,7 +238,7 @@ BOOST_FIXTURE_TEST_CASE(what_would_lie_beyond_the_end_is_not_brought, Loop) {
     for (const std::uint64_t first : {0, 10, 20}) {
         returns->wait(1, id, base, bytes);
         returns->looking(id);
-        returns->took(id, base + first * mib, base + (first + 8) * mib);
+        returns->host_has(id, base + first * mib, base + (first + 8) * mib);
         returns->launch(id);
     }
     BOOST_TEST(!brings(returns->wait(1, id, base, bytes)));
@@ -256,7 +257,7 @@ BOOST_FIXTURE_TEST_CASE(what_followed_the_launch_is_not_brought_again_at_the_wai
         BOOST_TEST(!brings(returns->wait(1, id, base, bytes)));
         returns->looking(id);
         if (span.left_out != 0)
-            returns->took(id, span.left_out, span.left_out + 2 * mib);
+            returns->host_has(id, span.left_out, span.left_out + 2 * mib);
         returns->launch(id);
         BOOST_TEST(!returns->has_brought(id));
     }
@@ -265,10 +266,10 @@ BOOST_FIXTURE_TEST_CASE(what_followed_the_launch_is_not_brought_again_at_the_wai
     BOOST_TEST(brings(returns->wait(1, id, base, bytes)));
     returns->launch(id);
     ahead();
-    BOOST_TEST(!brings(returns->wait(2, id, base, bytes))); // another place: it has habits of its own
+    BOOST_TEST(!brings(returns->wait(2, id, base, bytes))); // another site: it has habits of its own
     returns->launch(id);
     ahead();
-    returns->leave(id); // it could not be brought
+    returns->cancel(id); // it could not be brought
     BOOST_TEST(brings(returns->wait(1, id, base, bytes)));
 }
 
@@ -292,7 +293,7 @@ BOOST_FIXTURE_TEST_CASE(what_a_launch_is_to_come_for_does_not_follow_it, Loop) {
         BOOST_TEST(span.last == base + bytes);
         returns->wait(1, id, base, bytes);
         returns->looking(id);
-        returns->took(id, tried, tried + 2 * mib); // it is no other part than those before
+        returns->host_has(id, tried, tried + 2 * mib); // it is no other part than those before
         returns->launch(id);
     }
     for (int i = 0; i < 2; ++i) // somewhere else
@@ -318,11 +319,11 @@ struct Waits {
         Reached::Place found{};
         reached.take({what, stream, stack, 0}, found, no_name,
                      [&](std::uint64_t id, std::uint64_t) { ids.push_back(id); });
-        place = found.here;
+        site = found.here;
         return ids;
     }
     Reached reached;
-    std::uint64_t place = 0;
+    std::uint64_t site = 0;
 };
 
 using Ids = std::vector<std::uint64_t>;
@@ -339,16 +340,16 @@ BOOST_FIXTURE_TEST_CASE(a_wait_covers_its_stream_once, Waits) {
 }
 
 BOOST_FIXTURE_TEST_CASE(a_place_is_where_and_after_what, Waits) {
-    const auto place_of = [&](std::initializer_list<std::uint64_t> ids, std::uint64_t stack) {
+    const auto site_of = [&](std::initializer_list<std::uint64_t> ids, std::uint64_t stack) {
         launch(ids);
         launch(ids); // however often
         wait(Wait::For::everything, 0, stack);
-        return place;
+        return site;
     };
-    const std::uint64_t usual = place_of({1, 2}, 1);
-    BOOST_TEST(place_of({1, 2}, 1) == usual);
-    BOOST_TEST(place_of({1, 2}, 2) != usual);
-    BOOST_TEST(place_of({1, 3}, 1) != usual);
+    const std::uint64_t usual = site_of({1, 2}, 1);
+    BOOST_TEST(site_of({1, 2}, 1) == usual);
+    BOOST_TEST(site_of({1, 2}, 2) != usual);
+    BOOST_TEST(site_of({1, 3}, 1) != usual);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

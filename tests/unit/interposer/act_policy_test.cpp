@@ -123,7 +123,7 @@ struct Map {
     static constexpr std::uint64_t address = 64 * mib;
     Map() {
         BOOST_REQUIRE(map.see(1, address, 8 * mib, seen));
-        map.wanted_on(1, 0);
+        map.note_user(1, 0);
     }
     ~Map() { map.clear(); }
     std::vector<BlockState> blocks() {
@@ -163,17 +163,17 @@ BOOST_FIXTURE_TEST_CASE(a_look_corrects_what_was_thought, Map) {
 }
 
 BOOST_FIXTURE_TEST_CASE(what_launches_on_several_devices_reach_is_left_to_faults, Map) {
-    using Wanted = ResidencyMap::Wanted;
+    using Users = ResidencyMap::Users;
     map.launched(1, ~0ull);
     BOOST_TEST(!map.resident(1, 1));
     BOOST_REQUIRE(map.see(2, 16 * mib, 2 * mib, seen));
-    BOOST_TEST((map.wanted_on(2, 1) == Wanted::here));
+    BOOST_TEST((map.note_user(2, 1) == Users::this_device));
     map.launched(2, ~0ull);
     BOOST_TEST(map.device_bytes(0) == 8 * mib);
     BOOST_TEST(map.device_bytes(1) == 2 * mib);
-    BOOST_TEST((map.wanted_on(1, 0) == Wanted::here));
-    BOOST_TEST((map.wanted_on(1, 1) == Wanted::now_here_too));
-    BOOST_TEST((map.wanted_on(1, 0) == Wanted::elsewhere_too));
+    BOOST_TEST((map.note_user(1, 0) == Users::this_device));
+    BOOST_TEST((map.note_user(1, 1) == Users::several_since_now));
+    BOOST_TEST((map.note_user(1, 0) == Users::several));
     BOOST_TEST(map.device_bytes(0) == 0u);
     BOOST_TEST((blocks() == std::vector<BlockState>(4, BlockState::left_alone)));
     for (const std::uint32_t device : {0u, 1u, 2u})
@@ -258,7 +258,7 @@ BOOST_AUTO_TEST_CASE(few_faults_are_worth_a_look_only_where_something_was_found)
     ResidencyMap map;
     ResidencyView seen{};
     BOOST_REQUIRE(map.see(7, 0, 200 * mib, seen));
-    map.wanted_on(7, 0);
+    map.note_user(7, 0);
     map.launched(7, ~0ull);
     const auto whole = [&](std::uint64_t faults) { return map.worth_a_look(7, faults).last == 200 * mib; };
     BOOST_TEST(whole(1000));
@@ -296,7 +296,7 @@ BOOST_AUTO_TEST_CASE(many_allocations_in_any_order) {
     ResidencyView seen{};
     for (std::uint64_t id = 500; id > 0; --id) {
         BOOST_REQUIRE(map.see(id, id * 16 * mib, 2 * mib, seen));
-        map.wanted_on(id, 0);
+        map.note_user(id, 0);
     }
     for (std::uint64_t id = 1; id <= 500; id += 2)
         map.launched(id, ~0ull);

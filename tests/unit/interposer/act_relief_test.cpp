@@ -37,7 +37,7 @@ struct Turns {
                               bool write = false, std::uint64_t faults = 10) {
         policy->waited(++moves);
         policy->host_fault(id, base + first, base + last, faults, write);
-        if (policy->curious(id))
+        if (policy->needs_content(id))
             policy->came_back(id, content);
         return launch();
     }
@@ -148,7 +148,7 @@ BOOST_AUTO_TEST_CASE(evidence_grows_old) {
         faulting_round(0, 4 * kib, 0, true);
     for (unsigned i = 0; i < ReliefPolicy::window; ++i)
         quiet_round();
-    BOOST_TEST(!policy->curious(id));
+    BOOST_TEST(!policy->needs_content(id));
     BOOST_TEST((faulting_round(0, 4 * kib, 0, true).kind == Kind::none));
 }
 
@@ -167,7 +167,7 @@ BOOST_AUTO_TEST_CASE(a_write_now_and_then_is_no_reason_to_take_it_back) {
 BOOST_AUTO_TEST_CASE(advice_is_taken_back_for_good_where_it_is_written) {
     until_given();
     const ReliefStep step = after_window(true, false);
-    BOOST_TEST((step.kind == Kind::take_back));
+    BOOST_TEST((step.kind == Kind::withdraw));
     BOOST_TEST((step.remedy == Remedy::read_mostly));
     BOOST_TEST(step.address == base + 2 * mib);
     BOOST_TEST(step.bytes == 4 * mib);
@@ -177,7 +177,7 @@ BOOST_AUTO_TEST_CASE(advice_is_taken_back_for_good_where_it_is_written) {
 
 BOOST_AUTO_TEST_CASE(advice_is_taken_back_where_as_much_moves) {
     until_given();
-    BOOST_TEST((after_window(false, true).kind == Kind::take_back));
+    BOOST_TEST((after_window(false, true).kind == Kind::withdraw));
 }
 
 BOOST_AUTO_TEST_CASE(advice_that_makes_rounds_much_longer_is_taken_back_at_once) {
@@ -190,20 +190,20 @@ BOOST_AUTO_TEST_CASE(advice_that_makes_rounds_much_longer_is_taken_back_at_once)
         step = quiet_round();
         ++rounds;
     }
-    BOOST_TEST((step.kind == Kind::take_back));
+    BOOST_TEST((step.kind == Kind::withdraw));
     BOOST_TEST(rounds <= ReliefPolicy::glance + 1);
 }
 
 BOOST_AUTO_TEST_CASE(advice_is_taken_back_where_rounds_become_longer) {
     until_given();
     length += length / 2;
-    BOOST_TEST((after_window(false, false).kind == Kind::take_back));
+    BOOST_TEST((after_window(false, false).kind == Kind::withdraw));
 }
 
 BOOST_AUTO_TEST_CASE(what_is_to_be_left_alone_is_never_forgotten) {
     policy->leave_alone(id);
     BOOST_TEST((until_given().kind == Kind::none));
-    const std::uint64_t other = id + 512; // of the same place
+    const std::uint64_t other = id + 512; // of the same slot
     policy->leave_alone(other);
     policy->forget(id);
     policy->launch(other, base, size, now);

@@ -26,23 +26,23 @@ BOOST_AUTO_TEST_CASE(long_copies_between_pageable_and_device_memory_are_staged) 
     copy.bytes = staged_to_device_from;
     copy.source_memory = Memory::pageable;
     copy.destination_memory = Memory::device;
-    BOOST_TEST((stage_way(copy) == StageWay::to_device));
+    BOOST_TEST((stage_direction(copy) == StageDirection::to_device));
     copy.bytes = staged_to_device_from - 1;
-    BOOST_TEST((stage_way(copy) == StageWay::none));
+    BOOST_TEST((stage_direction(copy) == StageDirection::none));
     copy.bytes = staged_to_host_from;
     std::swap(copy.source_memory, copy.destination_memory);
-    BOOST_TEST((stage_way(copy) == StageWay::to_host));
+    BOOST_TEST((stage_direction(copy) == StageDirection::to_host));
     copy.bytes = staged_to_host_from - 1;
-    BOOST_TEST((stage_way(copy) == StageWay::none));
+    BOOST_TEST((stage_direction(copy) == StageDirection::none));
     copy.bytes = 1u << 30;
     copy.captured = 1;
-    BOOST_TEST((stage_way(copy) == StageWay::none));
+    BOOST_TEST((stage_direction(copy) == StageDirection::none));
     copy.captured = 0;
     copy.batch = 1;
-    BOOST_TEST((stage_way(copy) == StageWay::none));
+    BOOST_TEST((stage_direction(copy) == StageDirection::none));
     copy.batch = 0;
     copy.width = 1u << 20;
-    BOOST_TEST((stage_way(copy) == StageWay::none));
+    BOOST_TEST((stage_direction(copy) == StageDirection::none));
 }
 
 BOOST_AUTO_TEST_CASE(no_other_memory_is) {
@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE(no_other_memory_is) {
             copy.destination_memory = to;
             const bool staged = (from == Memory::pageable && to == Memory::device) ||
                                 (from == Memory::device && to == Memory::pageable);
-            BOOST_TEST((stage_way(copy) != StageWay::none) == staged);
+            BOOST_TEST((stage_direction(copy) != StageDirection::none) == staged);
         }
 }
 
@@ -106,22 +106,22 @@ BOOST_AUTO_TEST_CASE(copies_of_rows_by_the_table) {
     copy.bytes = copy.width * copy.height;
     copy.source_pitch = 5000;
     copy.destination_pitch = 4096;
-    BOOST_TEST((stage_way(copy) == StageWay::to_device));
-    BOOST_TEST(stage_rows(copy, StageWay::to_device).host_pitch == 5000u);
-    BOOST_TEST(stage_rows(copy, StageWay::to_device).device_pitch == 4096u);
-    BOOST_TEST(stage_rows(copy, StageWay::to_host).host_pitch == 4096u);
+    BOOST_TEST((stage_direction(copy) == StageDirection::to_device));
+    BOOST_TEST(stage_rows(copy, StageDirection::to_device).host_pitch == 5000u);
+    BOOST_TEST(stage_rows(copy, StageDirection::to_device).device_pitch == 4096u);
+    BOOST_TEST(stage_rows(copy, StageDirection::to_host).host_pitch == 4096u);
     copy.source_pitch = 4096; // rows without a gap are one piece of memory
-    BOOST_TEST(stage_rows(copy, StageWay::to_device).width == 0u);
+    BOOST_TEST(stage_rows(copy, StageDirection::to_device).width == 0u);
     copy.depth = 2;
-    BOOST_TEST((stage_way(copy) == StageWay::none));
+    BOOST_TEST((stage_direction(copy) == StageDirection::none));
     copy.depth = 1;
     copy.source_pitch = 4095;
-    BOOST_TEST((stage_way(copy) == StageWay::none));
+    BOOST_TEST((stage_direction(copy) == StageDirection::none));
     copy.source_pitch = 4096;
     copy.width = staged_row_least - 1;
-    BOOST_TEST((stage_way(copy) == StageWay::none));
+    BOOST_TEST((stage_direction(copy) == StageDirection::none));
     copy.width = copy.source_pitch = copy.destination_pitch = staged_row_most + 1;
-    BOOST_TEST((stage_way(copy) == StageWay::none));
+    BOOST_TEST((stage_direction(copy) == StageDirection::none));
 }
 
 BOOST_AUTO_TEST_CASE(long_copies_go_through_the_cache_but_for_what_nothing_is_written_after) {
