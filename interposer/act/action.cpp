@@ -12,14 +12,15 @@ namespace umadvisor::act {
 
 extern constinit Action counting, looking, relieving, prefetching, rewriting, staging;
 
-/// The order in which they act: what moves memory goes by looks, and what is advised is not prefetched.
+/// The order of calls: prefetching and relieving depend on what looking finds, and advised memory is not
+/// prefetched.
 constinit Action* const detail::actions[] = {&counting,  &looking, &relieving, &prefetching,
                                              &rewriting, &staging, nullptr};
 constinit std::atomic<bool> detail::acting{false};
 
 namespace {
 
-/// Why managed memory is left alone; null: it need not be.
+/// Why managed memory is left alone; null if it need not be.
 const char* refusal(const DeviceCount& devices) {
     if (devices.able != 0)
         return nullptr;
@@ -63,10 +64,10 @@ void announce(const char* format, ...) noexcept {
     record::note("%s", line->text);
 }
 
-void initialize(const runtime::Options& wanted) noexcept {
-    if (!wanted.acts() && wanted.pretend_bytes == 0)
+void initialize(const runtime::Options& requested) noexcept {
+    if (!requested.acts() && requested.pretend_bytes == 0)
         return;
-    runtime::Options options = wanted;
+    runtime::Options options = requested;
     const DeviceCount devices = learn_devices(options);
     refuse_managed(options, devices);
     for (Action* const* each = detail::actions; *each != nullptr; ++each)

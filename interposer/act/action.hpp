@@ -1,5 +1,5 @@
-/// What --act does around the program's calls. Wrappers tell what happens and name no mode; without --act that
-/// is one load and a branch.
+/// What --act does around the program's calls. Wrappers notify the list of actions and name none of them.
+/// Without an action that is one load and a branch.
 ///
 /// Every call of the driver that an action makes is recorded with origin umadvisor. One that is refused or
 /// fails leaves the program exactly as it would have been; an action that keeps failing is switched off with
@@ -24,28 +24,29 @@ namespace umadvisor::act {
 
 struct DeviceCount;
 
-/// Where and from where something is launched.
+/// The stream and the call site of a launch.
 struct Launching {
     CUstream stream = nullptr; ///< explicit handle
     std::uint64_t stack = 0;   ///< id of the call stack
 };
 
-/// A launch of a kernel or a graph, from before the driver's call to after it. What an action finds before and
-/// does after stands here. It is large: it belongs off the program's stack.
+/// A launch of a kernel or a graph, from before the driver's call to after it. It carries what an action finds
+/// before the call to what the action does after it. It is large and must not be on the program's stack.
 struct LaunchScope : Launching {
     observe::Touched touched;
     bool launched = false; ///< by the driver's answer
 
-    /// What the host wants next of what the launch is the last to reach: it follows the launch there.
+    /// Memory that this launch is the last to reach before the host uses it: prefetched to the host after the
+    /// launch.
     static constexpr std::uint32_t most_returns = 32;
     std::uint32_t return_count = 0;
     policy::PrefetchRange returns[most_returns];
-    /// Moves for the next launch are planned, and the lock of their stream is held.
+    /// Migrations for the next launch are planned, and the lock of their stream is held.
     bool moves_ahead = false;
 };
 
-/// Of stream-ordered memory: which pool the program named, null for that of the stream's device, and an
-/// explicit handle of the stream.
+/// Pool and stream of a stream-ordered allocation. The pool is null if the program named none, which means that
+/// of the stream's device; the stream is an explicit handle.
 struct StreamOrder {
     CUmemoryPool pool;
     CUstream stream;
@@ -56,9 +57,9 @@ struct StreamOrder {
 struct AllocationScope {
     trace::Alloc& record;
     CUdeviceptr* out;
-    std::size_t bytes;                  ///< 0: nothing that an action could allocate
+    std::size_t bytes;                  ///< 0: no action can answer
     const StreamOrder* order = nullptr; ///< null: cuMemAlloc and cuMemAllocPitch
-    // Of cuMemAllocPitch, whose bytes follow from what the driver makes of a row.
+    // Of cuMemAllocPitch, whose bytes depend on how the driver pads a row.
     std::size_t* pitch = nullptr;
     std::size_t width = 0, height = 0;
     unsigned element = 0;
@@ -74,18 +75,18 @@ struct Wait {
     std::uint64_t begun;  ///< CLOCK_MONOTONIC, nanoseconds; 0: not known
 };
 
-/// One of the things that --act lists. A function that is null is not called.
+/// One of the actions that --act can name. A function that is null is not called.
 struct Action {
     static constexpr int max_failures = 8; ///< then it is off
 
     const char* name;
-    /// Whether it is on, now that cuInit has been made.
+    /// Called after cuInit; returns whether the action is on.
     bool (*start)(const runtime::Options& options, const DeviceCount& devices) noexcept = nullptr;
 
     void (*before_launch)(LaunchScope& launch) noexcept = nullptr;
     void (*after_launch)(LaunchScope& launch) noexcept = nullptr;
     void (*before_copy)(const trace::Copy& copy) noexcept = nullptr;
-    /// Whether it has made the copy, which its record describes (`stream` as an explicit handle).
+    /// Returns whether the action has made the copy that the record describes (`stream` as an explicit handle).
     bool (*instead_of_copy)(trace::Copy& copy) noexcept = nullptr;
     /// The copy has been made, and its record is complete.
     void (*after_copy)(trace::Copy& copy) noexcept = nullptr;
@@ -97,23 +98,23 @@ struct Action {
     void (*on_prefetch)(const trace::Prefetch& prefetch) noexcept = nullptr;
     void (*on_advice)(const trace::Advise& advice) noexcept = nullptr;
     void (*on_attachment)(const trace::Attach& attachment) noexcept = nullptr;
-    /// Something happened to [first, first + bytes) of an allocation that leaves it on either side: a copy,
-    /// which the driver lets the host or the device carry out, or a discard.
+    /// A copy or a discard has left [first, first + bytes) of an allocation on the host or on the device, and
+    /// it is not known which.
     void (*on_move)(std::uint64_t allocation, std::uint64_t first, std::uint64_t bytes) noexcept = nullptr;
-    /// Whether it has answered: before the driver is asked, and after the driver had no memory.
+    /// Return whether the action has answered: before the driver is asked, and after the driver had no memory.
     bool (*instead_of_allocation)(AllocationScope& allocation) noexcept = nullptr;
     bool (*instead_of_refusal)(AllocationScope& allocation) noexcept = nullptr;
-    // From the start on, also once it is off.
+    // Called from the start on, also once the action is off.
     void (*on_allocation)(const observe::Allocation& allocation, std::uint64_t stack) noexcept = nullptr;
     void (*on_free)(const observe::Allocation& allocation) noexcept = nullptr;
-    /// The context is gone (contexts.hpp).
+    /// The context has been destroyed (contexts.hpp).
     void (*on_context_end)(std::uint16_t number) noexcept = nullptr;
 
     std::atomic<bool> started{false}, on{false};
     std::atomic<int> failures{0};
 
     bool is_on() const noexcept { return on.load(std::memory_order_acquire); }
-    /// A driver call of its own failed. The program goes on as if it had not been tried.
+    /// A driver call of the action failed. The program goes on as if it had not been made.
     void fail(CUresult why) noexcept;
 };
 
@@ -129,10 +130,10 @@ inline bool acting() noexcept {
 
 namespace detail {
 template <auto Function, class... Arguments>
-bool tell(std::atomic<bool> Action::*whom, Arguments&... arguments) noexcept {
+bool notify(std::atomic<bool> Action::*which, Arguments&... arguments) noexcept {
     for (Action* const* each = actions; *each != nullptr; ++each) {
         Action& action = **each;
-        if (action.*Function == nullptr || !(action.*whom).load(std::memory_order_acquire))
+        if (action.*Function == nullptr || !(action.*which).load(std::memory_order_acquire))
             continue;
         if constexpr (std::is_same_v<decltype((action.*Function)(arguments...)), bool>) {
             if ((action.*Function)(arguments...))
@@ -145,21 +146,21 @@ bool tell(std::atomic<bool> Action::*whom, Arguments&... arguments) noexcept {
 }
 } // namespace detail
 
-/// Calls this function of every action that has it and is on, in their order; of those that answer, until one
-/// answers true. Whether one did.
+/// Calls this function of every action that has it and is on, in the order of the list. Functions that return a
+/// bool are called until one returns true. Returns whether one did.
 template <auto Function, class... Arguments>
-bool tell(Arguments&&... arguments) noexcept {
-    return acting() && detail::tell<Function>(&Action::on, arguments...);
+bool notify(Arguments&&... arguments) noexcept {
+    return acting() && detail::notify<Function>(&Action::on, arguments...);
 }
 
-/// The same of those that are off again, too.
+/// The same for every action that was started, also one that is off again.
 template <auto Function, class... Arguments>
-void tell_started(Arguments&&... arguments) noexcept {
+void notify_started(Arguments&&... arguments) noexcept {
     if (acting())
-        detail::tell<Function>(&Action::started, arguments...);
+        detail::notify<Function>(&Action::started, arguments...);
 }
 
-/// Of a Wait that begins now; 0 where nobody acts.
+/// The time for a Wait that begins now; 0 without an action.
 inline std::uint64_t wait_begins() noexcept {
     return acting() ? record::monotonic_nanoseconds() : 0;
 }

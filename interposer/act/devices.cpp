@@ -18,9 +18,8 @@ using attach::real;
 
 struct Device {
     std::atomic<std::uint64_t> memory_bytes{0}, rewritten_bytes{0}, plain_bytes{0};
-    /// Neither managed nor the program's own, the least that was seen: contexts, other processes. The driver
-    /// keeps what managed memory had of the device for it when it goes to the host, so what was seen may be too
-    /// much.
+    /// Memory of contexts and other processes, the least that was seen. What is seen may be too much: when
+    /// managed memory migrates to the host, the driver keeps its device memory reserved.
     std::atomic<std::uint64_t> other_bytes{unseen};
     std::atomic<bool> left_alone{true};
 };
@@ -55,10 +54,11 @@ bool has(CUdevice_attribute attribute, CUdevice device) {
     return real<Entry::cuDeviceGetAttribute>()(&value, attribute, device) == CUDA_SUCCESS && value != 0;
 }
 
-/// Where a full card leaves nothing to ask with. As on an H200; what programs rely on divides it.
+/// The pitch unit for a card that is too full to ask. It is that of an H200, and a multiple of every unit that
+/// programs rely on.
 constexpr std::size_t usual_unit = 512;
 
-/// 4, 8 and 16 bytes are all that the driver takes.
+/// The driver accepts 4, 8 and 16 bytes.
 constexpr unsigned elements = 3;
 constinit std::atomic<std::size_t> units[policy::max_devices][elements];
 
@@ -72,7 +72,7 @@ std::size_t ask_unit(unsigned element) {
     return std::has_single_bit(pitch) ? pitch : 0;
 }
 
-/// Device memory that was not rewritten has come or gone.
+/// Device memory that was not rewritten was allocated or freed.
 template <class Change>
 void count(const observe::Allocation& allocation, Change change) {
     if (allocation.fills_card && allocation.device < policy::max_devices)
@@ -138,10 +138,10 @@ std::uint64_t managed_capacity(CUdevice device) noexcept {
     return state.memory_bytes - std::min(state.memory_bytes, state.plain_bytes + state.other_bytes);
 }
 
-void note_others_for(CUdevice device, std::uint64_t held, std::uint64_t wanted) noexcept {
+void note_others_for(CUdevice device, std::uint64_t held, std::uint64_t needed) noexcept {
     Device& known = devices[device];
     if (pretended.load(std::memory_order_relaxed) == 0 &&
-        (!seen(known) || (held + wanted) / 4 * 5 >= managed_capacity(device)))
+        (!seen(known) || (held + needed) / 4 * 5 >= managed_capacity(device)))
         look_at_others(known, held);
 }
 
@@ -186,7 +186,7 @@ void adjust_memory_info(std::size_t* free, std::size_t* total) noexcept {
         total != nullptr ? *total : devices[device].memory_bytes.load(std::memory_order_relaxed);
     const Device& known = devices[device];
     const std::uint64_t rewritten = known.rewritten_bytes.load(std::memory_order_relaxed);
-    // Without any the driver's answer stands: what was seen beside the program may be long gone.
+    // Without rewritten memory the driver's answer stands: the memory of others may have been freed since.
     const std::uint64_t held =
         rewritten == 0 ? 0 : rewritten + others(known) + known.plain_bytes.load(std::memory_order_relaxed);
     const policy::MemoryInfo shown = policy::pretend({free != nullptr ? *free : 0, card}, smaller, held);
@@ -206,7 +206,7 @@ std::size_t pitch_of(CUdevice device, std::size_t width, unsigned element) noexc
     return unit == 0 || width > SIZE_MAX - (unit - 1) ? 0 : (width + unit - 1) & ~(unit - 1);
 }
 
-/// What all actions on managed memory go by.
+/// Counts device memory for all actions on managed memory.
 constinit Action counting{
     .name = "count",
     .start =
@@ -220,7 +220,7 @@ constinit Action counting{
         },
     .on_free =
         [](const observe::Allocation& allocation) noexcept {
-            // What came before the start was not counted.
+            // Memory allocated before the start was not counted.
             count(allocation, [](auto& total, std::uint64_t bytes) {
                 std::uint64_t now = total.load();
                 while (!total.compare_exchange_weak(now, now - std::min(now, bytes))) {

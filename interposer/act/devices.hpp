@@ -20,7 +20,7 @@ struct DeviceCount {
 /// Asks each device what it can do.
 DeviceCount learn_devices(const runtime::Options& options) noexcept;
 
-/// The current context's device; -1: none, or one that is left alone.
+/// The current context's device; -1 if there is none or it is left alone.
 CUdevice current_device() noexcept;
 
 /// The current context, if the stream is one of its own; else null.
@@ -29,15 +29,15 @@ CUcontext current_context_of(CUstream stream) noexcept;
 /// For 0 <= device < max_devices.
 policy::DeviceState state_of(CUdevice device) noexcept;
 
-/// How much managed memory the device has room for beside what else is known to be on it.
+/// Bytes of managed memory that fit the device beside everything else that is known to be on it.
 std::uint64_t managed_capacity(CUdevice device) noexcept;
 
-/// Asks the driver what else is on the device, which is the current context's, where `wanted` bytes beside the
-/// `held` ones of managed memory might not fit.
-void note_others_for(CUdevice device, std::uint64_t held, std::uint64_t wanted) noexcept;
+/// Asks the driver how much other memory is on the device, which is the current context's, if `needed` bytes
+/// beside the `held` bytes of managed memory might not fit.
+void note_others_for(CUdevice device, std::uint64_t held, std::uint64_t needed) noexcept;
 
-/// Before managed memory fills the device, which is the current context's: what else is there. Asks the driver
-/// once, for some 50 us.
+/// Notes how much other memory is on the device, which is the current context's, before managed memory fills
+/// it. Asks the driver once, which takes some 50 us.
 void note_others(CUdevice device) noexcept;
 
 /// How much rewritten memory there may be.
@@ -46,7 +46,7 @@ struct Budget {
     bool of_all_devices; ///< else of each
 };
 
-/// An allocation is to be rewritten, or is gone. False, and nothing changed: the budget does not hold it.
+/// An allocation is to be rewritten, or has been freed. False, and nothing changed, if it exceeds the budget.
 bool reserve_rewritten(CUdevice device, std::uint64_t bytes, Budget budget) noexcept;
 void remove_rewritten(CUdevice device, std::uint64_t bytes) noexcept;
 
@@ -54,8 +54,9 @@ void remove_rewritten(CUdevice device, std::uint64_t bytes) noexcept;
 /// load without it.
 bool pretended_card_is_full(std::uint64_t bytes) noexcept;
 
-/// Bytes from row to row where the driver pads rows of `width` bytes, of elements of `element`: a multiple of
-/// what it makes of a single element, which it is asked once a device and element. 0: it does not tell.
+/// Bytes from row to row for rows of `width` bytes, of elements of `element` bytes: a multiple of the pitch
+/// that the driver gives a single element, which it is asked for once per device and element size. 0: not
+/// known.
 std::size_t pitch_of(CUdevice device, std::size_t width, unsigned element) noexcept;
 
 } // namespace umadvisor::act

@@ -28,7 +28,7 @@ struct Group {
                                          static_cast<int>(path.size()), path.data(), name);
         return length < static_cast<int>(sizeof file) && out.read(file);
     }
-    /// `no_limit` for "max", for what is below zero, and where there is none.
+    /// `no_limit` for "max", for negative numbers, and without the file.
     std::uint64_t number(const char* name) const {
         const record::OffStack<SmallFile> text;
         return read(name, *text) ? number_of(text->bytes) : no_limit;
@@ -48,8 +48,8 @@ bool lists(std::string_view controllers, std::string_view name) {
     return false;
 }
 
-/// The least that `ask(group, second version)` says of the groups that the process is in and of those above
-/// them. In a container a group may be listed by a path of the host's: then it is the topmost that counts.
+/// The smallest answer of `ask(group, second version)` for the groups that the process is in and for those
+/// above them. In a container a group may be listed by a path of the host; then only the topmost one is found.
 template <class Ask>
 std::uint64_t least(const char* root, std::string_view controller, const char* first_version, const Ask& ask) {
     char path[512];

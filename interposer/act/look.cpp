@@ -19,7 +19,7 @@ LookRange both(LookRange one, LookRange other) {
     return {std::min(one.first, other.first), std::max(one.last, other.last)};
 }
 
-void take(ResidencySampler& sampler, Looks& looks) {
+void sample(ResidencySampler& sampler, Looks& looks) {
     const bool prefetches = prefetching.is_on();
     looks.visit = prefetches ? &prefetching_sees : nullptr;
     looks.content = relieving.is_on();
@@ -40,7 +40,7 @@ void look_at(ResidencySampler& sampler, const observe::Touched& touched) {
     const ResidencySampler::Turn turn(sampler);
     const record::OffStack<Looks> looks;
     if (turn && sampler.choose_before_launch(touched, *looks))
-        take(sampler, *looks);
+        sample(sampler, *looks);
 }
 
 void look_after_wait(const Wait&) noexcept {
@@ -50,7 +50,7 @@ void look_after_wait(const Wait&) noexcept {
     const ResidencySampler::Turn turn(sampler);
     const record::OffStack<Looks> looks;
     if (turn && sampler.choose_after_synchronize(*looks))
-        take(sampler, *looks);
+        sample(sampler, *looks);
 }
 
 } // namespace

@@ -1,5 +1,5 @@
-/// The driver calls of actions, each recorded with origin umadvisor. In the ABI that the driver has: a device
-/// ordinal (8.0), or a location (12.2), which alone is left in later drivers' headers.
+/// Driver calls that actions make, each recorded with origin umadvisor. They use the ABI that the driver has:
+/// with a device ordinal (8.0), or with a location (12.2), the only one in headers of later toolkits.
 #pragma once
 
 #include "interposer/attach/entries.hpp"
@@ -10,7 +10,7 @@
 namespace umadvisor::act {
 
 /// cuMemPrefetchAsync to `device` (CU_DEVICE_CPU: the host) on `stream` (an explicit handle). Not for capturing
-/// streams. `stack`: id of the call stack of the program's call that it is done for.
+/// streams. `stack`: id of the call stack of the program's call that it is made for.
 CUresult prefetch_range(const policy::PrefetchRange& range, CUdevice device, CUstream stream,
                         trace::Reason reason, std::uint64_t stack) noexcept;
 

@@ -20,15 +20,15 @@ constexpr std::size_t most_plan_bytes = 4 << 20;
 
 constinit policy::Plan followed;
 
-/// Nullptr, or why not; a static text.
+/// Nullptr, or why the file cannot be read: a static text.
 const char* read_file(const char* path, char* to, std::size_t& bytes) noexcept {
-    // A FIFO that nobody writes to must not hold the program up.
+    // O_NONBLOCK: opening a FIFO without a writer must not block the program.
     const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file < 0)
         return "cannot be opened";
     struct stat status;
     if (fstat(file, &status) != 0 ||
-        !S_ISREG(status.st_mode)) { // of a device or a FIFO reading may have effects
+        !S_ISREG(status.st_mode)) { // reading a device or a FIFO may have side effects
         close(file);
         return "is no regular file";
     }
@@ -53,7 +53,7 @@ const char* read_followed(const char* path) noexcept {
     return trouble;
 }
 
-/// For the trace: the next plan is to have them, too.
+/// The trace gets the modes, so that the next plan has them, too.
 void define_modes(std::string_view modes) noexcept {
     trace::Option record;
     record.option = "PLAN";
@@ -77,20 +77,20 @@ runtime::Options with_plan(runtime::Options options) noexcept {
         announce("--act plan=%s %s; the program runs without it", options.act_plan, trouble);
         return options;
     }
-    char taken[policy::Plan::most_modes * (policy::Plan::longest_mode + 1)];
+    char accepted[policy::Plan::most_modes * (policy::Plan::longest_mode + 1)];
     std::size_t length = 0;
     for (std::size_t i = 0; i < followed.mode_count; ++i) {
         const std::string_view mode = followed.modes[i];
-        // What the user has said of rewriting stands; a plan follows no other plan.
+        // The user's own rewrite mode takes precedence, and a plan names no other plan.
         const bool said = mode.starts_with("rewrite=") && options.act_rewrite != runtime::Rewriting::none;
         if (said || mode.starts_with("plan=") || !runtime::parse_actions(mode, options))
-            continue; // not understood: a mode of a later version
+            continue; // an unknown mode is one of a later version
         if (length != 0)
-            taken[length++] = ',';
-        std::memcpy(taken + length, mode.data(), mode.size());
+            accepted[length++] = ',';
+        std::memcpy(accepted + length, mode.data(), mode.size());
         length += mode.size();
     }
-    define_modes({taken, length});
+    define_modes({accepted, length});
     sort_sites(followed.never_prefetch);
     sort_sites(followed.never_rewrite);
     sort_sites(followed.never_stage);

@@ -1,4 +1,4 @@
-/// `--act plan=FILE`: what an earlier run has learned is followed from the first launch on.
+/// `--act plan=FILE`: applies from the first launch on what an earlier run learned.
 #pragma once
 
 #include "interposer/runtime/options.hpp"
@@ -8,13 +8,14 @@
 
 namespace umadvisor::act {
 
-/// Reads the plan that the options name, if any, and gives them with the modes that it asks for. One line on
-/// stderr and a Notice where it cannot be read: the program runs without it then. Once, before initialize().
+/// Reads the plan that the options name, if any, and returns the options with the modes that it asks for. A
+/// plan that cannot be read gives one line on stderr and a Notice, and the program runs without it. Called
+/// once, before initialize().
 runtime::Options with_plan(runtime::Options options) noexcept;
 
-/// Whether the plan says that calls with this stack, by its id, are never to be acted on in one way.
+/// Whether the plan lists the call site with this stack id among `sites`, which an action has to leave alone.
 bool plan_leaves(const policy::Plan::Sites policy::Plan::*sites, std::uint64_t stack) noexcept;
-/// Bytes that it expects to be staged in all; 0 without a plan.
+/// Bytes that the plan expects to be staged in all; 0 without a plan.
 std::uint64_t planned_stage_bytes() noexcept;
 
 } // namespace umadvisor::act

@@ -50,7 +50,7 @@ Pointees::Holder* Pointees::open(const observe::Allocation& holder) noexcept {
     Holder& known = holders_[holder.id % slots];
     if (known.id != holder.id) {
         if (known.count != 0 && holder.memory != trace::Memory::managed)
-            return nullptr; // much is copied to device memory, few of it addresses
+            return nullptr; // most copies to device memory hold no addresses, so they must not evict a holder
         std::free(known.addresses);
         known = {holder.id, nullptr, 0, 0, 0};
     }
@@ -80,7 +80,7 @@ void Pointees::keep(Holder& known, Found& found) noexcept {
 void Pointees::read(const observe::Allocation& holder) noexcept {
     Holder* const known = open(holder);
     if (known == nullptr)
-        return; // before a file is opened for it
+        return; // before Pagemap opens a file
     const record::Quiet quiet;
     observe::Pagemap pagemap;
     Found found;
@@ -111,7 +111,7 @@ bool Pointees::copied(const observe::Allocation& holder, std::uint64_t destinati
     Holder* const known = open(holder);
     const record::Quiet quiet;
     Found found;
-    const bool anew = destination == holder.address; // a copy into its middle adds to what is there
+    const bool anew = destination == holder.address; // a copy into its middle adds to the pointees
     if (known == nullptr || !make(*known, bytes / 8 + (anew ? 0 : known->count), found))
         return false;
     const std::uint64_t unaligned = (8 - destination % 8) % 8;

@@ -7,10 +7,10 @@
 
 namespace umadvisor::act {
 
-/// Reads small managed allocations that a launch is given and that the host still has, as a kernel would, for
-/// addresses of others: arrays of pointers, structures that hold some; and what the program copies to small
-/// allocations. What is on the device is not read, since that would bring it back; what was found before stays
-/// true for it. Not thread-safe: its owner's lock covers it.
+/// Finds pointers to managed allocations in small allocations that launches reach: arrays of pointers, and
+/// structures with pointers in them. It reads managed memory while it is on the host, and what the program
+/// copies to a small allocation. Memory on the device is not read, since that would migrate it back; what was
+/// found in it before still counts. Not thread-safe: the owner's lock covers it.
 class Pointees {
 public:
     static constexpr std::uint64_t most_bytes = 64 * 1024; ///< of an allocation that is read
@@ -22,13 +22,14 @@ public:
     /// Reads `holder` if it is small enough and mapped by the host. Costs system calls.
     void read(const observe::Allocation& holder) noexcept;
 
-    /// The program copies `bytes` of host memory at `source` to `destination`, which `holder` has. Whether it
-    /// is known to point to managed memory now. Costs a system call for each 4 KiB, until some were in vain.
+    /// The program copies `bytes` of host memory at `source` to `destination` in `holder`. Returns whether
+    /// `holder` is now known to point to managed memory. Costs a system call for each 4 KiB, until
+    /// `most_idle_reads` found no pointer.
     bool copied(const observe::Allocation& holder, std::uint64_t destination, std::uint64_t source,
                 std::uint64_t bytes) noexcept;
 
-    /// Fills `out.managed` with what `holder` points to, from number `from` on. Returns the number to go on
-    /// with; 0: that was all.
+    /// Fills `out.managed` with what `holder` points to, from number `from` on. Returns the number to continue
+    /// with; 0 after the last.
     std::uint32_t list(std::uint64_t holder, std::uint32_t from, observe::Touched& out) const noexcept;
 
     /// All that `holder` points to was found on the device in this epoch of ResidencyMap.
@@ -41,7 +42,7 @@ private:
     static constexpr std::uint32_t most = 4096; ///< pointees of one holder
     static constexpr std::uint32_t slots = 256;
     static constexpr std::uint32_t most_idle_reads =
-        4; ///< without a pointer; from then on it is taken for data
+        4; ///< without a pointer; from then on the allocation counts as data
 
     struct Holder {
         std::uint64_t id;
@@ -52,7 +53,7 @@ private:
 
     struct Found;
 
-    /// Null: it is taken for data, too large, or there is no slot for it.
+    /// Null if the allocation counts as data, is too large, or finds its slot in use.
     Holder* open(const observe::Allocation& holder) noexcept;
     static bool make(const Holder& known, std::uint64_t words, Found& found) noexcept;
     static void keep(Holder& known, Found& found) noexcept;

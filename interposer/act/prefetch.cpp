@@ -17,15 +17,15 @@ ThreadKnowledge& of_thread() noexcept {
 
 namespace {
 
-constinit std::atomic<bool> told_blind{false};
+constinit std::atomic<bool> blindness_noted{false};
 
-bool takes_turns(const observe::Allocation& allocation) {
+bool is_shared_by_devices(const observe::Allocation& allocation) {
     const record::Guard guard(knowledge.mutex);
     return knowledge.turns.concerns(allocation.id);
 }
 
-/// Of memory that several devices reach. Copies that they have by our advice end.
-void leave_turns(const observe::Allocation& allocation) {
+/// Leaves memory that several devices reach to faults, and ends copies that they have by our advice.
+void leave_shared_to_faults(const observe::Allocation& allocation) {
     bool copies = false;
     {
         const record::Guard guard(knowledge.mutex);
@@ -39,7 +39,7 @@ void leave_turns(const observe::Allocation& allocation) {
            CU_DEVICE_CPU, trace::Reason::no_relief);
 }
 
-/// The program has said itself whether each device may have one.
+/// The program has advised itself whether each device may have a copy.
 void leave_copies_to_program(std::uint64_t address) {
     observe::Allocation allocation;
     if (!prefetching.is_on() || !observe::allocations().find(address, allocation))
@@ -50,7 +50,7 @@ void leave_copies_to_program(std::uint64_t address) {
 
 void before_launch(LaunchScope& launch) noexcept {
     const observe::Touched& touched = launch.touched;
-    if (!touched.scanned && !told_blind.load(std::memory_order_relaxed) && !told_blind.exchange(true))
+    if (!touched.scanned && !blindness_noted.load(std::memory_order_relaxed) && !blindness_noted.exchange(true))
         record::note("--act prefetch: launches whose parameters this driver does not tell (before CUDA 12.4) "
                      "are left alone");
     if (touched.managed_count == 0 && !touched.leads_on)
@@ -78,15 +78,15 @@ void after_wait(const Wait& wait) noexcept {
                                          wait.what == Wait::For::stream ? wait.stream : none);
     }
     ++of_thread().left.waits;
-    bring_home(wait);
+    bring_to_host(wait);
 }
 
 void on_prefetch(const trace::Prefetch& done) noexcept {
     observe::Allocation allocation;
     if (!observe::allocations().find(done.address, allocation) || allocation.memory != trace::Memory::managed)
         return;
-    if (takes_turns(allocation)) // who prefetches by hand knows which part goes where
-        leave_turns(allocation);
+    if (is_shared_by_devices(allocation)) // a program that prefetches itself knows which part belongs where
+        leave_shared_to_faults(allocation);
     const record::Guard guard(knowledge.mutex);
     policy::ResidencyView view;
     if (!knowledge.residency.see(allocation.id, allocation.address, allocation.bytes, view))
@@ -99,14 +99,14 @@ void on_prefetch(const trace::Prefetch& done) noexcept {
 }
 
 void on_advice(const trace::Advise& advice) noexcept {
-    const bool home =
+    const bool on_host =
         advice.advice == CU_MEM_ADVISE_SET_PREFERRED_LOCATION && advice.location != trace::Location::device;
-    const bool from_afar =
+    const bool remote =
         advice.advice == CU_MEM_ADVISE_SET_ACCESSED_BY && advice.location == trace::Location::device;
     if (advice.advice == CU_MEM_ADVISE_SET_READ_MOSTLY || advice.advice == CU_MEM_ADVISE_UNSET_READ_MOSTLY)
         leave_copies_to_program(advice.address);
     else
-        leave_to_faults(advice.address, advice.bytes, home || from_afar);
+        leave_to_faults(advice.address, advice.bytes, on_host || remote);
 }
 
 void on_attachment(const trace::Attach& attachment) noexcept {
@@ -142,7 +142,7 @@ void on_allocation(const observe::Allocation& allocation, std::uint64_t stack) n
     if (!prefetching.is_on() || allocation.memory != trace::Memory::managed)
         return;
     if (const CUdevice device = current_device(); device >= 0)
-        note_others(device); // a launch, which would, has it waiting
+        note_others(device); // here, since a launch would have to wait for it
     const record::Guard guard(knowledge.mutex);
     knowledge.names.add(allocation.id, allocation.bytes, stack, record::stack_key(stack));
 }
@@ -166,7 +166,7 @@ void leave_to_faults(std::uint64_t address, std::uint64_t bytes, bool alone) noe
     if (!prefetching.is_on() || !observe::allocations().find(address, allocation) ||
         allocation.memory != trace::Memory::managed)
         return;
-    leave_turns(allocation);
+    leave_shared_to_faults(allocation);
     const std::uint64_t last = bytes != 0 ? address + bytes : allocation.address + allocation.bytes;
     const record::Guard guard(knowledge.mutex);
     policy::ResidencyView view;
@@ -189,7 +189,7 @@ bool note_resident(const observe::Allocation& allocation) noexcept {
 
 observe::LookRange prefetching_looks(const observe::Allocation& allocation,
                                      const observe::LookOccasion& occasion) noexcept {
-    // What the device has no room for is left to faults, which the trace shall show.
+    // Memory that does not fit the device is left to faults; the trace shows them, so all of it is looked at.
     const std::uint64_t card = allocation.device < policy::max_devices
                                    ? state_of(static_cast<CUdevice>(allocation.device)).memory_bytes
                                    : 0;
@@ -200,7 +200,7 @@ observe::LookRange prefetching_looks(const observe::Allocation& allocation,
     if (occasion.moment != trace::SampleMoment::before_launch)
         return residency.on_trial(allocation.id) ? observe::LookRange::of(allocation) : observe::LookRange{};
     if (residency.untouched(allocation.id, occasion.host_faults)) {
-        knowledge.host_returns.looking(allocation.id); // it would see nothing
+        knowledge.host_returns.looking(allocation.id); // a look would find nothing
         return {};
     }
     const policy::ResidencyMap::Part part = residency.worth_a_look(allocation.id, occasion.host_faults);

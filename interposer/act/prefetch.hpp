@@ -1,5 +1,6 @@
-/// `--act prefetch`: managed memory that a launch reaches is on the device before it starts, and what the host
-/// is known to take back at a wait is brought home there. What its parts share; wrappers know of none of it.
+/// `--act prefetch`: prefetches managed memory that a launch reaches to the device before the launch starts,
+/// and managed memory that the host is expected to fetch after a wait to the host. This header has what the
+/// parts of the action share; wrappers do not use it.
 #pragma once
 
 #include "interposer/act/action.hpp"
@@ -15,7 +16,7 @@
 
 namespace umadvisor::act {
 
-/// What the process's prefetching knows of the program and goes by.
+/// What the action has learned about the program, for the whole process.
 struct Knowledge {
     record::Mutex mutex{record::Lock::actions}; ///< guards the rest; never held during a call of the driver
     policy::ResidencyMap residency;
@@ -29,8 +30,8 @@ struct Knowledge {
 };
 extern constinit Knowledge knowledge;
 
-/// What the calling thread's launches have reached since it last waited for them. Plain data, all zeros when
-/// empty. What it has no room for is left out.
+/// What the calling thread's launches have reached since it last waited for them. All zeros when empty.
+/// Allocations beyond `most` are left out.
 class Reached {
 public:
     void add(const observe::Touched& touched, std::uint64_t stream) noexcept {
@@ -40,26 +41,26 @@ public:
                 entries_[count_++] = entry;
     }
 
-    /// Where in the program, after launches that reached what.
-    struct Place {
-        std::uint64_t here;    ///< the same whenever it waits there for launches that reached the same
-        std::uint64_t in_runs; ///< the same in each run, too; 0: not known
+    /// Identifies a wait by its call stack and by the allocations that the launches before it reached.
+    struct WaitSite {
+        std::uint64_t key;        ///< the same within this run
+        std::uint64_t stable_key; ///< the same in each run; 0: not known
     };
 
-    /// Takes out what `wait` covers and calls `visit(allocation, address)` for each. `name_of(allocation)` is
-    /// its name in each run, 0 where it has none.
+    /// Removes what `wait` covers and calls `visit(allocation, address)` for each, once `site` is known.
+    /// `name_of(allocation)` is its policy::AllocationNames name, 0 without one.
     template <class NameOf, class Visit>
-    void take(const Wait& wait, Place& place, NameOf&& name_of, Visit&& visit) noexcept {
+    void remove_covered(const Wait& wait, WaitSite& site, NameOf&& name_of, Visit&& visit) noexcept {
         if (wait.what == Wait::For::part)
             return;
         const auto covered = [&](const Entry& entry) {
             return wait.what == Wait::For::everything || entry.stream == canonical(wait.stream);
         };
-        place = {wait.stack, record::stack_key(wait.stack)};
+        site = {wait.stack, record::stack_key(wait.stack)};
         for (std::uint32_t i = 0; i < count_; ++i)
             if (covered(entries_[i])) {
-                place.here = policy::mix(place.here, entries_[i].address);
-                place.in_runs = policy::mix_known(place.in_runs, name_of(entries_[i].allocation));
+                site.key = policy::mix(site.key, entries_[i].address);
+                site.stable_key = policy::mix_known(site.stable_key, name_of(entries_[i].allocation));
             }
         std::uint32_t left = 0;
         for (std::uint32_t i = 0; i < count_; ++i)
@@ -77,7 +78,7 @@ private:
         bool operator==(const Entry&) const = default;
     };
 
-    /// The legacy stream has two names.
+    /// The legacy stream has two handles.
     static std::uint64_t canonical(std::uint64_t stream) noexcept {
         return reinterpret_cast<CUstream>(stream) == CU_STREAM_LEGACY ? 0 : stream;
     }
@@ -92,17 +93,18 @@ private:
     Entry entries_[most] = {};
 };
 
-/// The round of a thread that is left as it would be without prefetching (policy::ComparedRounds).
+/// A round of a thread that is left as it would be without prefetching (policy::ComparedRounds).
 struct LeftRound {
     std::uint64_t waits;               ///< of the thread, so far
     std::uint64_t site;                ///< stack id; 0: no round is left alone
-    std::uint64_t site_waits;          ///< at its begin
+    std::uint64_t site_waits;          ///< value of `waits` at the round's begin
     std::uint64_t least_end, deadline; ///< nanoseconds
 
     bool is_left() const noexcept { return site != 0; }
     /// A launch with this call stack is about to be made: a round that was left alone may end with it.
     void end(std::uint64_t stack) noexcept;
-    /// The same launch misses `bytes` that could be brought. Whether a round begins that is left alone.
+    /// The same launch misses `bytes` that could be prefetched. Returns whether a round begins that is left
+    /// alone.
     bool begin(std::uint64_t stack, std::uint64_t bytes) noexcept;
 };
 
@@ -113,87 +115,88 @@ struct ThreadKnowledge {
 };
 ThreadKnowledge& of_thread() noexcept;
 
-/// Nanoseconds since some moment, by which actions are judged; simcuda's, which has a clock of its own, where
-/// it runs.
+/// The clock by which actions are judged, in nanoseconds: simcuda's own clock under simcuda.
 inline std::uint64_t run_time() noexcept {
     return record::clock_kind() == trace::ClockKind::simulated ? record::now()
                                                                : record::monotonic_nanoseconds();
 }
 
-/// To the device: what the launch reaches, what that points to, and room for it.
+/// Prefetches to the device what the launch reaches and what that points to, and evicts to make room.
 void bring_to_device(const observe::Touched& touched, Launching launch) noexcept;
 
-/// Before a launch: finds what it is the last to reach before the host, as is known, wants it. After it: sends
-/// that to the host behind it, unless it was not launched.
+/// Before a launch: finds the memory that it is the last to reach before the host is expected to fetch it.
+/// After the launch: prefetches that memory to the host, if the launch succeeded.
 void plan_returns(LaunchScope& launch) noexcept;
 void make_returns(LaunchScope& launch) noexcept;
-/// After a wait: brings to the host what it has taken back after such a wait before. Returns when it is there.
-void bring_home(const Wait& wait) noexcept;
+/// After a wait: prefetches to the host what it has fetched after such waits before. Returns when it is there.
+void bring_to_host(const Wait& wait) noexcept;
 
-/// What the next launch is expected to reach moves while the current one runs: only where the device is full
-/// and we make room ourselves, since elsewhere what is missing is what the host took, and nobody knows whether
-/// it is done with it. All moves are on a stream of our own, behind what was launched before the current
-/// launch; the next launch on the same stream waits for them. One thread at a time brings anything ahead, the
-/// others go without.
+/// What the next launch is expected to reach is prefetched while the current one runs. That happens only while
+/// the device is full and we evict ourselves. Otherwise memory that is missing on the device was fetched by the
+/// host, which may still use it. All migrations are on a stream of our own, after the launches before the
+/// current one; the next launch on the same stream waits for them. One thread at a time prefetches ahead; the
+/// others do not.
 ///
-/// Before a launch: its stream waits for what was brought ahead; once what it reaches is on its way, finds what
-/// to bring for the next one. After it: has that moved.
+/// await_ahead(), before a launch: its stream waits for what was prefetched ahead. plan_ahead(), once the
+/// launch's own memory is on its way: plans the migrations for the next launch. bring_ahead(), after the
+/// launch: makes them.
 void await_ahead(CUstream stream) noexcept;
 void plan_ahead(LaunchScope& launch) noexcept;
 void bring_ahead(LaunchScope& launch) noexcept;
-/// The context is gone, and our stream in it.
+/// The context has been destroyed, and our stream with it.
 void forget_ahead(std::uint16_t context_number) noexcept;
 
-/// What is to be done about memory that several devices reach.
+/// What is to be done with an allocation that several devices reach.
 struct SharedMove {
     policy::PrefetchRange range;
     bool begins_copies, ends_copies, brings;
-    policy::DeviceTurns::Change change; ///< to be told
+    policy::DeviceTurns::Change change; ///< to be noted in the trace
 };
 
-/// What has to move so that a launch finds what it reaches on the device.
+/// Migrations after which a launch finds what it reaches on the device.
 struct Moves {
     policy::PrefetchPlan out, in;
-    std::uint64_t given_up = 0, parted = 0; ///< ids of allocations; 0: none
+    std::uint64_t given_up = 0;     ///< id of an allocation that is left to faults now; 0: none
+    std::uint64_t newly_shared = 0; ///< id of an allocation that several devices reach now; 0: none
     static constexpr std::uint32_t most_shared = 16;
     std::uint32_t shared_count = 0;
     SharedMove shared[most_shared];
 };
 
-/// What is missing of `next` for a launch that is expected after `running`, and what others have to leave to
-/// it; taken for done. Nothing leaves that is wanted as soon as what `running` reaches, so that it can go on
-/// meanwhile. Takes knowledge.mutex, and asks the driver without it.
+/// Plans what to prefetch of `next`, for a launch that is expected after `running`, and what to evict for it;
+/// the residency map then counts all of it as done. Memory that is needed as soon as what `running` reaches is
+/// not evicted, so that `running` can go on meanwhile. Locks knowledge.mutex, and asks the driver without it.
 void plan_moves_ahead(const observe::Touched& running, const observe::Touched& next, CUdevice device,
                       CUstream stream, Moves& moves) noexcept;
 
-/// What the driver refuses is left to faults, as it would have been; it is not tried again and again. `reason`
-/// of what comes to the device.
+/// What the driver refuses is left to faults, as without us, and is not tried again. `reason` is that of
+/// prefetches to the device.
 void make_moves(const Moves& moves, CUdevice device, Launching launch, trace::Reason reason) noexcept;
 
-/// All of a managed allocation was brought to its device. False: prefetching is off, and nobody goes by it.
+/// All of a managed allocation was prefetched to its device. False if prefetching is off.
 bool note_resident(const observe::Allocation& allocation) noexcept;
 
-// What those who act on where memory is tell each other: one look serves all of them.
+// Actions that depend on residency share one look at the page table.
 
 extern constinit Action relieving, prefetching;
 
-/// What a launch is about to reach is looked at where that tells anything.
+/// Looks at the residency of what a launch is about to reach, where an action needs it.
 void look_before_launch(const observe::Touched& touched) noexcept;
 
-/// Where a look tells prefetching anything, and what it tells (observe::LookVisit).
+/// Which part prefetching needs a look at, and what the look showed (observe::LookVisit).
 observe::LookRange prefetching_looks(const observe::Allocation& allocation,
                                      const observe::LookOccasion& occasion) noexcept;
 void prefetching_sees(const observe::Allocation& allocation, observe::LookRange range, bool host) noexcept;
-/// Whether the host has what it was brought after the last launch: the device had it then.
+/// Whether the allocation was prefetched to the host after the last launch, at which the device had it.
 bool was_brought(const observe::Allocation& allocation) noexcept;
 
-/// The same of relief, which goes by what has come back.
+/// The same for relief, which needs to know what has migrated back to the host.
 observe::LookRange relief_looks(const observe::Allocation& allocation,
                                 const observe::LookOccasion& occasion) noexcept;
 void relief_sees(const observe::Allocation& allocation, std::uint64_t content) noexcept;
 
-/// [address, address + bytes) of an allocation is not to be brought to the device, or is again; 0 bytes: all of
-/// it.
+/// Whether [address, address + bytes) of an allocation is left to faults from now on (`alone`) or prefetched
+/// again; 0 bytes: all of it.
 void leave_to_faults(std::uint64_t address, std::uint64_t bytes, bool alone) noexcept;
 
 } // namespace umadvisor::act

@@ -1,4 +1,4 @@
-/// What moves around a launch: home to the host behind it and after waits, ahead to the device while it runs.
+/// Prefetches around a launch: to the host after it and after waits, and to the device for the next launch.
 #include "interposer/act/prefetch.hpp"
 
 #include "interposer/act/devices.hpp"
@@ -20,8 +20,8 @@ namespace {
 using attach::Entry;
 using attach::real;
 
-/// What the host is expected to take back now that the program has waited.
-struct HomeWays {
+/// What the host is expected to fetch now that the program has waited.
+struct HostPrefetches {
     static constexpr std::uint32_t most = 256;
     std::uint32_t count = 0;
     std::uint64_t bytes = 0;
@@ -35,8 +35,8 @@ struct HomeWays {
     }
 };
 
-/// What was learned is told to the trace, for plans.
-void tell_lessons(const Wait& wait, const policy::AllocationNames::Named& named) {
+/// Records what was learned, for plans.
+void record_lessons(const Wait& wait, const policy::AllocationNames::Named& named) {
     policy::HostReturns::Lesson lesson;
     while (knowledge.host_returns.pop_lesson(lesson)) {
         trace::HostReturn record;
@@ -45,7 +45,7 @@ void tell_lessons(const Wait& wait, const policy::AllocationNames::Named& named)
         record.first = lesson.first;
         record.last = lesson.last;
         record.given_up = lesson.given_up;
-        if (!lesson.given_up) { // else its wait was long ago
+        if (!lesson.given_up) { // a pattern that was given up belongs to an earlier wait
             record.bytes = named.bytes;
             record.stack = wait.stack;
             record.allocation_stack = named.stack;
@@ -54,25 +54,25 @@ void tell_lessons(const Wait& wait, const policy::AllocationNames::Named& named)
     }
 }
 
-void expect(const Wait& wait, HomeWays& home) {
-    Reached::Place place{};
+void expect(const Wait& wait, HostPrefetches& expected) {
+    Reached::WaitSite site{};
     const auto name_of = [](std::uint64_t id) { return knowledge.names.find(id).name; };
     const record::Guard guard(knowledge.mutex);
-    of_thread().reached.take(wait, place, name_of, [&](std::uint64_t id, std::uint64_t address) {
+    of_thread().reached.remove_covered(wait, site, name_of, [&](std::uint64_t id, std::uint64_t address) {
         observe::Allocation allocation;
         if (!observe::allocations().find(address, allocation) || allocation.id != id)
-            return; // gone since
+            return; // freed since
         const policy::AllocationNames::Named named = knowledge.names.find(id);
-        knowledge.last_reach.wait(allocation.address, allocation.bytes, place.here, wait.begun);
+        knowledge.last_reach.wait(allocation.address, allocation.bytes, site.key, wait.begun);
         const policy::HostReturns::Span span = knowledge.host_returns.wait(
-            place.here, id, allocation.address, allocation.bytes, policy::mix_known(place.in_runs, named.name));
-        tell_lessons(wait, named);
-        span.for_each_part([&](std::uint64_t first, std::uint64_t last) { home.add(id, first, last); });
+            site.key, id, allocation.address, allocation.bytes, policy::mix_known(site.stable_key, named.name));
+        record_lessons(wait, named);
+        span.for_each_part([&](std::uint64_t first, std::uint64_t last) { expected.add(id, first, last); });
     });
 }
 
-/// Has ranges brought behind what the stream has. Returns how many that was; the host will fault in the others,
-/// as it would have.
+/// Prefetches ranges to the host on `stream`. Returns how many were; the host faults in the others, as without
+/// us.
 std::uint32_t bring(const policy::PrefetchRange* ranges, std::uint32_t count, CUstream stream,
                     std::uint64_t stack) {
     const record::Quiet quiet;
@@ -95,13 +95,13 @@ std::uint32_t bring(const policy::PrefetchRange* ranges, std::uint32_t count, CU
     return brought;
 }
 
-void leave(const policy::PrefetchRange* ranges, std::uint32_t first, std::uint32_t count) {
+void cancel(const policy::PrefetchRange* ranges, std::uint32_t first, std::uint32_t count) {
     const record::Guard guard(knowledge.mutex);
     for (; first < count; ++first)
         knowledge.host_returns.cancel(ranges[first].allocation);
 }
 
-void tell_comparison(std::uint64_t stack, bool leaves, bool whole) {
+void record_comparison(std::uint64_t stack, bool leaves, bool whole) {
     trace::Comparison record;
     record.start = record::now();
     record.stack = stack;
@@ -112,22 +112,22 @@ void tell_comparison(std::uint64_t stack, bool leaves, bool whole) {
 
 } // namespace
 
-void bring_home(const Wait& wait) noexcept {
-    const record::OffStack<HomeWays> ways;
-    HomeWays& home = *ways;
-    expect(wait, home);
-    if (home.count == 0)
+void bring_to_host(const Wait& wait) noexcept {
+    const record::OffStack<HostPrefetches> memory;
+    HostPrefetches& expected = *memory;
+    expect(wait, expected);
+    if (expected.count == 0)
         return;
     const CUstream stream =
         wait.what == Wait::For::stream ? reinterpret_cast<CUstream>(wait.stream) : CU_STREAM_PER_THREAD;
     std::uint32_t brought = 0;
-    if (home.bytes >= policy::HostReturns::least_together && !of_thread().left.is_left())
-        brought = bring(home.ranges, home.count, stream, wait.stack);
+    if (expected.bytes >= policy::HostReturns::least_together && !of_thread().left.is_left())
+        brought = bring(expected.ranges, expected.count, stream, wait.stack);
     if (brought != 0) {
         const record::Quiet quiet;
         real<Entry::cuStreamSynchronize>()(stream);
     }
-    leave(home.ranges, brought, home.count);
+    cancel(expected.ranges, brought, expected.count);
 }
 
 void plan_returns(LaunchScope& launch) noexcept {
@@ -152,8 +152,8 @@ void make_returns(LaunchScope& launch) noexcept {
     if (launch.return_count == 0)
         return;
     const bool brings = launch.launched && !of_thread().left.is_left();
-    leave(launch.returns, brings ? bring(launch.returns, launch.return_count, launch.stream, launch.stack) : 0,
-          launch.return_count);
+    cancel(launch.returns, brings ? bring(launch.returns, launch.return_count, launch.stream, launch.stack) : 0,
+           launch.return_count);
 }
 
 void LeftRound::end(std::uint64_t stack) noexcept {
@@ -162,7 +162,7 @@ void LeftRound::end(std::uint64_t stack) noexcept {
     const std::uint64_t now = run_time();
     const bool whole = site == stack && site_waits != waits && now >= least_end;
     if (whole || now > deadline) {
-        tell_comparison(site, false, whole);
+        record_comparison(site, false, whole);
         site = 0;
     } else if (site != stack) {
         const record::Guard guard(knowledge.mutex);
@@ -183,25 +183,25 @@ bool LeftRound::begin(std::uint64_t stack, std::uint64_t bytes) noexcept {
     }
     site = stack;
     site_waits = waits;
-    tell_comparison(stack, true, false);
+    record_comparison(stack, true, false);
     return true;
 }
 
 namespace {
 
-/// The stream beside the program's. It belongs to one context; when that is gone, the next that wants it takes
-/// it over.
+/// The side stream belongs to one context. When that context is destroyed, the next one that needs it takes it
+/// over.
 struct Side {
     std::uint16_t context = 0; ///< number; 0: none
     CUstream stream = nullptr;
-    CUevent begins = nullptr; ///< what was launched before the current launch is done
-    CUevent ends = nullptr;   ///< what was brought ahead is there
+    CUevent begins = nullptr; ///< launches before the current one are done
+    CUevent ends = nullptr;   ///< prefetches ahead are done
     CUdevice device = -1;
-    Launching beside{}; ///< the launch that `moves` go along with
+    Launching beside{}; ///< the launch that runs while `moves` are made
     Moves moves{{0, 0, 0, {}}, {0, 0, 0, {}}, 0, 0, 0, {}};
 };
 
-constinit observe::TryLock lock;              ///< guards `side`; a launch that moves ahead holds it
+constinit observe::TryLock lock;              ///< guards `side`; held by a launch that prefetches ahead
 constinit std::atomic<bool> under_way{false}; ///< `ends` was recorded, and no launch has waited for it
 constinit Side side;
 
@@ -219,7 +219,7 @@ bool make(std::uint16_t number) {
            real<Entry::cuStreamCreate>()(&side.stream, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS;
 }
 
-/// What the next launch is expected to reach; false: nothing of it is missing, or nobody knows.
+/// Fills in what the next launch is expected to reach. False if none of it is missing, or nothing is expected.
 bool predict(const observe::Touched& running, observe::Touched& next) {
     const std::uint32_t device = observe::current_device();
     const record::Guard guard(knowledge.mutex);
@@ -240,11 +240,11 @@ bool predict(const observe::Touched& running, observe::Touched& next) {
         [device](const observe::Allocation& each) { return knowledge.residency.resident(each.id, device); });
 }
 
-/// Whether there is anything to move; `side.moves` has it.
+/// Plans `side.moves`. False if nothing has to move.
 bool plan_next(const observe::Touched& running, const observe::Touched& next, CUstream stream) {
     Moves& moves = side.moves;
     moves.out.count = moves.in.count = 0;
-    moves.given_up = moves.parted = 0;
+    moves.given_up = moves.newly_shared = 0;
     moves.shared_count = 0;
     plan_moves_ahead(running, next, side.device, stream, moves);
     if (moves.in.count == 0 && moves.out.count == 0)
@@ -254,7 +254,7 @@ bool plan_next(const observe::Touched& running, const observe::Touched& next, CU
     return true;
 }
 
-/// They are not made after all.
+/// The planned moves are not made.
 void forget_moves() {
     const record::Guard guard(knowledge.mutex);
     for (const policy::PrefetchPlan* const plan : {&side.moves.out, &side.moves.in})
@@ -264,7 +264,7 @@ void forget_moves() {
                                       policy::BlockState::unknown);
 }
 
-/// Moves begin when what was launched before the current launch is done.
+/// Has the side stream wait for the launches before the current one.
 bool follow(CUstream stream) {
     if (real<Entry::cuEventRecord>()(side.begins, stream) == CUDA_SUCCESS &&
         real<Entry::cuStreamWaitEvent>()(side.stream, side.begins, 0) == CUDA_SUCCESS)
@@ -273,7 +273,7 @@ bool follow(CUstream stream) {
     return false;
 }
 
-/// With everything set for bring_ahead().
+/// Whether all is set for bring_ahead().
 bool prepare(const observe::Touched& running, const observe::Touched& next, const Launching& launch) {
     const record::Quiet quiet;
     const observe::RelaxedCapture relaxed;
@@ -297,7 +297,7 @@ void await_ahead(CUstream stream) noexcept {
         return;
     const record::Quiet quiet;
     const observe::RelaxedCapture relaxed;
-    // No other stream: it would wait for what this one has, which may wait for it.
+    // Only the same stream waits: another one would wait for work of this stream, which may wait for the other.
     if (stream == side.beside.stream && side.context != 0 &&
         side.context == observe::current_context_number() && !observe::may_be_capturing(stream) &&
         real<Entry::cuStreamWaitEvent>()(stream, side.ends, 0) == CUDA_SUCCESS)

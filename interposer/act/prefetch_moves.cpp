@@ -16,16 +16,16 @@ namespace umadvisor::act {
 
 namespace {
 
-/// Left free of what the device holds: where the driver has to make room itself, it takes other blocks, and
-/// then nobody knows any more what is where.
+/// Device memory that is kept free. Where the driver has to evict itself, it chooses other blocks, and then the
+/// residency map is wrong.
 constexpr std::uint64_t slack = 2 * residency::block_bytes;
 
 bool reaches(const observe::Touched& touched, std::uint64_t allocation) {
     return std::any_of(touched.managed, touched.managed + touched.managed_count,
-                       [&](const observe::Allocation& wanted) { return wanted.id == allocation; });
+                       [&](const observe::Allocation& each) { return each.id == allocation; });
 }
 
-/// Of those sorted by predict_next_uses(): which are wanted later than everything that `running` reaches.
+/// Keeps those whose next use is later than that of everything that `running` reaches. Returns how many.
 std::size_t keep_later(std::span<policy::Resident> residents, const observe::Touched& running) {
     std::uint32_t latest = 0;
     for (const policy::Resident& each : residents)
@@ -37,8 +37,8 @@ std::size_t keep_later(std::span<policy::Resident> residents, const observe::Tou
     return static_cast<std::size_t>(end - residents.begin());
 }
 
-/// Plans what others have to leave to the launch, and takes it for done. `running`: see plan_moves_ahead();
-/// null: none.
+/// Plans what to evict for the launch; the residency map then counts it as done. `running`: see
+/// plan_moves_ahead(); null: none.
 void make_room(const observe::Touched& touched, const observe::Touched* running, std::uint32_t device,
                std::uint64_t bytes, policy::PrefetchPlan& out) {
     struct Free {
@@ -64,12 +64,12 @@ void make_room(const observe::Touched& touched, const observe::Touched* running,
                                     out.ranges[i].address + out.ranges[i].bytes);
 }
 
-/// Under the lock. What is to be done about an allocation that several devices reach.
+/// Under the lock. Adds to `moves` what is to be done with an allocation that several devices reach.
 void share(const observe::Allocation& allocation, CUdevice device, std::uint64_t held, Moves& moves) {
     using Step = policy::DeviceTurns::Step;
     if (moves.shared_count == Moves::most_shared)
         return;
-    // A full card makes room by blocks, of which nobody knows here which device has them.
+    // On a full card eviction goes by blocks, and of shared allocations it is not known which device has them.
     const bool fits = !knowledge.residency.crowded() && held + allocation.bytes <= managed_capacity(device);
     Step step = Step::leave;
     if (fits)
@@ -88,13 +88,13 @@ void share(const observe::Allocation& allocation, CUdevice device, std::uint64_t
                                           change};
 }
 
-/// What of the launch's memory is to be brought.
+/// Which of the launch's allocations are to be prefetched.
 struct Selection {
-    bool brought[observe::Touched::max_managed] = {}; ///< by the order in which it is touched
-    std::uint64_t missing = 0, held = 0;              ///< bytes; the device's
+    bool brought[observe::Touched::max_managed] = {}; ///< in the order of Touched::managed
+    std::uint64_t missing = 0, held = 0;              ///< bytes; held: on the device
 };
 
-/// Under the lock. Fills in what `moves` tells of allocations that are left to faults.
+/// Under the lock. Also adds to `moves` what concerns allocations that are left to faults.
 void select(const observe::Touched& touched, std::uint32_t device, CUstream stream, bool ahead,
             Selection& selection, Moves& moves) {
     policy::ResidencyMap& residency = knowledge.residency;
@@ -105,7 +105,7 @@ void select(const observe::Touched& touched, std::uint32_t device, CUstream stre
             continue;
         const policy::ResidencyMap::Users users = residency.note_user(allocation.id, device);
         if (users == policy::ResidencyMap::Users::several_since_now)
-            moves.parted = allocation.id;
+            moves.newly_shared = allocation.id;
         if (users == policy::ResidencyMap::Users::several_advised)
             knowledge.turns.leave(allocation.id);
         else if (users != policy::ResidencyMap::Users::this_device && !ahead)
@@ -121,7 +121,7 @@ void select(const observe::Touched& touched, std::uint32_t device, CUstream stre
     selection.held = residency.device_bytes(device);
 }
 
-/// Under the lock. Bytes of the device that managed memory may take, when all is done.
+/// Under the lock. Returns the bytes that managed memory may have on the device once all is done.
 std::uint64_t plan(const observe::Touched& touched, const observe::Touched* running, CUdevice ordinal,
                    const Selection& selection, Moves& moves) {
     policy::ResidencyMap& residency = knowledge.residency;
@@ -156,7 +156,8 @@ std::uint64_t plan(const observe::Touched& touched, const observe::Touched* runn
     return capacity - kept_free;
 }
 
-/// What is missing decides whether the driver is asked for the device's room, which is not done under the lock.
+/// Asks the driver for the device's free memory if what is missing might not fit. That is not done under the
+/// lock.
 Selection select_and_look(const observe::Touched& touched, CUdevice device, CUstream stream, bool ahead,
                           Moves& moves) {
     Selection selection;
@@ -175,7 +176,7 @@ void make(const policy::PrefetchPlan& plan, CUdevice to, Launching launch, trace
             prefetching.fail(answer);
 }
 
-void tell_change(const SharedMove& move) {
+void note_change(const SharedMove& move) {
     const record::About about{.allocation = move.range.allocation};
     if (move.change == policy::DeviceTurns::Change::brings)
         record::note(about,
@@ -190,15 +191,15 @@ void tell_change(const SharedMove& move) {
                             "again: rounds became as long as before");
 }
 
-/// What fails leaves the memory as the program had it.
+/// On a failure the memory is left as the program had it.
 void make_shared(const SharedMove& move, CUdevice device, Launching launch) {
-    tell_change(move);
+    note_change(move);
     CUresult answer = CUDA_SUCCESS;
     if (move.begins_copies)
         answer = advise(move.range, CU_MEM_ADVISE_SET_READ_MOSTLY, device, trace::Reason::read_by_both);
     if (move.ends_copies)
         answer = advise(move.range, CU_MEM_ADVISE_UNSET_READ_MOSTLY, device, trace::Reason::no_relief);
-    const bool refused = move.begins_copies && answer != CUDA_SUCCESS; // there is nothing to take back
+    const bool refused = move.begins_copies && answer != CUDA_SUCCESS; // there is no advice to withdraw
     if (answer == CUDA_SUCCESS && move.brings)
         answer = prefetch_range(move.range, device, launch.stream, trace::Reason::not_resident, launch.stack);
     if (answer == CUDA_SUCCESS)
@@ -213,7 +214,8 @@ void make_shared(const SharedMove& move, CUdevice device, Launching launch) {
         advise(move.range, CU_MEM_ADVISE_UNSET_READ_MOSTLY, device, trace::Reason::no_relief);
 }
 
-/// What others have to leave to a launch on `stream`, and what is missing of `touched`; taken for done.
+/// Plans what to evict for a launch on `stream` and what to prefetch of `touched`; the residency map then
+/// counts it as done.
 void plan_moves(const observe::Touched& touched, CUdevice device, CUstream stream, Moves& moves) {
     const Selection selection = select_and_look(touched, device, stream, false, moves);
     const record::Guard guard(knowledge.mutex);
@@ -222,7 +224,7 @@ void plan_moves(const observe::Touched& touched, CUdevice device, CUstream strea
         knowledge.residency.launched(touched.managed[i].id, capacity);
 }
 
-/// What the launch is about to reach is the device's again. Whether all of it is there already.
+/// The launch ends the rounds of what it reaches. Returns whether all of it is on the device already.
 bool begin(const observe::Touched& touched) {
     std::uint64_t addresses[observe::Touched::max_managed];
     bool resident = true;
@@ -237,19 +239,19 @@ bool begin(const observe::Touched& touched) {
             continue;
         resident = false;
         if (!shared)
-            knowledge.pointees.read(allocation); // before it leaves
+            knowledge.pointees.read(allocation); // while the host still has it
     }
     knowledge.sequence.add({addresses, touched.managed_count});
     return resident;
 }
 
-/// One launch: what it reaches, and what that points to.
-class Bringing {
+/// Prefetches for one launch what it reaches and what that points to.
+class LaunchPrefetch {
 public:
-    explicit Bringing(Launching launch) noexcept : launch_(launch) {}
+    explicit LaunchPrefetch(Launching launch) noexcept : launch_(launch) {}
 
-    /// Whether all of it was on the device already.
-    bool take(const observe::Touched& touched, unsigned depth = 0) {
+    /// Returns whether all of it was on the device already.
+    bool run(const observe::Touched& touched, unsigned depth = 0) {
         of_thread().reached.add(touched, reinterpret_cast<std::uint64_t>(launch_.stream));
         bool resident = begin(touched);
         if (!resident && may_act())
@@ -257,10 +259,10 @@ public:
         if (depth < most_depth)
             for (std::uint32_t i = 0; i < touched.managed_count; ++i)
                 if (touched.managed[i].bytes <= Pointees::most_bytes)
-                    resident = take_pointees(touched.managed[i].id, depth) && resident;
+                    resident = run_for_pointees(touched.managed[i].id, depth) && resident;
         if (touched.leads_on)
             for (const std::uint64_t holder : touched.ids)
-                resident = take_pointees(holder, depth) && resident;
+                resident = run_for_pointees(holder, depth) && resident;
         return resident;
     }
 
@@ -269,11 +271,12 @@ private:
         const record::OffStack<Moves> moves;
         plan_moves(touched, device_, launch_.stream, *moves);
         if (of_thread().left.is_left() || may_be_left(*moves))
-            leave(*moves);
+            leave_to_faults(*moves);
         make_moves(*moves, device_, launch_, trace::Reason::not_resident);
     }
 
-    /// Where others leave for it, what is planned comes true only if all of it is done.
+    /// Whether the round may be left alone. With evictions it may not: the residency map is right only if they
+    /// are made.
     bool may_be_left(const Moves& moves) const {
         std::uint64_t bytes = moves.in.bytes;
         for (std::uint32_t i = 0; i < moves.shared_count; ++i) {
@@ -286,8 +289,8 @@ private:
         return of_thread().left.begin(launch_.stack, bytes);
     }
 
-    /// Faults bring it, as they would have. Advice is of more than this round.
-    static void leave(Moves& moves) {
+    /// Leaves the round's memory to faults. Advice stays, since it concerns later rounds, too.
+    static void leave_to_faults(Moves& moves) {
         moves.in.count = 0;
         for (std::uint32_t i = 0; i < moves.shared_count; ++i)
             moves.shared[i].brings = false;
@@ -295,7 +298,7 @@ private:
 
     static constexpr unsigned most_depth = 3;
 
-    bool take_pointees(std::uint64_t holder, unsigned depth) {
+    bool run_for_pointees(std::uint64_t holder, unsigned depth) {
         bool resident = true;
         std::uint64_t epoch = 0;
         for (std::uint32_t next = 0;;) {
@@ -313,7 +316,7 @@ private:
             left_ -= deeper.managed_count;
             if (deeper.managed_count != 0) {
                 look_before_launch(deeper);
-                resident = take(deeper, depth + 1) && resident;
+                resident = run(deeper, depth + 1) && resident;
             }
             if (next == 0)
                 break;
@@ -324,7 +327,7 @@ private:
         return resident;
     }
 
-    /// Asked once a launch.
+    /// Asks the driver once a launch.
     bool may_act() {
         if (!relaxed_) {
             relaxed_.emplace();
@@ -336,7 +339,7 @@ private:
     Launching launch_;
     CUdevice device_ = -1;
     std::optional<observe::RelaxedCapture> relaxed_;
-    std::uint32_t left_ = 2048; ///< pointees to look after: there may be rings of pointers
+    std::uint32_t left_ = 2048; ///< pointees still to visit: pointers may form rings
 };
 
 } // namespace
@@ -354,9 +357,9 @@ void make_moves(const Moves& moves, CUdevice device, Launching launch, trace::Re
             record::About{.allocation = moves.given_up},
             "--act prefetch: a managed allocation is left to faults for now: launches came for none of the "
             "blocks of it that were tried");
-    if (moves.parted != 0)
+    if (moves.newly_shared != 0)
         record::note(
-            record::About{.allocation = moves.parted},
+            record::About{.allocation = moves.newly_shared},
             "--act prefetch: launches on several devices reach a managed allocation: it is left to faults, but "
             "for what makes their rounds shorter");
     make(moves.out, CU_DEVICE_CPU, launch, trace::Reason::makes_room);
@@ -367,7 +370,7 @@ void make_moves(const Moves& moves, CUdevice device, Launching launch, trace::Re
 
 void bring_to_device(const observe::Touched& touched, Launching launch) noexcept {
     const record::Quiet quiet;
-    Bringing(launch).take(touched);
+    LaunchPrefetch(launch).run(touched);
 }
 
 } // namespace umadvisor::act

@@ -1,8 +1,8 @@
-/// `--act relieve`: managed memory that host and device take from each other gets the advice that ends it, and
-/// keeps it while that is clearly better.
+/// `--act relieve`: managed memory that migrates back and forth between host and device gets the advice that
+/// stops it, and keeps the advice while rounds are clearly better with it.
 ///
-/// It goes by the driver's queue, which alone tells who writes, and is off where nobody reads that. The
-/// program's own advice wins: an allocation that it has advised on is never touched.
+/// It needs the driver's tools queue, the only source that shows which side writes, and is off without it. An
+/// allocation that the program has advised on itself is never touched.
 #include "interposer/act/devices.hpp"
 #include "interposer/act/placement.hpp"
 #include "interposer/act/prefetch.hpp"
@@ -23,31 +23,31 @@ record::Mutex relief_mutex{
     record::Lock::actions}; ///< guards the policy; never held during a call of the driver
 constinit policy::ReliefPolicy policy;
 constinit std::atomic<int> relief_notices{0};
-constexpr int most_relief_notices = 16; ///< the trace has the others
+constexpr int most_relief_notices = 16; ///< further steps are in the trace as Advise records alone
 
 bool writes(const trace::ManagedEvent& fault) {
     const auto access = static_cast<trace::FaultAccess>(fault.cause);
     return access == trace::FaultAccess::write || access == trace::FaultAccess::atomic;
 }
 
-void hear(const trace::ManagedEvent& event) noexcept {
+void on_event(const trace::ManagedEvent& event) noexcept {
     const std::uint64_t last = event.address + event.bytes;
     observe::Allocation allocation;
-    const auto tell = [&](auto&& what) {
+    const auto update = [&](auto&& change) {
         if (!observe::allocations().find(event.address, allocation))
             return;
         const record::Guard guard(relief_mutex);
-        what();
+        change();
     };
     switch (event.kind) {
     case trace::ManagedEventKind::host_fault:
-        return tell(
+        return update(
             [&] { policy.host_fault(allocation.id, event.address, last, 1 + event.count, writes(event)); });
     case trace::ManagedEventKind::thrashing:
     case trace::ManagedEventKind::throttling:
-        return tell([&] { policy.thrashed(allocation.id); });
+        return update([&] { policy.thrashed(allocation.id); });
     case trace::ManagedEventKind::read_duplicate_end:
-        return tell([&] { policy.copies_ended(allocation.id); });
+        return update([&] { policy.copies_ended(allocation.id); });
     default:
         return;
     }
@@ -61,24 +61,24 @@ unsigned long long kib(std::uint64_t bytes) {
     return (bytes + 1023) / 1024;
 }
 
-/// Never a preferred location on the host: copies from such memory to the device overtake what the legacy
-/// default stream was given before (driver 580; docs/measurements.md).
+/// The advice is never a preferred location on the host: copies from such memory to the device overtake earlier
+/// work in the legacy default stream (driver 580; docs/measurements.md).
 CUresult give(const policy::PrefetchRange& range, policy::Remedy remedy, CUdevice device) {
     return remedy == policy::Remedy::read_mostly
                ? advise(range, CU_MEM_ADVISE_SET_READ_MOSTLY, device, trace::Reason::read_by_both)
                : advise(range, CU_MEM_ADVISE_SET_ACCESSED_BY, device, trace::Reason::small_and_shared);
 }
 
-CUresult take_back(const policy::PrefetchRange& range, policy::Remedy remedy, CUdevice device) {
+CUresult withdraw(const policy::PrefetchRange& range, policy::Remedy remedy, CUdevice device) {
     return advise(range,
                   remedy == policy::Remedy::read_mostly ? CU_MEM_ADVISE_UNSET_READ_MOSTLY
                                                         : CU_MEM_ADVISE_UNSET_ACCESSED_BY,
                   device, trace::Reason::no_relief);
 }
 
-void tell_what_was_done(const observe::Allocation& allocation, const policy::ReliefStep& step) {
+void note_step(const observe::Allocation& allocation, const policy::ReliefStep& step) {
     if (step.kind == Kind::leave && runtime::options().act_prefetch)
-        return; // which moves it
+        return; // --act prefetch moves it
     if (relief_notices.fetch_add(1, std::memory_order_relaxed) >= most_relief_notices)
         return;
     const unsigned long long part = kib(step.bytes), all = kib(allocation.bytes);
@@ -105,15 +105,15 @@ void carry_out(const observe::Allocation& allocation, const policy::ReliefStep& 
     const bool giving = step.kind == Kind::give;
     const CUresult answer = step.kind == Kind::leave ? CUDA_SUCCESS
                             : giving                 ? give(range, step.remedy, device)
-                                                     : take_back(range, step.remedy, device);
-    if (answer != CUDA_SUCCESS) { // the driver moves it on, as it would have
+                                                     : withdraw(range, step.remedy, device);
+    if (answer != CUDA_SUCCESS) { // the memory goes on migrating, as without us
         relieving.fail(answer);
         const record::Guard guard(relief_mutex);
         return policy.leave_alone(allocation.id);
     }
     if (step.kind != Kind::leave)
         leave_to_faults(step.address, step.bytes, giving);
-    tell_what_was_done(allocation, step);
+    note_step(allocation, step);
 }
 
 void before_launch(LaunchScope& launch) noexcept {
@@ -132,7 +132,7 @@ void before_launch(LaunchScope& launch) noexcept {
     const std::uint64_t now = record::now();
     for (std::uint32_t i = 0; i < touched.managed_count; ++i) {
         const observe::Allocation& allocation = touched.managed[i];
-        if (allocation.rewritten) // the host has no business with it
+        if (allocation.rewritten) // the program takes it for device memory, so the host does not touch it
             continue;
         policy::ReliefStep step;
         {
@@ -144,7 +144,7 @@ void before_launch(LaunchScope& launch) noexcept {
         const observe::RelaxedCapture relaxed;
         if (const CUdevice device = current_device(); device >= 0) {
             carry_out(allocation, step, device);
-        } else { // the policy takes it for done
+        } else { // the policy counts the step as done
             const record::Guard guard(relief_mutex);
             policy.leave_alone(allocation.id);
         }
@@ -162,7 +162,7 @@ void end_round() noexcept {
     observe::managed_watch().rest(rest);
 }
 
-/// The program has told the driver itself what it wants of the allocation that holds `address`.
+/// The program has advised the driver itself on the allocation that holds `address`.
 void leave_unrelieved(std::uint64_t address) {
     observe::Allocation allocation;
     if (!observe::allocations().find(address, allocation))
@@ -176,7 +176,7 @@ bool start(const runtime::Options& options, const DeviceCount&) noexcept {
         return false;
     if (options.act_auto)
         policy.leave_turns_to_prefetches();
-    observe::managed_watch().set_listener(&hear);
+    observe::managed_watch().set_listener(&on_event);
     return true;
 }
 
@@ -185,7 +185,8 @@ bool start(const runtime::Options& options, const DeviceCount&) noexcept {
 observe::LookRange relief_looks(const observe::Allocation& allocation,
                                 const observe::LookOccasion& occasion) noexcept {
     if (occasion.moment != trace::SampleMoment::before_launch)
-        return observe::LookRange::of(allocation); // what comes back is known from what was left
+        return observe::LookRange::of(
+            allocation); // what migrates back before the next launch is the difference to this look
     observe::managed_watch().tell();
     const record::Guard guard(relief_mutex);
     return policy.needs_content(allocation.id) ? observe::LookRange::of(allocation) : observe::LookRange{};

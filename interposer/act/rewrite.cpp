@@ -26,28 +26,28 @@ using attach::Entry;
 using attach::real;
 using runtime::Rewriting;
 
-/// Apart: where it is not placed, rewritten memory is only slower, and the card still ends where it did.
-constinit Action placing{.name = "rewrite's prefetch"};
-constinit Rewriting kind = Rewriting::none; ///< this and the next two: written before it is on
+/// An action of its own, since its failures must not switch off rewriting: without a preferred location
+/// rewritten memory is only slower.
+constinit Action locating{.name = "rewrite's prefetch"};
+constinit Rewriting kind = Rewriting::none; ///< this and the next two are written before the action is on
 constinit std::uint64_t least_bytes = 0;
 constinit std::uint64_t asked_budget = 0;
 constinit std::atomic<bool> ever_rewritten{false};
-constinit std::atomic<bool> some_are_placed[policy::max_devices]; ///< on the device
-constinit std::atomic_flag told_of_budget{}, told_of_capture{}, told_of_plan{};
+constinit std::atomic<bool> some_have_location[policy::max_devices]; ///< a preferred location on the device
+constinit std::atomic_flag budget_noted{}, capture_noted{}, plan_noted{};
 
 constexpr std::string_view transports[] = {"libnccl", "libmpi", "libucp", "libucm", "libuct", "libnvshmem"};
 
-/// From the driver's entry point outwards. The runtime has two to four between a caller and the driver.
+/// Counted outwards from the driver's entry point. The runtime has two to four between a caller and the driver.
 constexpr int nearest_frames = 8;
 
-/// By number of the stack: number << 1 | verdict. Numbers are never given again.
+/// By stack id: id << 1 | verdict. Ids are never used again.
 constinit std::atomic<std::uint64_t> verdicts[1024];
-constinit std::atomic_flag told_of_transport{};
+constinit std::atomic_flag transport_noted{};
 
-/// Whether NCCL, MPI, UCX or NVSHMEM, which hand device memory to other processes and to network cards, made
-/// the call of the driver that this thread is in, itself or through the runtime: managed memory cannot be
-/// handed on so, and some of them would not notice. False where there are no call stacks. Cheap for a stack
-/// that has been here before.
+/// Whether NCCL, MPI, UCX or NVSHMEM made the driver call that this thread is in, itself or through the
+/// runtime. These libraries share device memory with other processes and network cards. Managed memory cannot
+/// be shared like that, and some of them would not notice. False without call stacks. Cheap for a known stack.
 bool is_called_by_transport() {
     const std::uint64_t stack = record::stack();
     if (stack == 0)
@@ -56,14 +56,14 @@ bool is_called_by_transport() {
     if (const std::uint64_t verdict = known.load(std::memory_order_relaxed); verdict >> 1 == stack)
         return (verdict & 1) != 0;
     const std::string_view library = record::object_on_stack(stack, nearest_frames, transports);
-    if (!library.empty() && !told_of_transport.test_and_set(std::memory_order_relaxed))
+    if (!library.empty() && !transport_noted.test_and_set(std::memory_order_relaxed))
         record::note("--act rewrite: what %.*s allocates is left to the driver",
                      static_cast<int>(library.size()), library.data());
     known.store(stack << 1 | (library.empty() ? 0 : 1), std::memory_order_relaxed);
     return !library.empty();
 }
 
-/// Why a process is left alone unless it is asked twice; empty: it is not. Into `text`.
+/// Whether a process is left alone unless rewrite is named twice. `text` gets the reason.
 bool is_unsafe(char* text, std::size_t capacity) {
     if (const World world = launcher_world(); world.size > 1)
         std::snprintf(text, capacity,
@@ -90,24 +90,24 @@ Budget budget_of(CUdevice device) {
 bool is_left_by_plan() {
     if (!plan_leaves(&policy::Plan::never_rewrite, record::stack()))
         return false;
-    if (!told_of_plan.test_and_set(std::memory_order_relaxed))
+    if (!plan_noted.test_and_set(std::memory_order_relaxed))
         record::note("--act rewrite: what call sites of the plan allocate is left to the driver");
     return true;
 }
 
 bool has_rewritable_pool(const StreamOrder& order, CUdevice device, CUmemoryPool& pool) {
-    if (current_context_of(order.stream) != nullptr) // else the pool is another device's, perhaps
+    if (current_context_of(order.stream) != nullptr) // else the pool may be that of another device
         pool = rewritable_pool(order.pool, device);
     return pool != nullptr;
 }
 
-/// The device that it is to be rewritten on; -1: it is left to the driver, and the record's reason is set where
-/// the plan says so. `pool`: of what is stream-ordered.
+/// The device on which the allocation is to be rewritten. -1: it is left to the driver, and if the plan says so
+/// the record gets the reason. `pool`: that of a stream-ordered allocation.
 CUdevice device_to_rewrite_on(const AllocationScope& asked, CUmemoryPool& pool) {
     if (asked.out == nullptr || asked.bytes == 0)
         return -1;
     if (!observe::nothing_is_captured()) {
-        if (!told_of_capture.test_and_set(std::memory_order_relaxed))
+        if (!capture_noted.test_and_set(std::memory_order_relaxed))
             record::note("--act rewrite: what is allocated while a stream captures is left to the driver");
         return -1;
     }
@@ -122,12 +122,13 @@ CUdevice device_to_rewrite_on(const AllocationScope& asked, CUmemoryPool& pool) 
     return device;
 }
 
-/// The driver's answer; CUDA_ERROR_NOT_SUPPORTED, too, where no managed pool stands in for the program's.
+/// The driver's answer; CUDA_ERROR_NOT_SUPPORTED also if there is no managed twin of the program's pool.
 CUresult make_managed(CUdevice device, const AllocationScope& asked, CUmemoryPool pool, CUdeviceptr& address) {
     if (asked.order == nullptr)
         return real<Entry::cuMemAllocManaged>()(&address, asked.bytes, CU_MEM_ATTACH_GLOBAL);
     const bool fits = kind != Rewriting::spill && policy::holds_all(state_of(device));
-    const CUmemoryPool twin = twin_of(pool, device, fits ? TwinPlace::on_device : TwinPlace::anywhere);
+    const CUmemoryPool twin =
+        twin_of(pool, device, fits ? TwinLocation::on_device : TwinLocation::where_touched);
     return twin != nullptr
                ? real<Entry::cuMemAllocFromPoolAsync>()(&address, asked.bytes, twin, asked.order->stream)
                : CUDA_ERROR_NOT_SUPPORTED;
@@ -139,14 +140,14 @@ void answer(trace::Alloc& record, CUresult result, trace::Reason reason) {
     record.reason = reason;
 }
 
-/// False: the program's own call is to be made, or to be answered as it was.
+/// False: the driver's answer to the program's own call counts.
 bool allocate_managed(const AllocationScope& asked) {
     CUmemoryPool pool = nullptr;
     const CUdevice device = device_to_rewrite_on(asked, pool);
     if (device < 0)
         return false;
     if (const Budget budget = budget_of(device); !reserve_rewritten(device, asked.bytes, budget)) {
-        if (!told_of_budget.test_and_set(std::memory_order_relaxed)) {
+        if (!budget_noted.test_and_set(std::memory_order_relaxed)) {
             announce("--act rewrite: no more than %llu MiB may be made managed (--budget); the program is told "
                      "that it is out of memory",
                      static_cast<unsigned long long>(budget.bytes >> 20));
@@ -160,7 +161,8 @@ bool allocate_managed(const AllocationScope& asked) {
     if (made != CUDA_SUCCESS) {
         remove_rewritten(device, asked.bytes);
         const bool has_no_twin = asked.order != nullptr && made == CUDA_ERROR_NOT_SUPPORTED;
-        if (made != CUDA_ERROR_OUT_OF_MEMORY && !has_no_twin) // of memory the program's own call is told, too
+        if (made != CUDA_ERROR_OUT_OF_MEMORY &&
+            !has_no_twin) // the program's own call finds the lack of memory, too
             rewriting.fail(made);
         return false;
     }
@@ -174,18 +176,18 @@ bool allocate_managed(const AllocationScope& asked) {
     return true;
 }
 
-/// What came from a pool keeps the location that the pool prefers: the driver takes no advice on it.
-void unplace(const observe::Allocation& allocation, CUdevice device) {
-    observe::allocations().set_placed(allocation.address, false);
+/// Memory from a pool keeps the pool's location: the driver accepts no advice on it.
+void unset_location(const observe::Allocation& allocation, CUdevice device) {
+    observe::allocations().set_kept_on_device(allocation.address, false);
     if (!allocation.pooled)
         advise(allocation, CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION, device);
 }
 
-/// Where the device does not hold all, preferred locations of what was rewritten there are taken back. `newest`
-/// has none yet.
-void unplace_all(CUdevice device, std::uint64_t newest) {
-    if (!some_are_placed[device].load(std::memory_order_relaxed) || policy::holds_all(state_of(device)) ||
-        !some_are_placed[device].exchange(false))
+/// Once not all fits the device, withdraws the preferred locations of what was rewritten there. `newest` has
+/// none yet.
+void unset_locations(CUdevice device, std::uint64_t newest) {
+    if (!some_have_location[device].load(std::memory_order_relaxed) || policy::holds_all(state_of(device)) ||
+        !some_have_location[device].exchange(false))
         return;
     const std::size_t capacity = observe::allocations().managed_count();
     auto* const all = static_cast<observe::Allocation*>(std::calloc(capacity + 1, sizeof(observe::Allocation)));
@@ -200,14 +202,15 @@ void unplace_all(CUdevice device, std::uint64_t newest) {
     const record::Quiet quiet;
     const observe::RelaxedCapture relaxed;
     for (std::size_t i = 0; i < count; ++i)
-        unplace(all[i], device);
+        unset_location(all[i], device);
     std::free(all);
     record::note("--act rewrite: allocations no longer fit the device's memory; preferred locations were "
                  "taken back");
 }
 
-bool bring_to_its_place(const observe::Allocation& allocation, CUdevice device) {
-    // The thread's own stream: it waits for no other stream of the program, unlike the legacy default stream.
+bool prefer_and_prefetch(const observe::Allocation& allocation, CUdevice device) {
+    // On the per-thread stream, which waits for no other stream of the program, unlike the legacy default
+    // stream.
     if (observe::may_be_capturing(CU_STREAM_PER_THREAD))
         return false;
     CUresult answer = advise(allocation, CU_MEM_ADVISE_SET_PREFERRED_LOCATION, device);
@@ -215,26 +218,26 @@ bool bring_to_its_place(const observe::Allocation& allocation, CUdevice device) 
         answer = prefetch_range({allocation.id, allocation.address, allocation.bytes}, device,
                                 CU_STREAM_PER_THREAD, trace::Reason::place_rewritten, record::stack());
     if (answer != CUDA_SUCCESS)
-        placing.fail(answer);
+        locating.fail(answer);
     return answer == CUDA_SUCCESS;
 }
 
-/// Preferred location and prefetch, while all that is rewritten fits the device's memory. A pool has given its
-/// own their place.
-void place(const observe::Allocation& allocation) {
+/// Sets the preferred location and prefetches, while all rewritten memory fits the device. Memory from a pool
+/// is at the pool's location already.
+void set_location(const observe::Allocation& allocation) {
     const auto device = static_cast<CUdevice>(allocation.device);
     if (device < 0 || device >= policy::max_devices || kind == Rewriting::spill ||
-        !placing.on.load(std::memory_order_acquire))
-        return; // what was spilled found no room: it stays where it is touched
+        !locating.on.load(std::memory_order_acquire))
+        return; // spilled memory did not fit the device, so it stays where it is touched
     if (!policy::holds_all(state_of(device)))
-        return unplace_all(device, allocation.id);
+        return unset_locations(device, allocation.id);
     const record::Quiet quiet;
     const observe::RelaxedCapture relaxed;
-    if (!allocation.pooled && !bring_to_its_place(allocation, device))
+    if (!allocation.pooled && !prefer_and_prefetch(allocation, device))
         return;
-    some_are_placed[device].store(true, std::memory_order_relaxed);
-    if (!note_resident(allocation)) // launches that reach it are like any others then
-        observe::allocations().set_placed(allocation.address, true);
+    some_have_location[device].store(true, std::memory_order_relaxed);
+    if (!note_resident(allocation)) // with --act prefetch the residency map covers it
+        observe::allocations().set_kept_on_device(allocation.address, true);
 }
 
 bool is_rewritten(std::uint64_t address, observe::Allocation& allocation) {
@@ -242,7 +245,8 @@ bool is_rewritten(std::uint64_t address, observe::Allocation& allocation) {
            allocation.rewritten;
 }
 
-/// What the driver would make of the rows of cuMemAllocPitch: asked while it has memory to tell it by.
+/// The pitch that the driver would give the rows of cuMemAllocPitch. Asked before the card is full, since the
+/// driver has to allocate for it.
 void measure_rows(AllocationScope& asked) {
     const CUdevice device = observe::nothing_is_captured() ? current_device() : -1;
     asked.row = device >= 0 ? pitch_of(device, asked.width, asked.element) : 0;
@@ -263,9 +267,9 @@ bool instead_of_refusal(AllocationScope& asked) noexcept {
 
 void on_allocation(const observe::Allocation& allocation, std::uint64_t) noexcept {
     if (allocation.rewritten)
-        place(allocation);
+        set_location(allocation);
     else if (allocation.fills_card && allocation.device < policy::max_devices)
-        unplace_all(static_cast<CUdevice>(allocation.device), 0);
+        unset_locations(static_cast<CUdevice>(allocation.device), 0);
 }
 
 void on_free(const observe::Allocation& allocation) noexcept {
@@ -273,8 +277,8 @@ void on_free(const observe::Allocation& allocation) noexcept {
         remove_rewritten(static_cast<CUdevice>(allocation.device), allocation.bytes);
 }
 
-/// Memory that is answered with managed memory whether or not the card is full gains nothing where hardware
-/// reaches all memory.
+/// Whether rewriting gains anything: not on hardware that accesses all memory, unless only spilled memory is
+/// rewritten.
 bool gains(const runtime::Options& options, const DeviceCount& devices) {
     if (options.act_rewrite != Rewriting::spill && devices.coherent != 0) {
         announce(
@@ -301,7 +305,7 @@ bool start(const runtime::Options& options, const DeviceCount& devices) noexcept
     kind = options.act_rewrite;
     least_bytes = options.rewrite_least;
     asked_budget = options.budget_bytes;
-    placing.on.store(true, std::memory_order_release);
+    locating.on.store(true, std::memory_order_release);
     return true;
 }
 

@@ -1,14 +1,14 @@
 /// `--act stage`: copies between pageable and device memory pass through pinned buffers that a few threads fill
 /// or empty, while the device transfers at the rate of pinned memory.
 ///
-/// A staged copy keeps what the original promises: what was in the stream before it comes first (the driver
-/// waits for it too before it reads pageable memory: CUDA driver API, "API synchronization behavior"), the
-/// source may be used again when the call returns, a copy to the host is complete then, and a synchronous one
-/// is. Where any driver call fails the original is made for the whole copy, and the program gets its answer.
+/// A staged copy gives the guarantees of the original. Earlier work of the stream comes first; the driver, too,
+/// waits for it before it reads pageable memory (CUDA driver API, "API synchronization behavior"). When the
+/// call returns, the source may be used again, and copies to the host and synchronous copies are complete. If a
+/// driver call fails, the original call is made for the whole copy, and the program gets its answer.
 ///
-/// Left alone: what may be captured, and anything while the program captures at all; ends that are not whole in
-/// one device allocation and in pageable memory; copies on streams of another context than the current one; a
-/// second copy in a context while one is staged; call sites as reason_to_leave() says.
+/// Not staged are: all copies while the program captures a stream; copies whose ends are not within one device
+/// allocation and within pageable memory; copies on streams of another context than the current one; a second
+/// copy in a context while one is staged; call sites as reason_to_leave() says.
 #include "interposer/act/devices.hpp"
 #include "interposer/act/host.hpp"
 #include "interposer/act/plan.hpp"
@@ -37,7 +37,7 @@ using attach::real;
 constinit StagePool threads;
 record::Mutex starting{record::Lock::actions};
 bool ring_stays_cached = false;
-bool started = false; ///< the threads were, or could not be
+bool started = false; ///< whether pool_runs() has tried to start the threads
 pid_t owner = 0;      ///< the process whose threads the pool has
 
 unsigned cores() {
@@ -46,7 +46,7 @@ unsigned cores() {
     return static_cast<unsigned>(std::min<std::uint64_t>(bound, cores_of_groups()));
 }
 
-/// Beside as much of what is copied into it.
+/// Whether the cache holds a ring and as much memory that is copied into it.
 bool cache_holds_a_ring() {
     return sysconf(_SC_LEVEL3_CACHE_SIZE) >=
            static_cast<long>(2 * policy::stage_buffers * policy::stage_buffer_bytes);
@@ -56,7 +56,7 @@ void refuse(const char* why) {
     announce("--act stage is refused: %s; copies run as they would without", why);
 }
 
-/// At the first copy that needs it.
+/// Starts the threads at the first copy that needs them.
 bool pool_runs() {
     const record::Guard guard(starting);
     if (!started) {
@@ -69,7 +69,7 @@ bool pool_runs() {
            owner == getpid(); // a child by _Fork(3) has no threads
 }
 
-/// Both ends are all of what their first bytes are.
+/// Whether both ends are, in all their bytes, of the memory that their first bytes are of.
 bool is_whole(const trace::Copy& copy, policy::StageDirection direction) {
     const bool to_device = direction == policy::StageDirection::to_device;
     const std::uint64_t device = to_device ? copy.destination : copy.source;
@@ -86,15 +86,15 @@ bool is_whole(const trace::Copy& copy, policy::StageDirection direction) {
            observe::classify(host + host_bytes - 1, 1).memory == trace::Memory::pageable;
 }
 
-/// The current context, if the stream is one of its own and is certain to run what it is given.
+/// The current context, if the stream belongs to it and is certain not to capture; else null.
 CUcontext context_of(CUstream stream) {
     const CUcontext current = current_context_of(stream);
     return current != nullptr && !observe::may_be_capturing(stream) ? current : nullptr;
 }
 
-/// One copy's way through a ring: pieces follow each other in order, each buffer as soon as it is free.
-/// `stream` is an explicit handle of the ring's context, whose earlier work is done. `cached`: for
-/// stage_manner(). A failed driver call ends it with the driver's answer.
+/// Moves one copy through a ring: its pieces in order, each one as soon as its buffer is free. `stream` is an
+/// explicit handle of the ring's context, whose earlier work is done. `cached`: for stage_manner(). A failed
+/// driver call ends the copy with the driver's answer.
 class StagePassage {
 public:
     StagePassage(StageRing& ring, StagePool& pool, bool cached, CUstream stream, CUdeviceptr device, char* host,
@@ -142,8 +142,8 @@ public:
     /// After to_device(): waits until the last transfer is done.
     CUresult finish() noexcept { return await(buffer(plan_.count() - 1)); }
 
-    /// After a failure: nothing is under way any more in memory that is the program's, not even a transfer
-    /// whose event could not be recorded. False: the device may still use the ring.
+    /// After a failure: waits until no transfer uses the program's memory, also one whose event could not be
+    /// recorded. False: the device may still use the ring.
     bool abandon() noexcept {
         finish_jobs();
         return real<Entry::cuStreamSynchronize>()(stream_) == CUDA_SUCCESS;
@@ -158,7 +158,7 @@ private:
         return answer;
     }
 
-    /// After a transfer between device and buffer: the event that tells of its end.
+    /// After a transfer between device and buffer: records the event for its end.
     CUresult transferred(StageBuffer& buffer, CUresult answer) noexcept {
         if (answer == CUDA_SUCCESS)
             answer = real<Entry::cuEventRecord>()(buffer.passed, stream_);
@@ -202,7 +202,7 @@ private:
         return real<Entry::cuMemcpy2DAsync_v2>()(&copy, stream_);
     }
 
-    /// Has every free buffer filled; waits only for the one that is to be sent next.
+    /// Has the pool fill every free buffer; waits only for the one that is to be sent next.
     CUresult fill_ahead() noexcept {
         for (; begun_ < plan_.count() && begun_ < passed_ + policy::stage_buffers; ++begun_, ++put_) {
             StageBuffer& next = buffer(begun_);
@@ -255,15 +255,15 @@ private:
     char* host_;
     policy::StageRows rows_;
     policy::StagePlan plan_;
-    std::size_t begun_ = 0;  ///< pieces that have a buffer
-    std::size_t passed_ = 0; ///< pieces that went on from there
-    std::size_t put_ = 0;    ///< pieces that the pool was given
+    std::size_t begun_ = 0;  ///< pieces that were given a buffer
+    std::size_t passed_ = 0; ///< pieces that have left their buffer, or are about to
+    std::size_t put_ = 0;    ///< pieces that were put into the pool
 };
 
 record::Mutex trials_mutex{record::Lock::actions}; ///< guards `trials`
 constinit policy::StageTrials trials;
 constinit trace::ClockPair begun{}; ///< written before the first copy, for the rate of the ticks
-constinit std::atomic_flag told_of_plan{};
+constinit std::atomic_flag plan_noted{};
 
 std::uint64_t name_of(std::uint64_t stack, policy::StageDirection direction) {
     return stack << 2 | static_cast<std::uint64_t>(direction);
@@ -288,13 +288,13 @@ double speed_of(const policy::StagePace& pace) {
     return static_cast<double>(pace.bytes) / nanoseconds;
 }
 
-/// Why the driver is to make a copy of the call that this thread is in; `none`: it is to be staged. Now and
-/// then the driver makes one, so that the trace tells what staging gains; `--act auto` gives up call sites
-/// where the driver turns out to be faster, and a plan names some.
+/// Why the driver is to make the copy of this thread's current call; `none`: it is to be staged. Now and then
+/// the driver makes one, so that the trace shows what staging gains. `--act auto` gives up call sites where the
+/// driver is faster, and a plan names some.
 trace::Reason reason_to_leave(policy::StageDirection direction) {
     const std::uint64_t stack = record::stack();
     if (plan_leaves(&policy::Plan::never_stage, stack)) {
-        if (!told_of_plan.test_and_set(std::memory_order_relaxed))
+        if (!plan_noted.test_and_set(std::memory_order_relaxed))
             record::note("--act stage: copies at call sites that the plan names are left to the driver");
         return trace::Reason::never_stage;
     }
@@ -302,7 +302,7 @@ trace::Reason reason_to_leave(policy::StageDirection direction) {
     return reason_of(trials.choose(name_of(stack, direction)));
 }
 
-/// What the copy took tells of its call site, which may be given up for it.
+/// The copy's time counts for its call site, which may be given up for it.
 void after_copy(trace::Copy& copy) noexcept {
     if ((copy.staged == 0 && copy.reason != trace::Reason::compared) || copy.status != CUDA_SUCCESS)
         return;
@@ -357,7 +357,8 @@ bool instead_of_copy(trace::Copy& copy) noexcept {
         copy.reason = left;
         return false;
     }
-    // Before a ring is taken: what the stream waits for may wait for another thread's copy.
+    // Before a ring is borrowed: the stream's earlier work may wait for another thread's copy, which needs the
+    // ring.
     CUresult answer = real<Entry::cuStreamSynchronize>()(stream);
     if (answer != CUDA_SUCCESS) {
         staging.fail(answer);
@@ -392,7 +393,7 @@ bool start(const runtime::Options& options, const DeviceCount& devices) noexcept
         return false;
     if (policy::stage_threads_for(cores()) == 0)
         why = "the process may use one core only";
-    else if (devices.read_host != 0) // where it lies (Grace Hopper): there is nothing to gain
+    else if (devices.read_host != 0) // Grace Hopper: staging gains nothing
         why = "the device reads pageable memory by itself";
     if (why != nullptr) {
         refuse(why);

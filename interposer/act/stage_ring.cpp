@@ -21,13 +21,13 @@ namespace umadvisor::act {
 
 namespace {
 
-/// To wake a thread takes a quarter of the time in which a buffer passes.
-constexpr std::uint64_t patience = 5 * residency::decision_prices.thread_wake;
+/// How long a thread spins before it sleeps: to wake it takes a quarter of the time in which a buffer passes.
+constexpr std::uint64_t spin_time = 5 * residency::decision_prices.thread_wake;
 
-/// Whether `happened` is true before long.
+/// Whether `happened()` becomes true within `spin_time`.
 template <class Happened>
 bool spin(Happened&& happened) noexcept {
-    for (const std::uint64_t until = record::monotonic_nanoseconds() + patience;;) {
+    for (const std::uint64_t until = record::monotonic_nanoseconds() + spin_time;;) {
         for (int i = 0; i < 64; ++i) {
             if (happened())
                 return true;
@@ -45,13 +45,13 @@ bool spin(Happened&& happened) noexcept {
 bool StagePool::start(unsigned threads) noexcept {
     unsigned started = 0;
     while (started < threads &&
-           runtime::start_own_thread(&serve, "umadvisor-stage", this, runtime::Faults::taken))
+           runtime::start_own_thread(&serve, "umadvisor-stage", this, runtime::Faults::unblocked))
         ++started;
     return started != 0;
 }
 
 void StagePool::put(StageJob& job) noexcept {
-    job.taken = 0;
+    job.claimed = 0;
     job.users = 1;
     job.next = nullptr;
     lock();
@@ -64,7 +64,7 @@ void StagePool::put(StageJob& job) noexcept {
     unlock();
 }
 
-/// Others look at it without the lock.
+/// Atomic, since serve() reads it without the lock.
 void StagePool::set_first(StageJob* job) noexcept {
     std::atomic_ref(first_).store(job);
 }
@@ -86,10 +86,10 @@ bool StagePool::finished(const StageJob& job) noexcept {
 }
 
 void StagePool::wait(StageJob& job) noexcept {
-    // Those put before it come first. A part of a later job would hold up what waits for this one.
+    // Works on the first job, which may be an earlier one, but not on later jobs, which would delay the caller.
     lock();
-    while (first_ != nullptr && std::atomic_ref(job.taken).load() < job.bytes)
-        take_part();
+    while (first_ != nullptr && std::atomic_ref(job.claimed).load() < job.bytes)
+        work_on_first();
     unlock();
     if (spin([&] { return finished(job); }))
         return;
@@ -120,27 +120,27 @@ void copy_part(const StageJob& job, std::size_t offset, std::size_t bytes) noexc
 
 } // namespace
 
-/// In the first job, until nothing of it is left. With the lock, which is not held while it copies: a touch of
-/// the program's memory may run its own code.
-void StagePool::take_part() noexcept {
+/// Copies slices of the first job until all are claimed. Called with the lock, which is not held during the
+/// copies: an access to the program's memory may run the program's own code.
+void StagePool::work_on_first() noexcept {
     StageJob& job = *first_;
     std::atomic_ref(job.users).fetch_add(1);
     unlock();
     for (std::size_t offset;
-         (offset = std::atomic_ref(job.taken).fetch_add(policy::stage_slice_bytes)) < job.bytes;)
+         (offset = std::atomic_ref(job.claimed).fetch_add(policy::stage_slice_bytes)) < job.bytes;)
         copy_part(job, offset, std::min(policy::stage_slice_bytes, job.bytes - offset));
     lock();
     if (first_ == &job) {
         set_first(job.next);
         if (first_ != nullptr)
             wake(*first_);
-        leave(job);
+        release(job);
     }
-    leave(job);
+    release(job);
 }
 
-/// From then on the job may be gone.
-void StagePool::leave(StageJob& job) noexcept {
+/// The job may be destroyed once its last user has released it.
+void StagePool::release(StageJob& job) noexcept {
     if (std::atomic_ref(job.users).fetch_sub(1) == 1)
         pthread_cond_broadcast(&done_);
 }
@@ -152,15 +152,15 @@ void* StagePool::serve(void* pool) noexcept {
     pthread_cond_t& work = number < policy::stage_few_threads ? self.work_ : self.work_for_all_;
     for (bool worked = false;;) {
         if (self.first_ != nullptr && number < self.first_->manner.threads) {
-            self.take_part();
+            self.work_on_first();
             worked = true;
-        } else if (self.first_ == nullptr && worked) { // the next job of a copy is not long in coming
+        } else if (self.first_ == nullptr && worked) { // the next job of a copy comes soon
             self.unlock();
             worked = spin([&] { return std::atomic_ref(self.first_).load() != nullptr; });
             self.lock();
         } else {
             pthread_cond_wait(&work, &self.mutex_);
-            worked = true; // or is about to
+            worked = true; // a job was put, so spin before the next sleep
         }
     }
 }
@@ -171,12 +171,12 @@ using attach::Entry;
 using attach::real;
 
 record::Mutex rings_mutex{record::Lock::actions};
-constinit StageRing rings[policy::stage_rings]{}; ///< never given back but with their contexts
-constinit bool expected_to_grow = false;          ///< every one
+constinit StageRing rings[policy::stage_rings]{}; ///< memory is freed with the contexts alone
+constinit bool expected_to_grow = false;          ///< every ring
 
-constexpr unsigned long one_more = 1; ///< the kernel looks at one bit less than it is told of
+constexpr unsigned long one_more = 1; ///< the kernel reads one bit less than the number passed to it
 
-/// A list such as "0", "0-1" or "0,8".
+/// The file holds a list such as "0", "0-1" or "0,8".
 bool has_several_nodes() {
     char path[512];
     std::snprintf(path, sizeof path, "%s/sys/devices/system/node/online", node_calls.root);
@@ -194,7 +194,7 @@ void unmake(StageRing& ring) {
     std::fill(std::begin(ring.buffers), std::end(ring.buffers), StageBuffer{});
 }
 
-/// Gives the ring memory. What it had stays: transfers may be under way there.
+/// Allocates the ring's memory. The memory that it had before is not freed: transfers may still use it.
 CUresult pin(StageRing& ring, std::size_t buffer_bytes) {
     void* memory = nullptr;
     const NearNode near(ring.node);
@@ -233,7 +233,7 @@ CUresult make(StageRing& ring) {
     return CUDA_SUCCESS;
 }
 
-/// Where the driver has no more, the copies to come go on as before.
+/// If the driver has no more memory, later copies use the ring as it is.
 void grow(StageRing& ring, std::uint64_t row) {
     const bool earned = ring.passed >= policy::stage_grown_after;
     if (ring.buffer_bytes == policy::stage_buffer_bytes || (!earned && row <= ring.buffer_bytes))

@@ -21,8 +21,8 @@ namespace detail {
 inline constexpr std::size_t cache_line = 64;
 
 #ifdef __x86_64__
-/// One thread that reads 16 bytes at a time keeps too few lines on their way from memory: wider reads move half
-/// as much again, and so does asking for lines before they are read.
+/// One thread that reads 16 bytes at a time has too few cache lines in flight from memory. Wider reads, or
+/// software prefetches, move half as much again.
 __attribute__((target("avx512f"))) inline void stream_lines_wide(char* to, const char* from,
                                                                  std::size_t lines) noexcept {
     for (; lines != 0; --lines, to += cache_line, from += cache_line)
@@ -46,9 +46,10 @@ inline void stream_lines(char* to, const char* from, std::size_t lines) noexcept
 
 } // namespace detail
 
-/// memcpy whose stores go past the caches: what is written is not read first, and of a copy that is larger than
-/// they are nothing stays. Other threads see it after whatever orders their accesses (Intel 64 and IA-32
-/// Architectures Software Developer's Manual, volume 1, 10.4.6.2: the stores are fenced).
+/// memcpy with stores that bypass the caches: lines are not read before they are written. The caches could
+/// not hold a larger copy in any case. The stores are fenced (Intel 64 and IA-32
+/// Architectures Software Developer's Manual, volume 1, 10.4.6.2), so other threads see them with the usual
+/// synchronisation.
 inline void copy_past_caches(char* to, const char* from, std::size_t bytes) noexcept {
 #ifdef __x86_64__
     using detail::cache_line;
@@ -66,23 +67,24 @@ inline void copy_past_caches(char* to, const char* from, std::size_t bytes) noex
     std::memcpy(to, from, bytes);
 }
 
-/// A copy that the threads share, slice by slice. The pool's between put() and wait().
+/// A copy that the threads share, slice by slice. It belongs to the pool between put() and wait().
 struct StageJob {
     char* to;
     const char* from;
     std::size_t bytes; ///< that move, more than 0
     policy::StageManner manner{policy::stage_threads,
-                               true};         ///< its threads: all of the pool, or stage_few_threads
+                               true};         ///< its threads: all of the pool or stage_few_threads
     std::size_t width = 0;                    ///< bytes of a row; 0: both ends are in one piece
     std::size_t to_pitch = 0, from_pitch = 0; ///< bytes from row to row
-    std::size_t taken = 0;                    ///< bytes, and more as soon as nothing is left
-    unsigned users = 0; ///< threads that copy slices of it, and one while it is in the pool's list
+    std::size_t claimed = 0;                  ///< bytes that threads have claimed; exceeds `bytes` once all are
+    unsigned users = 0; ///< threads that copy slices of it, plus 1 while it is in the pool's list
     StageJob* next = nullptr;
 };
 
-/// The threads sleep while there is nothing to do (for 50 us after a job they wait awake), never end, and take
-/// no signals but those of faults: a program that guards its pages serves a touch of ours as it would one of
-/// the driver's. Whoever waits takes part, so a copy is finished also where no thread gets to run. Thread-safe.
+/// The threads sleep while there is no job, except that they spin for 50 us after one, and never end. They
+/// block all signals but those of faults: a program that guards its pages handles an access of ours as it would
+/// one of the driver's. A thread that waits works on jobs, too, so a copy is finished even if no pool thread
+/// gets to run. Thread-safe.
 class StagePool {
 public:
     constexpr StagePool() noexcept = default;
@@ -92,7 +94,7 @@ public:
     /// Up to `threads`; false where not a single one could be started. Not twice.
     bool start(unsigned threads) noexcept;
 
-    /// A job is about to be put: the threads that sleep take as long to wake as a piece takes to come from the
+    /// A job is about to be put. Wakes the threads now, since that takes as long as a piece's transfer from the
     /// device.
     void rouse() noexcept;
 
@@ -104,8 +106,8 @@ public:
 
 private:
     static void* serve(void* pool) noexcept;
-    void take_part() noexcept;
-    void leave(StageJob& job) noexcept;
+    void work_on_first() noexcept;
+    void release(StageJob& job) noexcept;
     void wake(const StageJob& job) noexcept;
     void set_first(StageJob* job) noexcept;
     void lock() noexcept {
@@ -118,14 +120,14 @@ private:
         pthread_mutex_unlock(&mutex_);
     }
 
-    /// Held for a moment only: who meets another there does not sleep at once.
+    /// Adaptive: the lock is held for moments only, so a thread that finds it locked spins before it sleeps.
     pthread_mutex_t mutex_ = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;
-    pthread_cond_t work_ = PTHREAD_COND_INITIALIZER;         ///< for the few that take part in all jobs
+    pthread_cond_t work_ = PTHREAD_COND_INITIALIZER;         ///< for the few threads that work on all jobs
     pthread_cond_t work_for_all_ = PTHREAD_COND_INITIALIZER; ///< for the others
     pthread_cond_t done_ = PTHREAD_COND_INITIALIZER;
     [[no_unique_address]] record::LockLevel level_{record::Lock::actions};
     unsigned served_by_ = 0;    ///< threads
-    StageJob* first_ = nullptr; ///< of those of which nobody has found yet that all is taken
+    StageJob* first_ = nullptr; ///< of the jobs that no thread has found to be claimed completely
     StageJob* last_ = nullptr;
 };
 
@@ -140,44 +142,44 @@ struct StageBuffer {
 struct StageRing {
     StageBuffer buffers[policy::stage_buffers];
     std::size_t buffer_bytes; ///< of each
-    std::uint64_t passed;     ///< bytes, since it was made or was to grow
+    std::uint64_t passed;     ///< bytes, since the ring was made or grown
     CUcontext context;
-    std::uint64_t node;   ///< that its memory is to lie on
+    std::uint64_t node;   ///< the NUMA node for its memory, plus 1
     std::uint16_t number; ///< of the context (contexts.hpp); 0: free
     bool lent;
 };
 
-/// Bytes that will pass in this run, as far as an earlier one tells: rings that would grow are made large at
-/// once. Before the first copy.
+/// Bytes that are expected to pass in this run, by what an earlier run recorded: rings that would grow are made
+/// large at once. Called before the first copy.
 void expect_to_pass(std::uint64_t bytes) noexcept;
 
-/// The ring of `context`, which is current; made at first, and larger once much has passed it or where rows of
-/// `row` bytes need it. Null: it is in use by another copy, or every one is another context's, or rows do not
-/// fit (`answer` is CUDA_SUCCESS), or the driver refused (its answer).
+/// The ring of `context`, which is current. It is made at the first call, and grown once much has passed it or
+/// if rows of `row` bytes need it. Null with `answer` CUDA_SUCCESS: another copy uses it, all rings belong to
+/// other contexts, or rows do not fit. Null with another answer: the driver refused.
 StageRing* borrow_ring(CUcontext context, std::uint64_t row, CUresult& answer) noexcept;
 void return_ring(StageRing& ring) noexcept;
 
-/// The context is gone, and what was made in it.
+/// The context has been destroyed, and what was made in it.
 void forget_ring(std::uint16_t context_number) noexcept;
 
-/// Memory that the driver allocates for a thread lies on the NUMA node of that thread's CPU. A link between
-/// nodes is narrower than the device's: what is ours lies on the device's side of it. What the kernel is asked;
-/// tests put other answers in their place.
+/// Calls to the kernel about NUMA nodes, which tests replace. Memory that the driver allocates for a thread is
+/// on the NUMA node of that thread's CPU. The link between nodes is slower than the link to the device, so our
+/// buffers are allocated on the device's node.
 struct NodeCalls {
-    const char* root; ///< files are looked for below it
+    const char* root; ///< files are read below it
     /// get_mempolicy(2) and set_mempolicy(2) of the calling thread.
     long (*get_policy)(int* mode, unsigned long* nodes, unsigned long bits);
     long (*set_policy)(int mode, const unsigned long* nodes, unsigned long bits);
 };
 extern constinit NodeCalls node_calls;
 
-/// The host's node next to the current context's device, plus 1; 0: not known, or the host has only one (then
-/// the driver is not asked). Calls open(2), a cancellation point, and changes errno.
+/// The host's node nearest to the current context's device, plus 1; 0: not known, or the host has only one
+/// node, and then the driver is not asked. Calls open(2), a cancellation point, and changes errno.
 std::uint64_t nearest_node() noexcept;
 
-/// While it lives, what is allocated for the calling thread comes from `node` (plus 1; 0: does nothing) as long
-/// as that has memory. Then the thread's own memory policy is back. Where the kernel refuses, as sandboxes do,
-/// all is as without. Changes errno.
+/// While it lives, memory for the calling thread is allocated on `node` (plus 1; 0: no effect) as long as that
+/// has free memory. The destructor restores the thread's own memory policy. It has no effect if the kernel
+/// refuses, as sandboxes do. Changes errno.
 class NearNode {
 public:
     explicit NearNode(std::uint64_t node) noexcept;
@@ -186,7 +188,7 @@ public:
     NearNode& operator=(const NearNode&) = delete;
 
 private:
-    static constexpr std::size_t most_nodes = 1024; ///< that Linux can be built for
+    static constexpr std::size_t most_nodes = 1024; ///< the most that Linux can be built for
     static constexpr std::size_t word_bits = 8 * sizeof(unsigned long);
     using Nodes = unsigned long[most_nodes / word_bits];
 

@@ -20,12 +20,11 @@ constexpr std::size_t max_pools = 64; ///< further ones are left to the driver
 
 record::Mutex mutex{record::Lock::actions};
 constinit PoolTwins pools[max_pools];
-/// Pools are asked about at each stream-ordered allocation and hardly ever change, but a program without twins
-/// is to pay for none of it.
+/// Pools are looked up at each stream-ordered allocation. A program without twins pays one load for it.
 constinit std::atomic<bool> any_twins{false};
 constinit std::atomic<bool> no_managed_pools{false};
 
-/// Under the lock. Null: not known.
+/// Under the lock. Null if it is not known.
 PoolTwins* find(CUmemoryPool original) {
     PoolTwins* const found = std::find_if(std::begin(pools), std::end(pools),
                                           [&](const PoolTwins& pool) { return pool.original == original; });
@@ -51,26 +50,27 @@ bool is_default(CUmemoryPool pool, CUdevice device) {
     return real<Entry::cuDeviceGetDefaultMemPool>()(&by_default, device) == CUDA_SUCCESS && pool == by_default;
 }
 
-CUmemoryPool known_twin(CUmemoryPool pool, TwinPlace place) {
+CUmemoryPool known_twin(CUmemoryPool pool, TwinLocation location) {
     const record::Guard guard(mutex);
     const PoolTwins* const known = find(pool);
-    return known != nullptr ? known->twins[static_cast<std::size_t>(place)] : nullptr;
+    return known != nullptr ? known->twins[static_cast<std::size_t>(location)] : nullptr;
 }
 
-/// The one that is there: another thread may have been faster. Null: the pool is gone.
-CUmemoryPool enter_twin(CUmemoryPool pool, TwinPlace place, CUmemoryPool made) {
+/// Returns the twin that is entered then: another thread may have entered one before. Null if the pool was
+/// destroyed.
+CUmemoryPool enter_twin(CUmemoryPool pool, TwinLocation location, CUmemoryPool made) {
     const record::Guard guard(mutex);
     PoolTwins* const known = find(pool);
     if (known == nullptr)
         return nullptr;
-    CUmemoryPool& twin = known->twins[static_cast<std::size_t>(place)];
+    CUmemoryPool& twin = known->twins[static_cast<std::size_t>(location)];
     if (twin == nullptr)
         twin = made;
     any_twins.store(true, std::memory_order_release);
     return twin;
 }
 
-/// How the program wants its pool to reuse and to keep memory.
+/// Copies the attributes that say how a pool reuses and keeps memory.
 void copy_attributes(CUmemoryPool from, CUmemoryPool to) {
     for (const CUmemPool_attribute which :
          {CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES, CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC,
@@ -81,14 +81,14 @@ void copy_attributes(CUmemoryPool from, CUmemoryPool to) {
     }
 }
 
-CUmemoryPool make_twin(CUmemoryPool original, CUdevice device, TwinPlace place) {
-    CUmemPoolProps wanted{};
-    wanted.allocType = CU_MEM_ALLOCATION_TYPE_MANAGED;
-    wanted.location.type =
-        place == TwinPlace::on_device ? CU_MEM_LOCATION_TYPE_DEVICE : CU_MEM_LOCATION_TYPE_NONE;
-    wanted.location.id = place == TwinPlace::on_device ? device : 0;
+CUmemoryPool make_twin(CUmemoryPool original, CUdevice device, TwinLocation location) {
+    CUmemPoolProps properties{};
+    properties.allocType = CU_MEM_ALLOCATION_TYPE_MANAGED;
+    properties.location.type =
+        location == TwinLocation::on_device ? CU_MEM_LOCATION_TYPE_DEVICE : CU_MEM_LOCATION_TYPE_NONE;
+    properties.location.id = location == TwinLocation::on_device ? device : 0;
     CUmemoryPool made = nullptr;
-    const CUresult answer = real<Entry::cuMemPoolCreate>()(&made, &wanted);
+    const CUresult answer = real<Entry::cuMemPoolCreate>()(&made, &properties);
     if (answer == CUDA_SUCCESS) {
         copy_attributes(original, made);
         return made;
@@ -100,12 +100,12 @@ CUmemoryPool make_twin(CUmemoryPool original, CUdevice device, TwinPlace place) 
     return nullptr;
 }
 
-/// Calls `act(twin)` for each twin of `pool`, without the lock: the driver may take its own.
+/// Calls `act(twin)` for each twin of `pool`, without the lock, since the driver may lock in the call.
 template <class Act>
 void for_each_twin(CUmemoryPool pool, Act act) {
     if (!any_twins.load(std::memory_order_acquire))
         return;
-    CUmemoryPool twins[PoolTwins::places] = {};
+    CUmemoryPool twins[PoolTwins::locations] = {};
     {
         const record::Guard guard(mutex);
         if (const PoolTwins* const known = find(pool))
@@ -118,37 +118,37 @@ void for_each_twin(CUmemoryPool pool, Act act) {
 
 } // namespace
 
-void note_pool_made(CUmemoryPool pool, const CUmemPoolProps& wanted) noexcept {
-    forget_pool_twins(pool); // a handle that has come back after a reset
-    if (wanted.allocType == CU_MEM_ALLOCATION_TYPE_PINNED &&
-        wanted.location.type == CU_MEM_LOCATION_TYPE_DEVICE && wanted.handleTypes == CU_MEM_HANDLE_TYPE_NONE &&
-        wanted.maxSize == 0 && wanted.usage == 0)
-        add(pool, wanted.location.id);
+void note_pool_made(CUmemoryPool pool, const CUmemPoolProps& properties) noexcept {
+    forget_pool_twins(pool); // a new pool may have the handle of one before a reset
+    if (properties.allocType == CU_MEM_ALLOCATION_TYPE_PINNED &&
+        properties.location.type == CU_MEM_LOCATION_TYPE_DEVICE &&
+        properties.handleTypes == CU_MEM_HANDLE_TYPE_NONE && properties.maxSize == 0 && properties.usage == 0)
+        add(pool, properties.location.id);
 }
 
-PoolTwins take_pool_twins(CUmemoryPool pool) noexcept {
+PoolTwins remove_twins(CUmemoryPool pool) noexcept {
     const record::Guard guard(mutex);
     PoolTwins* const known = pool != nullptr ? find(pool) : nullptr;
     return known != nullptr ? std::exchange(*known, {}) : PoolTwins{};
 }
 
-void destroy_twins(const PoolTwins& taken) noexcept {
-    // What was allocated from them lives on until it is freed, as it does of the program's own.
-    for (const CUmemoryPool twin : taken.twins)
+void destroy_twins(const PoolTwins& removed) noexcept {
+    // Memory allocated from them lives until it is freed, as with the program's own pools.
+    for (const CUmemoryPool twin : removed.twins)
         if (twin != nullptr)
             real<Entry::cuMemPoolDestroy>()(twin);
 }
 
-void give_back_twins(const PoolTwins& taken) noexcept {
-    if (taken.original == nullptr)
+void restore_twins(const PoolTwins& removed) noexcept {
+    if (removed.original == nullptr)
         return;
     const record::Guard guard(mutex);
     if (PoolTwins* const free = find(nullptr))
-        *free = taken;
+        *free = removed;
 }
 
 void forget_pool_twins(CUmemoryPool pool) noexcept {
-    destroy_twins(take_pool_twins(pool));
+    destroy_twins(remove_twins(pool));
 }
 
 void forget_device_twins(CUdevice device) noexcept {
@@ -165,7 +165,7 @@ void forget_device_twins(CUdevice device) noexcept {
     }
 }
 
-/// Default pools are known once they are met here, the program's own since they were made.
+/// Default pools are entered here, the program's own when they were made.
 CUmemoryPool rewritable_pool(CUmemoryPool pool, CUdevice device) noexcept {
     pool = pool_or_current(pool, device);
     if (pool == nullptr || no_managed_pools.load(std::memory_order_relaxed))
@@ -181,13 +181,13 @@ CUmemoryPool rewritable_pool(CUmemoryPool pool, CUdevice device) noexcept {
     return pool;
 }
 
-CUmemoryPool twin_of(CUmemoryPool pool, CUdevice device, TwinPlace place) noexcept {
-    if (const CUmemoryPool twin = known_twin(pool, place))
+CUmemoryPool twin_of(CUmemoryPool pool, CUdevice device, TwinLocation location) noexcept {
+    if (const CUmemoryPool twin = known_twin(pool, location))
         return twin;
-    const CUmemoryPool made = make_twin(pool, device, place);
+    const CUmemoryPool made = make_twin(pool, device, location);
     if (made == nullptr)
         return nullptr;
-    const CUmemoryPool twin = enter_twin(pool, place, made);
+    const CUmemoryPool twin = enter_twin(pool, location, made);
     if (twin != made)
         real<Entry::cuMemPoolDestroy>()(made);
     return twin;

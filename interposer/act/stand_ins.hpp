@@ -1,5 +1,5 @@
-/// What the program is told of memory that is not what it has asked for: rewritten memory passes for device
-/// memory, and a card for as large as --pretend-memory says.
+/// Answers to the program about memory that is not what it asked for: rewritten memory looks like device
+/// memory, and a card looks as large as --pretend-memory says.
 ///
 /// Managed pools that stand in for the program's own, so that stream-ordered memory can be rewritten: each of
 /// its pools on a device has up to two twins, made when they are first needed (CUDA driver API, "Stream Ordered
@@ -14,27 +14,28 @@
 
 namespace umadvisor::act {
 
-enum class TwinPlace : std::uint8_t {
-    on_device, ///< resident there from its allocation on; no other advice can be given on it
-    anywhere,  ///< where it is touched
+/// The preferred location of a twin's memory.
+enum class TwinLocation : std::uint8_t {
+    on_device,     ///< resident there from its allocation on; the driver accepts no other advice on it
+    where_touched, ///< no preferred location
 };
 
-/// What is known of one of the program's pools.
+/// One of the program's pools with its twins, one for each TwinLocation.
 struct PoolTwins {
-    static constexpr std::size_t places = 2;
-    CUmemoryPool original = nullptr; ///< null: nothing
+    static constexpr std::size_t locations = 2;
+    CUmemoryPool original = nullptr; ///< null: the entry is free
     CUdevice device = -1;
-    CUmemoryPool twins[places] = {}; ///< null: not made
+    CUmemoryPool twins[locations] = {}; ///< null: not made
 };
 
 /// The program has made a pool.
-void note_pool_made(CUmemoryPool pool, const CUmemPoolProps& wanted) noexcept;
-/// The program is about to destroy a pool: from now on its handle means another one. Once it is destroyed, so
-/// are its twins; else they are given back.
-PoolTwins take_pool_twins(CUmemoryPool pool) noexcept;
-void destroy_twins(const PoolTwins& taken) noexcept;
-void give_back_twins(const PoolTwins& taken) noexcept;
-/// The pool went unseen: its handle has come back.
+void note_pool_made(CUmemoryPool pool, const CUmemPoolProps& properties) noexcept;
+/// The program is about to destroy a pool, after which another pool may get its handle: its twins are removed
+/// here, then destroyed if the pool was, else entered again.
+PoolTwins remove_twins(CUmemoryPool pool) noexcept;
+void destroy_twins(const PoolTwins& removed) noexcept;
+void restore_twins(const PoolTwins& removed) noexcept;
+/// The pool was destroyed unseen: a new pool has its handle.
 void forget_pool_twins(CUmemoryPool pool) noexcept;
 /// The device is about to be reset.
 void forget_device_twins(CUdevice device) noexcept;
@@ -44,10 +45,10 @@ void forget_device_twins(CUdevice device) noexcept;
 /// share it by. Null: it cannot, or the driver has no managed pools.
 CUmemoryPool rewritable_pool(CUmemoryPool pool, CUdevice device) noexcept;
 
-/// The twin of a pool that is rewritable; null: it has none after all.
-CUmemoryPool twin_of(CUmemoryPool pool, CUdevice device, TwinPlace place) noexcept;
+/// The twin of a rewritable pool, made if needed; null if the driver cannot make it.
+CUmemoryPool twin_of(CUmemoryPool pool, CUdevice device, TwinLocation location) noexcept;
 
-/// What the program knows the pool of an allocation by: `pool`, or that of which it is a twin.
+/// The handle by which the program knows the pool of an allocation: `pool`, or the pool whose twin it is.
 CUmemoryPool original_of(CUmemoryPool pool) noexcept;
 
 /// The program has set an attribute of its pool, asks for one (and was answered `value`), or has had it
@@ -56,17 +57,17 @@ void set_on_twins(CUmemoryPool pool, CUmemPool_attribute attribute, void* value)
 void add_of_twins(CUmemoryPool pool, CUmemPool_attribute attribute, void* value) noexcept;
 void trim_twins(CUmemoryPool pool, std::size_t keep) noexcept;
 
-/// Whether the program is to be told of `address` what it would be of device memory: it was rewritten, and who
-/// asks does not move memory by itself.
+/// Whether `address` is rewritten memory that the caller shall take for device memory. Transport libraries,
+/// which move memory themselves, get the truth.
 bool passes_for_device_memory(std::uint64_t address) noexcept;
 
-/// The driver has refused to share `address` with other processes. Where that is our doing, no more is
-/// rewritten.
+/// The driver has refused to share `address` with other processes. If the memory was rewritten, rewriting is
+/// switched off.
 void sharing_was_refused(std::uint64_t address) noexcept;
 
-/// What cuMemGetInfo and cuDeviceTotalMem answered, made to look like the pretended card. Free falls by
-/// rewritten bytes as it would have by cuMemAlloc, to zero at the least: the driver counts those that have been
-/// on the device. Either may be null.
+/// Changes the answers of cuMemGetInfo and cuDeviceTotalMem to those of the pretended card. Free memory falls
+/// by rewritten bytes as it would by cuMemAlloc, down to zero: of managed memory the driver counts only what
+/// has been on the device. Either may be null.
 void adjust_memory_info(std::size_t* free, std::size_t* total) noexcept;
 
 } // namespace umadvisor::act

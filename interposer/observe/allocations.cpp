@@ -17,13 +17,13 @@ constexpr auto release = std::memory_order_release;
 // A kind: what an allocation is beside its place, in one word.
 constexpr std::uint64_t memory_mask = 0xff;
 constexpr std::uint64_t rewritten_bit = 1 << 8, readable_bit = 1 << 9, fills_card_bit = 1 << 10,
-                        placed_bit = 1 << 11, pooled_bit = 1 << 12, leads_on_bit = 1 << 13;
+                        kept_on_device_bit = 1 << 11, pooled_bit = 1 << 12, leads_on_bit = 1 << 13;
 constexpr unsigned device_shift = 16, context_shift = 48;
 
 std::uint64_t kind_of(const Allocation& allocation) {
     return static_cast<std::uint64_t>(allocation.memory) | (allocation.rewritten ? rewritten_bit : 0) |
            (allocation.readable ? readable_bit : 0) | (allocation.fills_card ? fills_card_bit : 0) |
-           (allocation.placed ? placed_bit : 0) | (allocation.pooled ? pooled_bit : 0) |
+           (allocation.kept_on_device ? kept_on_device_bit : 0) | (allocation.pooled ? pooled_bit : 0) |
            (allocation.leads_on ? leads_on_bit : 0) | std::uint64_t{allocation.device} << device_shift |
            std::uint64_t{allocation.context} << context_shift;
 }
@@ -136,7 +136,7 @@ Allocation AllocationIndex::read(Place at) const noexcept {
     out.rewritten = (kind & rewritten_bit) != 0;
     out.readable = (kind & readable_bit) != 0;
     out.fills_card = (kind & fills_card_bit) != 0;
-    out.placed = (kind & placed_bit) != 0;
+    out.kept_on_device = (kind & kept_on_device_bit) != 0;
     out.pooled = (kind & pooled_bit) != 0;
     out.leads_on = (kind & leads_on_bit) != 0;
     out.device = static_cast<std::uint32_t>(kind >> device_shift);
@@ -360,8 +360,8 @@ void AllocationIndex::set_bit(std::uint64_t address, std::uint64_t bit, bool on)
     kind.store((kind.load(acquire) & ~bit) | (on ? bit : 0), release);
 }
 
-void AllocationIndex::set_placed(std::uint64_t address, bool placed) noexcept {
-    set_bit(address, placed_bit, placed);
+void AllocationIndex::set_kept_on_device(std::uint64_t address, bool kept) noexcept {
+    set_bit(address, kept_on_device_bit, kept);
 }
 
 void AllocationIndex::set_leads_on(std::uint64_t address) noexcept {

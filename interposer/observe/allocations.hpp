@@ -16,14 +16,14 @@ struct Allocation {
     std::uint64_t id; ///< of its Alloc record
     std::uint64_t address, bytes;
     trace::Memory memory;
-    std::uint32_t device;    ///< ordinal of the device it was made for
-    bool rewritten;          ///< the program asked for device memory and was given managed memory
-    std::uint16_t context;   ///< number of what it goes with (contexts.hpp); 0: nothing
-    bool readable = false;   ///< by the host, at full speed and without harm
-    bool fills_card = false; ///< device memory of the program's own: act/ counts it
-    bool pooled = false;     ///< rewritten, and from a pool
-    bool placed = false;     ///< rewritten, and kept on its device: nobody asks where it is
-    bool leads_on = false;   ///< device memory that the program has copied addresses of managed memory to
+    std::uint32_t device;        ///< ordinal of the device it was made for
+    bool rewritten;              ///< the program asked for device memory and was given managed memory
+    std::uint16_t context;       ///< number of what it goes with (contexts.hpp); 0: nothing
+    bool readable = false;       ///< by the host, at full speed and without harm
+    bool fills_card = false;     ///< device memory of the program's own: act/ counts it
+    bool pooled = false;         ///< rewritten, and from a pool
+    bool kept_on_device = false; ///< rewritten, and kept on its device: launches need no look at its residency
+    bool leads_on = false;       ///< device memory that the program has copied addresses of managed memory to
 };
 
 /// Address -> allocation. Allocations do not overlap: what a new one covers was freed unseen (with its context,
@@ -95,7 +95,7 @@ public:
     std::size_t managed_count() const noexcept { return managed_count_.load(std::memory_order_relaxed); }
 
     /// Whether the rewritten allocation that starts at `address` is kept on its device.
-    void set_placed(std::uint64_t address, bool placed) noexcept;
+    void set_kept_on_device(std::uint64_t address, bool kept) noexcept;
     /// The allocation that starts at `address` leads on from now on.
     void set_leads_on(std::uint64_t address) noexcept;
 

@@ -21,7 +21,7 @@ void add(const Allocation& allocation, Touched& out) {
     }
     out.ids.add(allocation.id);
     out.leads_on |= allocation.leads_on;
-    if (allocation.memory == trace::Memory::managed && !allocation.placed &&
+    if (allocation.memory == trace::Memory::managed && !allocation.kept_on_device &&
         out.managed_count < Touched::max_managed)
         out.managed[out.managed_count++] = allocation;
 }

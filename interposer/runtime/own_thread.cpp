@@ -26,7 +26,7 @@ unsigned remembered_cores() noexcept {
 bool start_own_thread(void* (*body)(void*), const char* name, void* argument, Faults faults) noexcept {
     sigset_t all, before;
     sigfillset(&all);
-    if (faults == Faults::taken)
+    if (faults == Faults::unblocked)
         for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL})
             sigdelset(&all, fault);
     pthread_attr_t attributes;

@@ -10,11 +10,12 @@ void remember_cores() noexcept;
 /// How many were remembered; 0: none, or not known (more than a cpu_set_t has).
 unsigned remembered_cores() noexcept;
 
-/// Whether a thread takes SIGSEGV, SIGBUS, SIGFPE and SIGILL: one that touches the program's memory does.
-enum class Faults : bool { blocked, taken };
+/// Whether a thread blocks SIGSEGV, SIGBUS, SIGFPE and SIGILL. One that touches the program's memory must not:
+/// the program may handle a fault there.
+enum class Faults : bool { blocked, unblocked };
 
-/// Starts `body(argument)` on a detached thread that takes no other signals: the program's own threads shall
-/// get them all. `name` as in pthread_setname_np(3). False where no thread could be started.
+/// Starts `body(argument)` on a detached thread that blocks all other signals, so that the program's own
+/// threads get them. `name` as in pthread_setname_np(3). False where no thread could be started.
 bool start_own_thread(void* (*body)(void*), const char* name, void* argument = nullptr,
                       Faults faults = Faults::blocked) noexcept;
 

@@ -80,7 +80,7 @@ void finish_allocation(trace::Alloc& record, std::uint64_t address, std::uint64_
             observe::note_own_managed_memory();
     }
     if (allocation.id != 0)
-        act::tell_started<&act::Action::on_allocation>(allocation, record.stack);
+        act::notify_started<&act::Action::on_allocation>(allocation, record.stack);
 }
 
 std::uint64_t mapped_bytes(CUdeviceptr address) noexcept {
@@ -118,7 +118,7 @@ void begin_free(FreeScope& scope, std::uint64_t address) noexcept {
     if (address == 0 || !observe::allocations().erase(address, scope.taken))
         return;
     record.allocation = scope.taken.id;
-    if (scope.taken.memory == trace::Memory::managed && !scope.taken.placed &&
+    if (scope.taken.memory == trace::Memory::managed && !scope.taken.kept_on_device &&
         record::takes(record::Taking::everything))
         observe::residency_sampler().before_free(scope.taken);
 }
@@ -128,7 +128,7 @@ void finish_free(FreeScope& scope) noexcept {
     if (scope.record.status != CUDA_SUCCESS && scope.taken.id != 0)
         observe::allocations().insert(scope.taken);
     else if (scope.taken.id != 0)
-        act::tell_started<&act::Action::on_free>(scope.taken);
+        act::notify_started<&act::Action::on_free>(scope.taken);
     scope.record.stack = record::stack();
     record::write(scope.record);
 }

@@ -51,7 +51,7 @@ void leave_parts(const Record& call, const observe::Allocation* gone, std::size_
         record.address = gone[i].address;
         record.part = 1;
         record::write(record);
-        act::tell_started<&act::Action::on_free>(gone[i]);
+        act::notify_started<&act::Action::on_free>(gone[i]);
     }
 }
 
@@ -79,9 +79,9 @@ CUresult allocate(act::AllocationScope asked, const Call& call) noexcept {
     record.memory = trace::Memory::device;
     record.entry = attach::index(E);
     const std::uint64_t start = record.start = record::now();
-    if (!act::tell<&Action::instead_of_allocation>(asked)) {
+    if (!act::notify<&Action::instead_of_allocation>(asked)) {
         const CUresult result = timed_call<E>(record, call);
-        if (result != CUDA_ERROR_OUT_OF_MEMORY || !act::tell<&Action::instead_of_refusal>(asked))
+        if (result != CUDA_ERROR_OUT_OF_MEMORY || !act::notify<&Action::instead_of_refusal>(asked))
             return result;
         record.start = start;
     }

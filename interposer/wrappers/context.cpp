@@ -82,7 +82,7 @@ void follow_current(const trace::Context& call) {
 
 void forget_all(const trace::Context& record, std::uint16_t number) {
     for (std::uint16_t each = number; each != 0; each = observe::take_number_beside(number)) {
-        act::tell_started<&act::Action::on_context_end>(each);
+        act::notify_started<&act::Action::on_context_end>(each);
         forget_memory(record, each);
     }
 }

@@ -47,10 +47,10 @@ void describe_copy(trace::Copy& record, const CopyBox& box) noexcept {
 
 void note_moved(const trace::Copy& record, const CopyBox& box) noexcept {
     if (record.source_memory == trace::Memory::managed)
-        act::tell<&act::Action::on_move>(record.source_allocation, box.source.address, box.source.span);
+        act::notify<&act::Action::on_move>(record.source_allocation, box.source.address, box.source.span);
     if (record.destination_memory == trace::Memory::managed)
-        act::tell<&act::Action::on_move>(record.destination_allocation, box.destination.address,
-                                         box.destination.span);
+        act::notify<&act::Action::on_move>(record.destination_allocation, box.destination.address,
+                                           box.destination.span);
 }
 
 CopyScope::CopyScope(const CopyBox& box, std::uint64_t stream, bool asynchronous) noexcept : box_(box) {
@@ -59,7 +59,7 @@ CopyScope::CopyScope(const CopyBox& box, std::uint64_t stream, bool asynchronous
     record_.asynchronous = asynchronous;
     record_.captured = asynchronous && observe::is_captured(reinterpret_cast<CUstream>(stream));
     describe_copy(record_, box);
-    act::tell<&act::Action::before_copy>(record_);
+    act::notify<&act::Action::before_copy>(record_);
     observe::copy_contents().before_copy(record_);
     if (asynchronous)
         sample_ = observe::device_timer().begin(reinterpret_cast<CUstream>(stream), timing_key(record_));
@@ -70,7 +70,7 @@ void CopyScope::finish() noexcept {
     const KeepErrno keep;
     observe::device_timer().end(sample_, reinterpret_cast<CUstream>(record_.stream));
     record_.stack = record::stack();
-    act::tell<&act::Action::after_copy>(record_);
+    act::notify<&act::Action::after_copy>(record_);
     if (record_.status == CUDA_SUCCESS)
         observe::copy_contents().after_copy(record_);
     record::write(record_);

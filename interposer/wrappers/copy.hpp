@@ -20,8 +20,8 @@ public:
     template <Entry E, class... Arguments>
     CUresult make(Arguments... arguments) noexcept {
         const CUresult result = timed_call<E>(record_, [&] {
-            return act::tell<&act::Action::instead_of_copy>(record_) ? CUDA_SUCCESS
-                                                                     : attach::real<E>()(arguments...);
+            return act::notify<&act::Action::instead_of_copy>(record_) ? CUDA_SUCCESS
+                                                                       : attach::real<E>()(arguments...);
         });
         finish();
         return result;

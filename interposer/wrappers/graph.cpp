@@ -93,7 +93,7 @@ void begin_graph_launch(NewGraphLaunch& made, Entry entry, CUgraphExec exec, std
         observe::managed_of_graph(exec, made.touched);
         observe::managed_watch().look();
         observe::residency_sampler().before_launch(made.touched);
-        act::tell<&act::Action::before_launch>(made);
+        act::notify<&act::Action::before_launch>(made);
     }
     if (version.allocates && record.captured == 0) {
         const KeepErrno keep;
@@ -108,7 +108,7 @@ void begin_graph_launch(NewGraphLaunch& made, Entry entry, CUgraphExec exec, std
 void finish_graph_launch(NewGraphLaunch& made) noexcept {
     const KeepErrno keep;
     made.launched = made.record.status == CUDA_SUCCESS;
-    act::tell<&act::Action::after_launch>(made);
+    act::notify<&act::Action::after_launch>(made);
     observe::device_timer().end(made.sample, made.stream);
     record::write(made.record);
 }

@@ -58,7 +58,7 @@ void begin_launch(NewLaunch& made, std::uint64_t stack, const LaunchCall& call) 
                      function != nullptr && describe(call, *function, brief, stack, nullptr, made.key);
     observe::managed_watch().look();
     observe::residency_sampler().before_launch(touched);
-    act::tell<&act::Action::before_launch>(made);
+    act::notify<&act::Action::before_launch>(made);
     made.sample = observe::device_timer().begin(
         made.stream, timer_key(call, function != nullptr ? function->id : 0), made.period);
     made.launch.sample = made.sample.number;
@@ -67,7 +67,7 @@ void begin_launch(NewLaunch& made, std::uint64_t stack, const LaunchCall& call) 
 void finish_launch(NewLaunch& made) noexcept {
     const KeepErrno keep;
     made.launched = made.launch.status == CUDA_SUCCESS;
-    act::tell<&act::Action::after_launch>(made);
+    act::notify<&act::Action::after_launch>(made);
     observe::device_timer().end(made.sample, made.stream);
     if (made.memorable)
         record::write(made.shape, made.launch, made.key, made.generation, made.period);

@@ -20,7 +20,7 @@ void begin_unload(trace::GpuModule& record, std::uint64_t module) noexcept {
     record.module = module;
     observe::forget_module(module);
     observe::forget_variables(module, [](const observe::Allocation& gone) noexcept {
-        act::tell_started<&act::Action::on_free>(gone);
+        act::notify_started<&act::Action::on_free>(gone);
     });
 }
 

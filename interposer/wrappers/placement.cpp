@@ -48,7 +48,7 @@ void finish_prefetch(trace::Prefetch& record, CUdeviceptr address, std::uint64_t
         record.host_range = observe::classify(address, bytes).host_range;
     finish(record, address, bytes);
     if (record.status == CUDA_SUCCESS)
-        act::tell<&act::Action::on_prefetch>(record);
+        act::notify<&act::Action::on_prefetch>(record);
 }
 
 void finish_advise(trace::Advise& record, CUdeviceptr address, std::uint64_t bytes, CUmem_advise advice,
@@ -59,14 +59,14 @@ void finish_advise(trace::Advise& record, CUdeviceptr address, std::uint64_t byt
     record.location_id = place.id;
     finish(record, address, bytes);
     if (record.status == CUDA_SUCCESS)
-        act::tell<&act::Action::on_advice>(record);
+        act::notify<&act::Action::on_advice>(record);
 }
 
 void finish_attach(trace::Attach& record, CUdeviceptr address, std::uint64_t bytes) noexcept {
     const KeepErrno keep;
     finish(record, address, bytes);
     if (record.status == CUDA_SUCCESS)
-        act::tell<&act::Action::on_attachment>(record);
+        act::notify<&act::Action::on_attachment>(record);
 }
 
 } // namespace umadvisor::wrappers

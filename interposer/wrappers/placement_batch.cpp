@@ -90,14 +90,14 @@ void finish_prefetches(trace::Prefetch& call, Ranges ranges, RangePlaces places)
             call.location = place.location;
             call.location_id = place.id;
         }
-        act::tell<&act::Action::on_prefetch>(call);
+        act::notify<&act::Action::on_prefetch>(call);
     });
 }
 
 void finish_discards(trace::Discard& call, Ranges ranges) noexcept {
     // The driver may drop the pages on either side, or keep them.
     write_ranges(call, ranges, [&](std::size_t) {
-        act::tell<&act::Action::on_move>(call.allocation, call.address, call.bytes);
+        act::notify<&act::Action::on_move>(call.allocation, call.address, call.bytes);
     });
 }
 

@@ -61,14 +61,14 @@ struct destroy_pool : WhilePaused {
         record.action = trace::PoolAction::destroy;
         // Before the call: from then on another thread may be given the handle.
         const trace::Memory memory = observe::forget_pool(pool);
-        const act::PoolTwins twins = act::take_pool_twins(pool);
+        const act::PoolTwins twins = act::remove_twins(pool);
         const CUresult result = timed<E>(record, pool);
         if (result == CUDA_SUCCESS) {
             act::destroy_twins(twins);
         } else {
             if (memory != trace::Memory::unknown)
                 observe::note_pool(pool, memory);
-            act::give_back_twins(twins);
+            act::restore_twins(twins);
         }
         finish_pool(record, pool);
         return result;

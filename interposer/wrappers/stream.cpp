@@ -11,8 +11,8 @@ namespace umadvisor::wrappers {
 void after_wait(const act::Wait& wait) noexcept {
     observe::managed_watch().look();
     observe::residency_sampler().after_synchronize();
-    act::tell<&act::Action::after_wait>(wait);
-    act::tell<&act::Action::end_round>();
+    act::notify<&act::Action::after_wait>(wait);
+    act::notify<&act::Action::end_round>();
     observe::device_timer().collect();
     record::renew_clock();
 }

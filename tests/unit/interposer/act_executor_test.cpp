@@ -31,7 +31,7 @@ struct Acting {
         for (const Allocation& allocation : made) {
             Allocation gone;
             allocations().erase(allocation.address, gone);
-            act::tell_started<&Action::on_free>(allocation);
+            act::notify_started<&Action::on_free>(allocation);
         }
     }
     void with(bool prefetch, bool rewrite, std::uint64_t pretend = 0) {
@@ -53,7 +53,7 @@ struct Acting {
     }
     static bool is_placed(const Allocation& allocation) {
         Allocation found{};
-        return allocations().find(allocation.address, found) && found.placed;
+        return allocations().find(allocation.address, found) && found.kept_on_device;
     }
     static Touched touching(std::initializer_list<Allocation> all) {
         Touched touched;
@@ -68,20 +68,20 @@ struct Acting {
         launch.stack = record::launch_stack();
         launch.touched = touched;
         launch.launched = true;
-        act::tell<&Action::before_launch>(launch);
-        act::tell<&Action::after_launch>(launch);
+        act::notify<&Action::before_launch>(launch);
+        act::notify<&Action::after_launch>(launch);
     }
     static void place(const Allocation& allocation) {
-        act::tell_started<&Action::on_allocation>(allocation, 0u);
+        act::notify_started<&Action::on_allocation>(allocation, 0u);
     }
     /// Whether an action answers that the program asks for device memory.
     bool rewrites(std::size_t bytes, CUdeviceptr* out) {
         act::AllocationScope asked{answer = {}, out, bytes};
-        return act::tell<&Action::instead_of_allocation>(asked);
+        return act::notify<&Action::instead_of_allocation>(asked);
     }
     bool spills(std::size_t bytes, CUdeviceptr* out) {
         act::AllocationScope asked{answer = {}, out, bytes};
-        return act::tell<&Action::instead_of_refusal>(asked);
+        return act::notify<&Action::instead_of_refusal>(asked);
     }
     trace::Alloc answer;
     std::vector<Allocation> made;
@@ -168,12 +168,12 @@ BOOST_AUTO_TEST_CASE(the_programs_own_prefetch_counts) {
     own.address = a.address;
     own.bytes = 2 * mib;
     own.location = trace::Location::device;
-    act::tell<&Action::on_prefetch>(own);
+    act::notify<&Action::on_prefetch>(own);
     launch(touching({a}));
     BOOST_REQUIRE(recorder().prefetches.size() == 1u);
     BOOST_TEST(recorder().prefetches[0].address == a.address + 2 * mib);
     own.location = trace::Location::host;
-    act::tell<&Action::on_prefetch>(own);
+    act::notify<&Action::on_prefetch>(own);
     launch(touching({a}));
     BOOST_REQUIRE(recorder().prefetches.size() == 2u);
     BOOST_TEST(recorder().prefetches[1].address == a.address);
@@ -188,23 +188,23 @@ BOOST_AUTO_TEST_CASE(what_the_program_wants_elsewhere_is_left_there) {
     wish.bytes = 4 * mib;
     wish.advice = CU_MEM_ADVISE_SET_PREFERRED_LOCATION;
     wish.location = trace::Location::host;
-    act::tell<&Action::on_advice>(wish);
+    act::notify<&Action::on_advice>(wish);
     launch(touching({a}));
     BOOST_REQUIRE(recorder().prefetches.size() == 2u);
     BOOST_TEST(recorder().prefetches[0].bytes == 2 * mib);
     BOOST_TEST(recorder().prefetches[1].address == a.address + 6 * mib);
-    act::tell<&Action::on_move>(a.id, a.address, a.bytes); // leaves it so
+    act::notify<&Action::on_move>(a.id, a.address, a.bytes); // leaves it so
     launch(touching({a}));
     BOOST_TEST(recorder().prefetches.size() == 4u);
     wish.location = trace::Location::device;
-    act::tell<&Action::on_advice>(wish);
+    act::notify<&Action::on_advice>(wish);
     launch(touching({a}));
     BOOST_REQUIRE(recorder().prefetches.size() == 5u);
     BOOST_TEST(recorder().prefetches[4].bytes == 4 * mib);
     trace::Attach attachment;
     attachment.address = a.address;
     attachment.flags = CU_MEM_ATTACH_HOST;
-    act::tell<&Action::on_attachment>(attachment);
+    act::notify<&Action::on_attachment>(attachment);
     launch(touching({a}));
     BOOST_TEST(recorder().prefetches.size() == 5u);
 }
@@ -214,12 +214,12 @@ BOOST_AUTO_TEST_CASE(what_a_copy_reached_is_looked_after_again) {
     const Allocation a = allocate(6 * mib);
     launch(touching({a}));
     BOOST_REQUIRE(recorder().prefetches.size() == 1u);
-    act::tell<&Action::on_move>(a.id, a.address + 2 * mib + 100, 100u);
+    act::notify<&Action::on_move>(a.id, a.address + 2 * mib + 100, 100u);
     launch(touching({a}));
     BOOST_REQUIRE(recorder().prefetches.size() == 2u);
     BOOST_TEST(recorder().prefetches[1].address == a.address + 2 * mib);
     BOOST_TEST(recorder().prefetches[1].bytes == 2 * mib);
-    act::tell<&Action::on_move>(0u, 0u, 100u); // no allocation of ours
+    act::notify<&Action::on_move>(0u, 0u, 100u); // no allocation of ours
 }
 
 BOOST_AUTO_TEST_CASE(either_abi_serves) {
@@ -334,7 +334,7 @@ BOOST_AUTO_TEST_CASE(oversubscription_takes_preferred_locations_back) {
     place(allocate(4 * mib, true));
     BOOST_TEST(driver().advice.size() == 2u);
     for (const Allocation& each : made)
-        allocations().set_placed(each.address, true);
+        allocations().set_kept_on_device(each.address, true);
     place(allocate(2 * mib, true));
     for (const Allocation& each : made)
         BOOST_TEST(!is_placed(each));
@@ -365,14 +365,14 @@ BOOST_AUTO_TEST_CASE(memory_info_falls_by_what_was_rewritten) {
     act::adjust_memory_info(nullptr, &total);
     BOOST_TEST(total == 1024 * mib);
     made.clear();
-    act::tell_started<&Action::on_free>(a);
+    act::notify_started<&Action::on_free>(a);
     Allocation plain{allocations().next_id(), 0x5000'0000'0000, 100 * mib, trace::Memory::device, 0, false, 0};
     plain.fills_card = true;
     place(plain); // the driver knows of it, and of what became of it
     free = 1000 * mib;
     act::adjust_memory_info(&free, nullptr);
     BOOST_TEST(free == 1000 * mib);
-    act::tell_started<&Action::on_free>(plain);
+    act::notify_started<&Action::on_free>(plain);
     free = 1000 * mib;
     act::adjust_memory_info(&free, &total);
     BOOST_TEST(free == 1000 * mib);
@@ -391,7 +391,7 @@ BOOST_AUTO_TEST_CASE(threads_may_launch_together) {
         threads.emplace_back([&, thread] {
             for (std::size_t i = 0; i < 2000; ++i) {
                 launch(touching({all[i % 16], all[(i + static_cast<std::size_t>(thread)) % 16]}));
-                act::tell<&Action::after_wait>(act::Wait{act::Wait::For::everything, 0, 0, 0});
+                act::notify<&Action::after_wait>(act::Wait{act::Wait::For::everything, 0, 0, 0});
             }
         });
     for (auto& thread : threads)

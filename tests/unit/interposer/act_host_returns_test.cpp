@@ -316,10 +316,10 @@ struct Waits {
     std::vector<std::uint64_t> wait(Wait::For what, std::uint64_t stream = 5, std::uint64_t stack = 1) {
         std::vector<std::uint64_t> ids;
         const auto no_name = [](std::uint64_t) { return std::uint64_t{0}; };
-        Reached::Place found{};
-        reached.take({what, stream, stack, 0}, found, no_name,
-                     [&](std::uint64_t id, std::uint64_t) { ids.push_back(id); });
-        site = found.here;
+        Reached::WaitSite found{};
+        reached.remove_covered({what, stream, stack, 0}, found, no_name,
+                               [&](std::uint64_t id, std::uint64_t) { ids.push_back(id); });
+        site = found.key;
         return ids;
     }
     Reached reached;

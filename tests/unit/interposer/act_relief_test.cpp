@@ -292,13 +292,13 @@ struct Relieving {
     ~Relieving() {
         observe::Allocation gone;
         observe::allocations().erase(allocation.address, gone);
-        tell_started<&Action::on_free>(allocation);
+        notify_started<&Action::on_free>(allocation);
         observe::driver().managed_watched = observe::driver().managed_at_rest = false;
     }
     void rounds(int count) {
         for (int i = 0; i < count; ++i) {
             ++observe::driver().managed_activity;
-            tell<&Action::end_round>();
+            notify<&Action::end_round>();
             trace::ManagedEvent fault;
             fault.kind = trace::ManagedEventKind::host_fault;
             fault.address = allocation.address;
@@ -311,7 +311,7 @@ struct Relieving {
     void launch() {
         LaunchScope scope;
         scope.touched = touched;
-        tell<&Action::before_launch>(scope);
+        notify<&Action::before_launch>(scope);
     }
     observe::Allocation allocation{};
     observe::Touched touched;
@@ -352,7 +352,7 @@ BOOST_AUTO_TEST_CASE(the_programs_own_advice_wins) {
     trace::Advise own;
     own.address = allocation.address;
     own.advice = CU_MEM_ADVISE_UNSET_READ_MOSTLY;
-    tell<&Action::on_advice>(own);
+    notify<&Action::on_advice>(own);
     rounds(10);
     BOOST_TEST(observe::driver().advices == 0u);
 }
@@ -360,7 +360,7 @@ BOOST_AUTO_TEST_CASE(the_programs_own_advice_wins) {
 BOOST_AUTO_TEST_CASE(so_does_its_attachment) {
     trace::Attach own;
     own.address = allocation.address;
-    tell<&Action::on_attachment>(own);
+    notify<&Action::on_attachment>(own);
     rounds(10);
     BOOST_TEST(observe::driver().advices == 0u);
 }

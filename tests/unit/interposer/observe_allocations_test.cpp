@@ -70,17 +70,17 @@ BOOST_AUTO_TEST_CASE(what_is_placed_is_another_thing_to_launches) {
         BOOST_TEST(index->find(address, found));
         BOOST_TEST((found.rewritten && found.device == 5 && found.context == 3 &&
                     found.memory == trace::Memory::managed));
-        return found.placed;
+        return found.kept_on_device;
     };
     BOOST_TEST(!look(0x1000));
-    for (const bool placed : {true, false}) {
+    for (const bool kept_on_device : {true, false}) {
         const std::uint64_t before = index->generation();
-        index->set_placed(0x1000, placed);
+        index->set_kept_on_device(0x1000, kept_on_device);
         BOOST_TEST(index->generation() != before);
-        BOOST_TEST(look(0x1000) == placed);
+        BOOST_TEST(look(0x1000) == kept_on_device);
         BOOST_TEST(!look(0x2000));
     }
-    index->set_placed(0x1001, true); // no allocation's start
+    index->set_kept_on_device(0x1001, true); // no allocation's start
     BOOST_TEST(!look(0x1000));
 }
 

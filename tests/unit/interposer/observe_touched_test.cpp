@@ -85,7 +85,7 @@ BOOST_AUTO_TEST_CASE(addresses_are_found_in_parameters_of_eight_bytes_and_more) 
 
 BOOST_AUTO_TEST_CASE(nobody_asks_where_placed_memory_is) {
     const Allocation a = allocate(0x1000, trace::Memory::managed), b = allocate(0x1000, trace::Memory::managed);
-    allocations().set_placed(a.address, true);
+    allocations().set_kept_on_device(a.address, true);
     const CUfunction function = fresh_function("k", {{0, 8}, {8, 8}});
     std::uint64_t first = a.address, second = b.address;
     void* parameters[] = {&first, &second};
