@@ -30,7 +30,7 @@ void sample(ResidencySampler& sampler, Looks& looks) {
             look.range = both(look.range, relief_looks(*look.allocation, looks.occasion));
         look.brought = prefetches && was_brought(*look.allocation);
     }
-    sampler.take(looks);
+    sampler.make(looks);
     for (const Look& look : looks)
         if (look.came_back)
             relief_sees(*look.allocation, look.content);

@@ -120,7 +120,7 @@ void before_launch(LaunchScope& launch) noexcept {
     const observe::Touched& touched = launch.touched;
     if (touched.managed_count == 0 || !observe::nothing_is_captured())
         return;
-    if (!observe::managed_watch().tells_now()) {
+    if (!observe::managed_watch().delivers()) {
         if (observe::managed_watch().settled() && relieving.on.exchange(false))
             record::note(
                 "--act relieve is off: it needs the driver's tools queue, which alone tells who writes "
@@ -128,7 +128,7 @@ void before_launch(LaunchScope& launch) noexcept {
         return;
     }
     const record::Quiet quiet;
-    observe::managed_watch().tell();
+    observe::managed_watch().deliver();
     const std::uint64_t now = record::now();
     for (std::uint32_t i = 0; i < touched.managed_count; ++i) {
         const observe::Allocation& allocation = touched.managed[i];
@@ -159,7 +159,7 @@ void end_round() noexcept {
         policy.waited(activity);
         rest = policy.has_no_concern();
     }
-    observe::managed_watch().rest(rest);
+    observe::managed_watch().suspend(rest);
 }
 
 /// The program has advised the driver itself on the allocation that holds `address`.
@@ -187,7 +187,7 @@ observe::LookRange relief_looks(const observe::Allocation& allocation,
     if (occasion.moment != trace::SampleMoment::before_launch)
         return observe::LookRange::of(
             allocation); // what migrates back before the next launch is the difference to this look
-    observe::managed_watch().tell();
+    observe::managed_watch().deliver();
     const record::Guard guard(relief_mutex);
     return policy.needs_content(allocation.id) ? observe::LookRange::of(allocation) : observe::LookRange{};
 }

@@ -14,7 +14,7 @@ constexpr std::size_t none = ~std::size_t{0};
 constexpr auto acquire = std::memory_order_acquire;
 constexpr auto release = std::memory_order_release;
 
-// A kind: what an allocation is beside its place, in one word.
+// A kind packs what an allocation is, apart from address and size, into one word.
 constexpr std::uint64_t memory_mask = 0xff;
 constexpr std::uint64_t rewritten_bit = 1 << 8, readable_bit = 1 << 9, fills_card_bit = 1 << 10,
                         kept_on_device_bit = 1 << 11, pooled_bit = 1 << 12, leads_on_bit = 1 << 13;
@@ -32,8 +32,8 @@ std::uint64_t end_of(std::uint64_t address, std::uint64_t bytes) {
     return address + (bytes != 0 ? bytes : 1);
 }
 
-/// Number of leading elements that are not greater than `address`; `values` is sorted. Without branches on what
-/// is found: half of them would be predicted wrongly, and they were two thirds of a look-up.
+/// Number of leading elements that are not greater than `address`; `values` is sorted. Branchless on the
+/// elements: half of the branches would be mispredicted, which was two thirds of a look-up's time.
 template <class Words>
 std::size_t count_up_to(const Words& values, std::size_t count, std::uint64_t address) {
     std::size_t low = 0;
@@ -112,12 +112,12 @@ bool AllocationIndex::nearest(std::uint64_t address, Allocation& out) const noex
             out = found;
         return hit;
     }
-    // A change that takes this long was preempted: waiting for the lock lets it go on.
+    // The thread of a change that takes this long was preempted; waiting for the lock lets it run.
     const record::Guard guard(mutex_);
     return nearest_once(address, out);
 }
 
-AllocationIndex::Place AllocationIndex::place_of(std::uint64_t address) const noexcept {
+AllocationIndex::Position AllocationIndex::position_of(std::uint64_t address) const noexcept {
     const std::size_t directory = count_up_to(first_of_, leaf_count_.load(acquire), address);
     if (directory == 0)
         return {none, none};
@@ -125,7 +125,7 @@ AllocationIndex::Place AllocationIndex::place_of(std::uint64_t address) const no
     return {directory - 1, count_up_to(in.address, in.count.load(acquire), address) - 1};
 }
 
-Allocation AllocationIndex::read(Place at) const noexcept {
+Allocation AllocationIndex::read(Position at) const noexcept {
     const Leaf& in = leaf(at.directory);
     const std::uint64_t kind = in.kind[at.slot].load(acquire);
     Allocation out;
@@ -182,7 +182,7 @@ bool AllocationIndex::split(std::size_t directory) noexcept {
     return true;
 }
 
-void AllocationIndex::put(Place at, const Allocation& allocation) noexcept {
+void AllocationIndex::put(Position at, const Allocation& allocation) noexcept {
     Leaf& in = leaf(at.directory);
     const std::size_t count = in.count.load(acquire);
     for (std::size_t i = count; i > at.slot; --i) {
@@ -203,7 +203,7 @@ void AllocationIndex::put(Place at, const Allocation& allocation) noexcept {
         managed_count_.fetch_add(1, std::memory_order_relaxed);
 }
 
-void AllocationIndex::remove(Place at) noexcept {
+void AllocationIndex::remove(Position at) noexcept {
     Leaf& in = leaf(at.directory);
     count_.fetch_sub(1, std::memory_order_relaxed);
     if ((in.kind[at.slot].load(acquire) & memory_mask) == static_cast<std::uint64_t>(trace::Memory::managed))
@@ -234,7 +234,7 @@ void AllocationIndex::remove(Place at) noexcept {
 std::size_t AllocationIndex::remove_overlapped(std::uint64_t first, std::uint64_t last, Allocation* out,
                                                std::size_t capacity) noexcept {
     for (std::size_t count = 0;; ++count) {
-        const Place at = place_of(last - 1);
+        const Position at = position_of(last - 1);
         if (at.directory == none)
             return count;
         const Allocation there = read(at);
@@ -256,7 +256,7 @@ std::size_t AllocationIndex::insert(const Allocation& allocation, Allocation* co
         if (!full) {
             const std::uint64_t last = end_of(allocation.address, allocation.bytes);
             count = remove_overlapped(allocation.address, last, covered, capacity);
-            Place at = place_of(allocation.address);
+            Position at = position_of(allocation.address);
             if (at.directory == none)
                 at = {0, none}; // before the first
             const std::size_t leaves = leaf_count_.load(acquire);
@@ -281,7 +281,7 @@ std::size_t AllocationIndex::insert(const Allocation& allocation, Allocation* co
 
 void AllocationIndex::widen(std::uint64_t low, std::uint64_t high) noexcept {
     const Change change(*this);
-    if (!prepare()) // whoever looks for an address in these bounds goes through the leaves
+    if (!prepare()) // a look-up of an address in these bounds reads the leaves
         return;
     low_.store(std::min(low, low_.load(std::memory_order_relaxed)), std::memory_order_relaxed);
     high_.store(std::max(high, high_.load(std::memory_order_relaxed)), std::memory_order_relaxed);
@@ -291,7 +291,7 @@ bool AllocationIndex::erase(std::uint64_t address, Allocation& out) noexcept {
     if (!may_hold(address))
         return false;
     const record::Guard guard(mutex_);
-    const Place at = place_of(address);
+    const Position at = position_of(address);
     if (at.directory == none)
         return false;
     const Allocation there = read(at); // the last one at the address or before it
@@ -313,47 +313,48 @@ void AllocationIndex::erase_all(std::uint64_t id) noexcept {
                 remove({directory, slot});
             else
                 ++slot;
-        directory += leaf_count_.load(acquire) == leaves; // an emptied leaf is gone, and the next in its place
+        directory += leaf_count_.load(acquire) ==
+                     leaves; // a leaf that became empty was removed, and the next one has its index
     }
 }
 
-std::size_t AllocationIndex::take_range(std::uint64_t first, std::uint64_t last, Allocation* out,
-                                        std::size_t capacity) noexcept {
-    if (leaves_.load(acquire) == nullptr)
-        return 0;
-    const Change change(*this);
-    std::size_t taken = 0;
-    while (taken < capacity) {
-        const Place at = place_of(last - 1);
-        if (at.directory == none || read(at).address < first)
-            break;
-        out[taken++] = read(at);
-        remove(at);
-    }
-    return taken;
-}
-
-std::size_t AllocationIndex::take_context(std::uint16_t context, Allocation* out,
+std::size_t AllocationIndex::remove_range(std::uint64_t first, std::uint64_t last, Allocation* out,
                                           std::size_t capacity) noexcept {
     if (leaves_.load(acquire) == nullptr)
         return 0;
     const Change change(*this);
-    std::size_t taken = 0;
-    // From the end: what is removed moves only what was seen.
+    std::size_t removed = 0;
+    while (removed < capacity) {
+        const Position at = position_of(last - 1);
+        if (at.directory == none || read(at).address < first)
+            break;
+        out[removed++] = read(at);
+        remove(at);
+    }
+    return removed;
+}
+
+std::size_t AllocationIndex::remove_context(std::uint16_t context, Allocation* out,
+                                            std::size_t capacity) noexcept {
+    if (leaves_.load(acquire) == nullptr)
+        return 0;
+    const Change change(*this);
+    std::size_t removed = 0;
+    // From the end, since a removal moves only the elements behind it.
     for (std::size_t directory = leaf_count_.load(acquire); directory-- != 0;)
-        for (std::size_t slot = leaf(directory).count.load(acquire); slot-- != 0 && taken < capacity;) {
+        for (std::size_t slot = leaf(directory).count.load(acquire); slot-- != 0 && removed < capacity;) {
             const Allocation allocation = read({directory, slot});
             if (allocation.context != context)
                 continue;
-            out[taken++] = allocation;
+            out[removed++] = allocation;
             remove({directory, slot});
         }
-    return taken;
+    return removed;
 }
 
 void AllocationIndex::set_bit(std::uint64_t address, std::uint64_t bit, bool on) noexcept {
     const Change change(*this);
-    const Place at = place_of(address);
+    const Position at = position_of(address);
     if (at.directory == none || read(at).address != address)
         return;
     Word& kind = leaf(at.directory).kind[at.slot];

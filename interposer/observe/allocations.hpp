@@ -16,20 +16,19 @@ struct Allocation {
     std::uint64_t id; ///< of its Alloc record
     std::uint64_t address, bytes;
     trace::Memory memory;
-    std::uint32_t device;        ///< ordinal of the device it was made for
-    bool rewritten;              ///< the program asked for device memory and was given managed memory
-    std::uint16_t context;       ///< number of what it goes with (contexts.hpp); 0: nothing
-    bool readable = false;       ///< by the host, at full speed and without harm
-    bool fills_card = false;     ///< device memory of the program's own: act/ counts it
-    bool pooled = false;         ///< rewritten, and from a pool
+    std::uint32_t device;    ///< ordinal of the device it was made for
+    bool rewritten;          ///< the program asked for device memory and was given managed memory
+    std::uint16_t context;   ///< number of the context or device that it is freed with (contexts.hpp); 0: none
+    bool readable = false;   ///< the host can read it at full speed and without side effects
+    bool fills_card = false; ///< device memory of the program's own: act/ counts it
+    bool pooled = false;     ///< rewritten, and from a pool
     bool kept_on_device = false; ///< rewritten, and kept on its device: launches need no look at its residency
     bool leads_on = false;       ///< device memory that the program has copied addresses of managed memory to
 };
 
-/// Address -> allocation. Allocations do not overlap: what a new one covers was freed unseen (with its context,
-/// say) and is dropped. Changes take a lock, look-ups none: leaves of sorted allocations below a sorted
-/// directory, all of it atomics under a seqlock, so a reader retries while a change is under
-/// way.
+/// Address -> allocation. Allocations do not overlap: one that a new one covers was freed unseen (with its
+/// context, say) and is dropped. Changes lock, look-ups do not: leaves of sorted allocations below a sorted
+/// directory, all of it atomics under a seqlock, so a reader retries during a change.
 class AllocationIndex {
 public:
     constexpr AllocationIndex() noexcept = default;
@@ -49,11 +48,11 @@ public:
     /// Removes all that has this id: levels of a mipmapped array have handles of their own.
     void erase_all(std::uint64_t id) noexcept;
 
-    /// Removes up to `capacity` allocations that start in [first, last), or that go with `context`, and copies
-    /// them to `out`. Returns how many; less than `capacity`: that was all.
-    std::size_t take_range(std::uint64_t first, std::uint64_t last, Allocation* out,
-                           std::size_t capacity) noexcept;
-    std::size_t take_context(std::uint16_t context, Allocation* out, std::size_t capacity) noexcept;
+    /// Removes up to `capacity` allocations that start in [first, last), or that are freed with `context`, and
+    /// copies them to `out`. Returns how many; fewer than `capacity`: none are left.
+    std::size_t remove_range(std::uint64_t first, std::uint64_t last, Allocation* out,
+                             std::size_t capacity) noexcept;
+    std::size_t remove_context(std::uint16_t context, Allocation* out, std::size_t capacity) noexcept;
 
     /// The allocation that holds `address`. Takes no lock unless changes keep it from reading; safe from
     /// any thread.
@@ -64,31 +63,32 @@ public:
     /// Whether any allocation has a byte in [first, last).
     bool overlaps(std::uint64_t first, std::uint64_t last) const noexcept;
 
-    /// False for most words that are no addresses, at the price of two loads.
+    /// False for most words that are no addresses. Costs two loads.
     bool may_hold(std::uint64_t address) const noexcept {
         return address >= low_.load(std::memory_order_relaxed) &&
                address < high_.load(std::memory_order_relaxed);
     }
 
-    /// Changes with each insert and erase, and with what launches go by.
+    /// Changes with each insert and erase, and whenever launches have to be scanned again.
     std::uint64_t generation() const noexcept { return changes_.version() / 2; }
 
     /// The addresses that may_hold(), for many words: those that are less than `span` after `low`.
     struct Extent {
         std::uint64_t low, span;
-        /// `word`, or 0 when it can be no address in here. Without a branch: which words are addresses is not
-        /// to be guessed.
+        /// `word`, or 0 if it can be no address in the index. Branchless, since branch prediction cannot guess
+        /// which words are addresses.
         std::uint64_t only(std::uint64_t word) const noexcept {
             return word & (0 - static_cast<std::uint64_t>(word - low < span));
         }
     };
-    /// Of an index that has held nothing: the very last byte of memory, which is nobody's.
+    /// For an index that was always empty: the very last byte of memory, which no allocation has.
     Extent extent() const noexcept {
         const std::uint64_t low = low_.load(std::memory_order_relaxed);
         return {low, high_.load(std::memory_order_relaxed) - low};
     }
 
-    /// Launches that differ in words from `low` to before `high` differ from now on, whatever is in here.
+    /// Words in [low, high) count as addresses from now on, whatever the index holds, so launches that differ
+    /// in such words are scanned.
     void widen(std::uint64_t low, std::uint64_t high) noexcept;
 
     std::size_t count() const noexcept { return count_.load(std::memory_order_relaxed); }
@@ -119,7 +119,7 @@ private:
         Word address[leaf_capacity], bytes[leaf_capacity], id[leaf_capacity];
         Word kind[leaf_capacity]; ///< all else, packed
     };
-    struct Place {
+    struct Position {
         std::size_t directory, slot;
     };
     struct Change;
@@ -129,10 +129,10 @@ private:
     bool nearest(std::uint64_t address, Allocation& out) const noexcept;
     bool nearest_once(std::uint64_t address, Allocation& out) const noexcept;
     bool prepare() noexcept;
-    Place place_of(std::uint64_t address) const noexcept;
-    Allocation read(Place at) const noexcept;
-    void put(Place at, const Allocation& allocation) noexcept;
-    void remove(Place at) noexcept;
+    Position position_of(std::uint64_t address) const noexcept;
+    Allocation read(Position at) const noexcept;
+    void put(Position at, const Allocation& allocation) noexcept;
+    void remove(Position at) noexcept;
     std::size_t remove_overlapped(std::uint64_t first, std::uint64_t last, Allocation* out,
                                   std::size_t capacity) noexcept;
     bool split(std::size_t directory) noexcept;
@@ -165,8 +165,8 @@ inline AllocationIndex& allocations() noexcept {
     return detail::allocation_index;
 }
 
-/// CUDA arrays by their handles; ids are those of allocations(). Apart from it, because a handle is an address
-/// in the driver's own heap, which the program may have registered.
+/// CUDA arrays by their handles, with ids of allocations(). They are in an index of their own, because a handle
+/// is an address in the driver's heap, which the program may have registered.
 AllocationIndex& arrays() noexcept;
 
 } // namespace umadvisor::observe

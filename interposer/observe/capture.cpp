@@ -21,15 +21,15 @@ struct Begun {
 constinit record::Mutex mutex{
     record::Lock::tables}; ///< guards what follows; captures_under_way is read without it
 constinit base::BoundedList<Begun, 256> begun;
-constinit std::uint32_t untold = 0; ///< captures that found no room
+constinit std::uint32_t unlisted = 0; ///< captures for which `begun` had no room
 constinit std::atomic<std::uint64_t> last_number{0};
 
 /// With `mutex` held.
 void count() {
-    captures_under_way.store(begun.size() + untold, std::memory_order_relaxed);
+    captures_under_way.store(begun.size() + unlisted, std::memory_order_relaxed);
 }
 
-/// With `mutex` held. Whether there was one.
+/// With `mutex` held. Returns whether it forgot any.
 template <class Gone>
 bool forget(std::uint64_t last, Gone gone) {
     const auto is_gone = [&](const Begun& each) { return each.number <= last && gone(each.origin); };
@@ -75,10 +75,10 @@ std::uint64_t captures_begun() noexcept {
 void begin_capture(const CaptureOrigin& origin) noexcept {
     const record::Guard guard(mutex);
     const std::uint64_t number = last_number.fetch_add(1, std::memory_order_relaxed) + 1;
-    // A stream captures once at a time: what has its handle was never ended, and went unseen.
+    // A stream captures once at a time, so an earlier capture with its handle ended unseen.
     forget(number, [&](const CaptureOrigin& each) { return each.same_stream(origin); });
     if (begun.full())
-        ++untold;
+        ++unlisted;
     else
         begun.add({origin, number});
     count();
@@ -87,14 +87,14 @@ void begin_capture(const CaptureOrigin& origin) noexcept {
 void end_capture(CUstream stream, std::uint64_t last, CUresult answer) noexcept {
     const CaptureOrigin ended =
         stream == CU_STREAM_PER_THREAD ? own_stream() : CaptureOrigin{stream, nullptr, nullptr, 0};
-    // A capture that went wrong is over too; a call that was no end of one has changed nothing. A stream that
-    // is none must not be asked for.
+    // An invalidated capture has ended, too, but a call that was refused otherwise has ended nothing. The
+    // driver must not be asked about an invalid stream.
     if (answer != CUDA_SUCCESS && (answer == CUDA_ERROR_INVALID_HANDLE || captures_still(stream)))
         return;
     const record::Guard guard(mutex);
     if (!forget(last, [&](const CaptureOrigin& each) { return each.same_stream(ended); }) &&
-        answer == CUDA_SUCCESS && untold != 0)
-        --untold;
+        answer == CUDA_SUCCESS && unlisted != 0)
+        --unlisted;
     count();
 }
 

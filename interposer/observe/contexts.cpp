@@ -19,26 +19,26 @@ constinit HandleTable<record::most(record::Bound::contexts)> numbers;
 constinit std::atomic<std::uint32_t> last_number{0};
 constinit std::atomic<int> devices{0};
 
-/// Numbers that a context had beside its own: given while it was about to go and did not.
-struct Beside {
+/// A further number of a context, given while another thread tried in vain to destroy the context.
+struct Alias {
     std::uint16_t number, own;
 };
-constinit record::Mutex beside_mutex{record::Lock::tables};
-constinit base::BoundedList<Beside, 64> beside;
+constinit record::Mutex alias_mutex{record::Lock::tables};
+constinit base::BoundedList<Alias, 64> aliases;
 
-/// More than there is room for are not forgotten with their context, but when their addresses are given out
-/// again.
-void note_beside(std::uint16_t number, std::uint16_t own) {
-    const record::Guard guard(beside_mutex);
-    if (!beside.full())
-        beside.add({number, own});
+/// Memory of an alias for which there is no room is not forgotten with its context, but when its address is
+/// allocated again.
+void note_alias(std::uint16_t number, std::uint16_t own) {
+    const record::Guard guard(alias_mutex);
+    if (!aliases.full())
+        aliases.add({number, own});
 }
 
 std::uint64_t handle_of(CUcontext context) {
     return reinterpret_cast<std::uint64_t>(context);
 }
 
-/// Devices stand in the same table, under numbers that no pointer has.
+/// Devices are in the same table, with keys that no pointer has.
 std::uint64_t handle_of(std::uint32_t device) {
     return std::uint64_t{device} + 1;
 }
@@ -48,8 +48,8 @@ std::uint16_t number_of(std::uint64_t handle) {
         return 0;
     if (const std::uint64_t known = numbers.find(handle); known != numbers.absent)
         return static_cast<std::uint16_t>(known);
-    // Two threads may both come here with a new context: the later put stands, and memory that the other made
-    // in between is not forgotten with the context but when its address is given out again.
+    // If two threads enter a new context at once, the later put wins. Memory that the other thread allocated in
+    // between is not forgotten with the context, but when its address is allocated again.
     const std::uint32_t number = last_number.fetch_add(1, std::memory_order_relaxed) + 1;
     if (number > 0xffff || !numbers.put(handle, static_cast<std::uint16_t>(number))) {
         record::reached(record::Bound::contexts);
@@ -69,7 +69,7 @@ std::uint16_t retire(std::uint64_t handle) {
 void restore(std::uint64_t handle, std::uint16_t number) {
     std::uint64_t before = numbers.absent;
     if (number != 0 && numbers.put(handle, number, before) && before != numbers.absent && before != number)
-        note_beside(static_cast<std::uint16_t>(before), number);
+        note_alias(static_cast<std::uint16_t>(before), number);
 }
 
 bool several_devices() {
@@ -103,13 +103,13 @@ std::uint16_t retire_device(std::uint32_t device) noexcept {
     return retire(handle_of(device));
 }
 
-std::uint16_t take_number_beside(std::uint16_t own) noexcept {
-    const record::Guard guard(beside_mutex);
+std::uint16_t take_alias(std::uint16_t own) noexcept {
+    const record::Guard guard(alias_mutex);
     std::uint16_t number = 0;
-    beside.drop([&](const Beside& each) {
-        const bool taken = number == 0 && each.own == own;
-        number = taken ? each.number : number;
-        return taken;
+    aliases.drop([&](const Alias& each) {
+        const bool first = number == 0 && each.own == own;
+        number = first ? each.number : number;
+        return first;
     });
     return number;
 }

@@ -17,17 +17,17 @@ namespace {
 using residency::decision_prices;
 
 constexpr std::uint64_t share = 100;      ///< one part in so many of the run time
-constexpr std::uint64_t equal_before = 2; ///< parts, before all bytes are worth a look
+constexpr std::uint64_t equal_before = 2; ///< equal parts before all bytes are hashed
 
-/// What this thread has worked: what others take from it meanwhile is not our cost.
+/// CPU time of this thread, so that preemption does not count as our cost.
 std::uint64_t worked_nanoseconds() {
     timespec time{};
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
     return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
 }
 
-/// The same of a look at little since `start`, without asking the kernel, which would take longer than the
-/// look: a look is never slower than this.
+/// The same for a short look since `start`, by wall time, since asking the kernel would take longer than the
+/// look. The limit, which no look exceeds, leaves out preemption.
 std::uint64_t looked_nanoseconds(std::uint64_t start) {
     return std::min(record::monotonic_nanoseconds() - start, decision_prices.host_hash_part);
 }
@@ -39,7 +39,7 @@ CopyContents& copy_contents() noexcept {
     return contents;
 }
 
-bool CopyContents::wanted(const trace::Copy& record) const noexcept {
+bool CopyContents::applies_to(const trace::Copy& record) const noexcept {
     return runtime::options().hashing != runtime::Hashing::off && record.bytes != 0 && record.width == 0 &&
            record.captured == 0;
 }
@@ -49,15 +49,15 @@ std::uint64_t CopyContents::budget(std::uint64_t now) const noexcept {
 }
 
 bool CopyContents::is_suspect(std::uint64_t device, std::uint64_t bytes, std::uint64_t part_hash) noexcept {
-    Place& place = places_[(device ^ bytes) * 0x9e3779b97f4a7c15u >> 54];
-    if (place.device != device || place.bytes != bytes)
-        place = {device, bytes, 0, 0};
-    place.equal += place.part_hash == part_hash;
-    place.part_hash = part_hash;
-    return place.equal >= equal_before;
+    DeviceRange& range = ranges_[(device ^ bytes) * 0x9e3779b97f4a7c15u >> 54];
+    if (range.device != device || range.bytes != bytes)
+        range = {device, bytes, 0, 0};
+    range.equal += range.part_hash == part_hash;
+    range.part_hash = part_hash;
+    return range.equal >= equal_before;
 }
 
-/// Of little, the part is all of it.
+/// A small copy is hashed as a whole.
 trace::CopyContent CopyContents::hash_part(std::uint64_t host, std::uint64_t bytes) noexcept {
     trace::CopyContent content;
     if (bytes > HostBytes::small) {
@@ -79,7 +79,7 @@ trace::CopyContent CopyContents::hash(std::uint64_t host, std::uint64_t device, 
     return content;
 }
 
-/// Where the budget allows it.
+/// Does nothing beyond the budget.
 void CopyContents::hash_whole(trace::CopyContent& content, std::uint64_t host, std::uint64_t bytes) noexcept {
     if (on_wholes_ + residency::transfer_time(bytes, decision_prices.host_hash) >=
         budget(record::monotonic_nanoseconds()) / 4 * 3)
@@ -89,7 +89,7 @@ void CopyContents::hash_whole(trace::CopyContent& content, std::uint64_t host, s
     on_wholes_ += worked_nanoseconds() - start;
 }
 
-/// What `hash` says of host memory that may be read.
+/// The result of `hash()`, if the budget allows it and the host memory may be read.
 template <class Hash>
 trace::CopyContent CopyContents::look(std::uint64_t host, std::uint64_t bytes, const Hash& hash) noexcept {
     const std::uint64_t now = record::monotonic_nanoseconds();
@@ -130,7 +130,7 @@ void CopyContents::look_at_download(trace::Copy& record) noexcept {
     if (!attempt)
         return;
     const std::uint64_t first = record.destination, last = first + record.bytes;
-    // A synchronous call tells the thread of those before it, and they may be changed from then on.
+    // After a synchronous call the program knows that its earlier downloads are complete, and may change them.
     downloads_.drop([&](const Waiting& before) {
         return (before.destination < last && first < before.destination + before.bytes) ||
                (record.asynchronous == 0 && before.thread == pthread_self());
@@ -155,19 +155,19 @@ void CopyContents::look_at_waiting(const trace::Sync& record) noexcept {
             return download.thread == pthread_self();
         if (record.kind != SyncKind::context && download.stream != record.object)
             return false;
-        trace::Content told;
-        told.start = record::now();
-        told.copy = download.copy;
-        told.content = look(download.destination, download.source, download.bytes);
-        if (told.content.part_hash != 0)
-            record::write(told);
+        trace::Content result;
+        result.start = record::now();
+        result.copy = download.copy;
+        result.content = look(download.destination, download.source, download.bytes);
+        if (result.content.part_hash != 0)
+            record::write(result);
         return true;
     });
 }
 
 void CopyContents::keep_upload(const trace::Copy& record) noexcept {
     if (record.source_memory == trace::Memory::pageable)
-        return; // whether the driver still has to read it is not known
+        return; // it is not known whether the driver still has to read it
     const TryLock::Attempt attempt(lock_);
     if (!attempt)
         return;
@@ -178,7 +178,8 @@ void CopyContents::keep_upload(const trace::Copy& record) noexcept {
                   record.source_allocation, record.content.part_hash, record.content.whole_hash, 0});
 }
 
-/// Whether nobody is to look at it again: it has changed, it is gone, or it was looked at often enough.
+/// Hashes the source again. Returns whether that was the last time: it has changed, it was freed, or it was
+/// hashed often enough.
 bool CopyContents::look_again(Upload& upload) noexcept {
     if (on_sources_ >= budget(record::monotonic_nanoseconds()) / 16)
         return false;
@@ -189,11 +190,11 @@ bool CopyContents::look_again(Upload& upload) noexcept {
     if (!is_same_allocation())
         return true;
     const std::uint64_t before = on_parts_ + on_wholes_;
-    trace::Content told;
-    told.start = record::now();
-    told.copy = upload.copy;
-    told.source_changed = 1;
-    told.content = look(upload.source, upload.bytes, [&] {
+    trace::Content result;
+    result.start = record::now();
+    result.copy = upload.copy;
+    result.source_changed = 1;
+    result.content = look(upload.source, upload.bytes, [&] {
         trace::CopyContent content = hash_part(upload.source, upload.bytes);
         if (content.part_hash == upload.part_hash && content.whole_hash == 0 && upload.whole_hash != 0 &&
             runtime::options().hashing == runtime::Hashing::full)
@@ -201,13 +202,13 @@ bool CopyContents::look_again(Upload& upload) noexcept {
         return content;
     });
     on_sources_ += on_parts_ + on_wholes_ - before;
-    const trace::CopyContent& now = told.content;
+    const trace::CopyContent& now = result.content;
     const bool whole_differs =
         now.whole_hash != 0 && upload.whole_hash != 0 && now.whole_hash != upload.whole_hash;
     if (now.part_hash == 0 || (now.part_hash == upload.part_hash && !whole_differs))
         return ++upload.looks >= most_looks;
-    if (is_same_allocation()) // else what was read may be another's
-        record::write(told);
+    if (is_same_allocation()) // else it was freed meanwhile, and the bytes may belong to another allocation
+        record::write(result);
     return true;
 }
 
@@ -243,7 +244,7 @@ void CopyContents::look_again_before(const trace::Sync& record) noexcept {
 
 void CopyContents::forget_uploads(const trace::Sync& record) noexcept {
     using trace::SyncKind;
-    if (record.kind == SyncKind::event) // which need not stand behind them
+    if (record.kind == SyncKind::event) // it may have been recorded before the uploads
         return;
     const TryLock::Attempt attempt(lock_);
     if (!attempt)

@@ -1,4 +1,4 @@
-/// What the bytes are that copies carry between host and device, so that equal ones can be told.
+/// Hashes of the bytes that copies move between host and device, so that the analyzer finds equal ones.
 #pragma once
 
 #include "interposer/base/bounded_list.hpp"
@@ -13,28 +13,29 @@
 
 namespace umadvisor::observe {
 
-/// Looks at a part of the bytes, and at all of them where the part says that it may be worth it: at a place of
-/// the device that was given or gave equal parts before. All of it within 1% of the run time after a first
-/// allowance: a program that uploads once is not held up. Looks at nothing that reading might move or slow
-/// down: managed memory, write-combined memory, mappings of devices. One dimension only. Whoever comes while
-/// another thread looks goes on without. Page-locked sources of asynchronous uploads are looked at twice.
+/// Hashes a part of the bytes, and all of them if equal parts were copied to or from the same device range
+/// before. Hashing takes at most 1% of the run time after a first allowance, so a program that uploads once is
+/// not delayed. Memory that reading might migrate, or that is slow to read, is left out: managed memory,
+/// write-combined memory, mappings of devices. So are copies of several dimensions, and copies that come while
+/// another thread hashes. Page-locked sources of asynchronous uploads are hashed again later, to find changes
+/// during the copy.
 class CopyContents {
 public:
     constexpr CopyContents() noexcept = default;
 
-    /// What an upload is about to send. A branch or two for other copies. A synchronous one waits as
-    /// before_sync() says.
+    /// Hashes what an upload is about to send. A branch or two for other copies. A synchronous copy waits, so
+    /// it does what before_sync() does, too.
     void before_copy(trace::Copy& record) noexcept {
         if (!uploads_.empty())
             look_again_before(record);
-        if (is_upload(record) && wanted(record))
+        if (is_upload(record) && applies_to(record))
             look_at_upload(record);
     }
 
-    /// The copy has succeeded: what a download brought. One that may still run is looked at by after_sync(), an
-    /// upload that may still run by before_sync().
+    /// The copy has succeeded: hashes what a download brought. A download that may still run is left to
+    /// after_sync(), an upload that may still run to before_sync().
     void after_copy(trace::Copy& record) noexcept {
-        if (is_download(record) && wanted(record))
+        if (is_download(record) && applies_to(record))
             look_at_download(record);
         else if (record.asynchronous == 0 && !downloads_.empty())
             forget_waiting();
@@ -42,18 +43,18 @@ public:
             keep_upload(record);
     }
 
-    /// The thread is about to wait: sources of its uploads that have changed since are told by Content records.
-    /// Before the wait, and not after it: then the copy may still run, and that it does proves that nobody
-    /// could know that it was done; and looking takes no time from a host that would wait in any case. One load
-    /// when there are none.
+    /// The thread is about to wait: writes Content records for sources of its uploads that have changed since.
+    /// This is done before the wait, when the copy may still run, since afterwards the program may change the
+    /// source rightly; and hashing costs no time of a host that would wait in any case. One load without such
+    /// uploads.
     void before_sync(const trace::Sync& record) noexcept {
         if (!uploads_.empty())
             look_again_before(record);
     }
 
-    /// The thread has waited, or asked: its downloads that are done now are told by Content records. What an
-    /// event says of them is not known, and the program may change them from then on. Sources of its uploads
-    /// that are done may change, too, and are not looked at again. Two loads when there are none.
+    /// The thread has waited, or queried: writes Content records for its downloads that are complete now. It is
+    /// not known which downloads an event covers, and the program may change them from then on, so they are
+    /// dropped. So are its complete uploads, whose sources may change. Two loads without either.
     void after_sync(const trace::Sync& record) noexcept {
         if (!downloads_.empty())
             look_at_waiting(record);
@@ -67,10 +68,11 @@ public:
 private:
     static constexpr std::uint32_t most_downloads = 64, most_uploads = 32, most_of_a_stream = 8;
     static constexpr std::uint32_t most_looks = 2; ///< at a source, after the first
-    static constexpr std::uint64_t places = 1024;
+    static constexpr std::uint64_t max_ranges = 1024;
 
-    /// Bytes at a place of the device: how the parts of those that came and went compare.
-    struct Place {
+    /// A device range: the hash of the last part that was copied to or from it, and how many in a row were
+    /// equal.
+    struct DeviceRange {
         std::uint64_t device, bytes, part_hash, equal;
     };
 
@@ -85,7 +87,7 @@ private:
         pthread_t thread;
         std::uint64_t copy, stream, source, bytes, allocation;
         std::uint64_t part_hash, whole_hash; ///< of the source before the call
-        std::uint32_t looks;                 ///< since
+        std::uint32_t looks;                 ///< since then
     };
 
     static bool is_host(trace::Memory memory) noexcept {
@@ -98,7 +100,7 @@ private:
     static bool is_download(const trace::Copy& record) noexcept {
         return record.source_memory == trace::Memory::device && is_host(record.destination_memory);
     }
-    bool wanted(const trace::Copy& record) const noexcept;
+    bool applies_to(const trace::Copy& record) const noexcept;
     void look_at_upload(trace::Copy& record) noexcept;
     void look_at_download(trace::Copy& record) noexcept;
     void look_at_waiting(const trace::Sync& record) noexcept;
@@ -121,9 +123,9 @@ private:
 
     TryLock lock_;                               ///< guards what follows
     std::uint64_t started_ = 0;                  ///< nanoseconds, CLOCK_MONOTONIC
-    std::uint64_t on_parts_ = 0, on_wholes_ = 0; ///< worked: an eighth of the budget, three quarters
-    std::uint64_t on_sources_ = 0;               ///< of both, on looking again: a sixteenth
-    Place places_[places] = {};
+    std::uint64_t on_parts_ = 0, on_wholes_ = 0; ///< time spent; at most 1/8 and 3/4 of the budget
+    std::uint64_t on_sources_ = 0;               ///< of both, for sources hashed again; at most 1/16
+    DeviceRange ranges_[max_ranges] = {};
     base::BoundedList<Waiting, most_downloads> downloads_;
     base::BoundedList<Upload, most_uploads> uploads_;
     HostBytes bytes_ = {};

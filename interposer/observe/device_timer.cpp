@@ -31,8 +31,8 @@ using attach::real;
 
 constexpr std::uint64_t first_samples = 8;
 
-/// Calls between samples, after so many: 1.6 us on the host and 3.3 us on the stream are 1% or less of 64
-/// calls. What thousands of samples have told, more of them tell no better.
+/// Calls between samples, after `calls` calls. The cost of a pair is 1% or less of 64 calls. After thousands of
+/// samples, more add nothing.
 std::uint64_t interval_after(std::uint64_t calls) {
     return calls < 4096 ? 64 : calls < 65536 ? 256 : 1024;
 }
@@ -41,27 +41,27 @@ constexpr std::uint64_t share = 100; ///< one part in so many of the run time
 constexpr int pairs_per_context = 256;
 constexpr int floor_pairs = 4; ///< around nothing, before the first samples of a context
 constexpr int max_troubles = 64;
-constexpr int max_unfinished = 16; ///< of one collect(): those behind them are hardly finished either
+constexpr int max_unfinished = 16; ///< in one collect(): later pairs are hardly complete either
 
 /// The events of one context.
 struct Pool {
     CUcontext context = nullptr;
-    unsigned long long id = 0; ///< contexts come back at the same address; 0: the driver does not tell
+    unsigned long long id = 0; ///< since addresses of contexts are used again; 0: the driver gives none
     std::uint64_t floor_nanoseconds = 0;
     int floors = 0, next = 0;
     EventPair pairs[pairs_per_context];
 };
 
-/// How often a key was seen. Keys that meet in a slot share it once the neighbours are taken.
+/// How often a key was seen. Keys that collide share a slot once its neighbours are in use.
 struct Seen {
     std::atomic<std::uint64_t> key, count;
 };
 constexpr std::size_t key_slots = 4096;
 constinit Seen seen[key_slots] = {};
 
-TryLock lock; ///< guards the pools, but for pairs that are begun
+TryLock lock; ///< guards the pools, except pairs that are begun
 constinit Pool pools[record::most(record::Bound::timed_contexts)] = {};
-constinit std::atomic<std::uint64_t> last_sample{0}, taken{0}, allowance{10'000'000}, started{0};
+constinit std::atomic<std::uint64_t> last_sample{0}, pairs_recorded{0}, allowance{10'000'000}, started{0};
 constinit std::atomic<int> in_flight{0}, troubles{0};
 
 void trouble() {
@@ -89,16 +89,16 @@ bool affordable() {
     std::uint64_t start = 0;
     if (started.compare_exchange_strong(start, now, std::memory_order_relaxed))
         start = now;
-    return taken.load(std::memory_order_relaxed) * residency::decision_prices.event_pair <
+    return pairs_recorded.load(std::memory_order_relaxed) * residency::decision_prices.event_pair <
            allowance.load(std::memory_order_relaxed) + (now - start) / share;
 }
 
-/// A context that is gone took its events along; nothing is to be destroyed.
+/// The events were destroyed with their context, so they are only forgotten.
 void forget(Pool& pool) {
     for (EventPair& pair : pool.pairs) {
         if (pair.state.load(std::memory_order_relaxed) == PairState::ended)
             in_flight.fetch_sub(1, std::memory_order_relaxed);
-        // A pair that another thread has begun stays out of use.
+        // A pair that another thread has begun is never used again.
         PairState state = pair.state.load(std::memory_order_relaxed);
         while (state != PairState::begun && !pair.state.compare_exchange_weak(state, PairState::unused)) {
         }
@@ -136,7 +136,7 @@ Pool* current_pool(bool make) {
 }
 
 /// An idle pair, its events made if need be; null when the pool is exhausted.
-EventPair* take(Pool& pool) {
+EventPair* claim_pair(Pool& pool) {
     for (int i = 0; i < pairs_per_context; ++i) {
         EventPair& pair = pool.pairs[(pool.next + i) % pairs_per_context];
         const PairState state = pair.state.load(std::memory_order_acquire);
@@ -173,7 +173,7 @@ bool record_on(CUevent event, CUstream stream) {
 }
 
 void measure_floor(Pool& pool, CUstream stream) {
-    EventPair* const pair = pool.floors < floor_pairs ? take(pool) : nullptr;
+    EventPair* const pair = pool.floors < floor_pairs ? claim_pair(pool) : nullptr;
     if (pair == nullptr)
         return;
     ++pool.floors;
@@ -251,11 +251,11 @@ DeviceSample DeviceTimer::begin(CUstream stream, std::uint64_t key, std::uint32_
         if (pool == nullptr)
             return {};
         measure_floor(*pool, stream);
-        pair = take(*pool);
+        pair = claim_pair(*pool);
     }
     if (pair == nullptr)
         return {};
-    taken.fetch_add(1, std::memory_order_relaxed);
+    pairs_recorded.fetch_add(1, std::memory_order_relaxed);
     if (!record_on(pair->from, stream)) {
         give_back(*pair);
         return {};
@@ -285,7 +285,7 @@ void DeviceTimer::collect() noexcept {
     const RelaxedCapture relaxed;
     if (Pool* const pool = current_pool(false)) {
         int unfinished = 0;
-        // Oldest first: pairs are taken in turn.
+        // Oldest first, since pairs are claimed in the order of the array.
         for (int i = 0; i < pairs_per_context && unfinished < max_unfinished; ++i) {
             EventPair& pair = pool->pairs[(pool->next + i) % pairs_per_context];
             if (pair.state.load(std::memory_order_acquire) == PairState::ended && !read(*pool, pair))

@@ -11,22 +11,22 @@ struct EventPair;
 
 /// A call that is being timed, from begin() to end().
 struct DeviceSample {
-    std::uint64_t number = 0; ///< 0: it is not
+    std::uint64_t number = 0; ///< 0: the call is not timed
     EventPair* pair = nullptr;
 };
 
-/// Per key (what is alike: function and shape, or copy class) the first 8 are timed, then one in 64, of very
-/// many one in 1024, all of it within 1% of the run time after a first allowance: a pair costs its call 1.6 us
-/// and its stream 3.3 us. Never during stream capture. Every trouble means: not timed. Streams are explicit
-/// handles: 0 the legacy default stream, CU_STREAM_PER_THREAD the calling thread's. Thread-safe; no lock unless
-/// a pair is taken.
+/// A key stands for like calls: function and shape, or class of copy. The first 8 calls of a key are timed,
+/// then one in 64, later one in 1024. Timing takes at most 1% of the run time after a first allowance: a pair
+/// costs its call 1.6 us and its stream 3.3 us. Nothing is timed during stream capture, and no error of the
+/// driver reaches the program. Streams are explicit handles: 0 is the legacy default stream,
+/// CU_STREAM_PER_THREAD that of the calling thread. Thread-safe; locks only for a call that is timed.
 class DeviceTimer {
 public:
     constexpr DeviceTimer() noexcept = default;
 
-    /// Records the first event on `stream`, where this call is timed. A caller that counts by
-    /// itself asks once in a while only: `calls` is for how many, this one included, and comes back as for how
-    /// many to ask the next time.
+    /// Records the first event on `stream` if this call is timed. A caller that counts calls itself need not
+    /// ask for each: `calls` is the number of calls since it last asked, this one included, and returns the
+    /// number after which to ask again.
     DeviceSample begin(CUstream stream, std::uint64_t key, std::uint32_t& calls) noexcept;
     DeviceSample begin(CUstream stream, std::uint64_t key) noexcept {
         std::uint32_t one = 1;
@@ -39,7 +39,7 @@ public:
             record_end(*sample.pair, stream);
     }
 
-    /// Reads what the current context has finished and writes DeviceTime records. Called after the program's
+    /// Writes DeviceTime records for pairs of the current context that are complete. Called after the program's
     /// own synchronisation; never waits.
     void collect() noexcept;
 

@@ -28,12 +28,11 @@ base::Blocks blocks; ///< of nodes
 constinit record::Mutex exec_graphs_lock{record::Lock::graphs};
 
 ExecGraph* find_exec_graph(CUgraphExec handle) noexcept {
-    const auto wanted = reinterpret_cast<std::uint64_t>(handle);
-    if (wanted == 0)
+    const auto key = reinterpret_cast<std::uint64_t>(handle);
+    if (key == 0)
         return nullptr;
-    const Slot* const slot = table.find(base::hash(wanted), [&](const Slot& each) {
-        return each.handle.load(std::memory_order_acquire) == wanted;
-    });
+    const Slot* const slot = table.find(
+        base::hash(key), [&](const Slot& each) { return each.handle.load(std::memory_order_acquire) == key; });
     return slot != nullptr ? slot->exec : nullptr;
 }
 
@@ -44,13 +43,13 @@ ExecGraph* exec_graph_for(CUgraphExec handle) noexcept {
         record::reached(record::Bound::executable_graphs);
         return nullptr;
     }
-    const auto wanted = reinterpret_cast<std::uint64_t>(handle);
+    const auto key = reinterpret_cast<std::uint64_t>(handle);
     auto* const made = static_cast<ExecGraph*>(arena.take(sizeof(ExecGraph), alignof(ExecGraph)));
-    Slot* const slot = made != nullptr ? table.add(base::hash(wanted)) : nullptr;
+    Slot* const slot = made != nullptr ? table.add(base::hash(key)) : nullptr;
     if (slot == nullptr)
         return nullptr;
     slot->exec = made;
-    slot->handle.store(wanted, std::memory_order_release);
+    slot->handle.store(key, std::memory_order_release);
     return made;
 }
 

@@ -10,7 +10,7 @@
 
 namespace umadvisor::observe {
 
-/// Of a node: enough to know it again, and whether it has changed.
+/// A node: enough to recognise it, and to see whether it has changed.
 struct KnownNode {
     CUgraphNode key; ///< in the graph that the executable graph was made from
     std::uint64_t hash;
@@ -20,7 +20,7 @@ struct KnownNode {
     bool disabled;
 };
 
-/// An executable graph. Never freed: a handle that comes back takes its place.
+/// An executable graph. Never freed: a new graph with the same handle uses the entry again.
 struct ExecGraph {
     // A launch reads one word: the version's number and what else it needs to know.
     static constexpr std::uint64_t allocates_bit = 1ull << 63, managed_bit = 1ull << 62,
@@ -39,15 +39,15 @@ struct ExecGraph {
 
     bool launched() const noexcept { return (word.load(std::memory_order_relaxed) & launched_bit) != 0; }
 
-    /// `version` is the first of another graph, nothing of which is known yet.
+    /// `number` is the first version of a new graph, of which nothing is known yet.
     void begin(std::uint64_t number) noexcept;
     void keep(const KnownNode* given, std::size_t given_count) noexcept;
     void note_managed(const GraphNodeRead& node) noexcept;
 
-    /// From now on launches read what is known.
+    /// Makes the current version visible to launches.
     void publish() noexcept;
 
-    /// The position of the node that the program calls `key`; `count` where none is called so.
+    /// The index of the node with the handle `key`; `count` if there is none.
     std::size_t find(CUgraphNode key) const noexcept;
 
     void forget() noexcept;

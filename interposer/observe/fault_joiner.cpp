@@ -16,8 +16,8 @@ std::uint64_t rest_of_page(std::uint64_t address) noexcept {
     return residency::page_bytes - address % residency::page_bytes;
 }
 
-/// A page that faults once more has been taken away in between, which is an event of its own; unless several
-/// multiprocessors asked for it at the same time, which one batch tells.
+/// A page that faults again has migrated away in between, so that is a new event. Within one batch it is not:
+/// several multiprocessors faulted on the page at the same time.
 void FaultJoiner::take(const trace::ManagedEvent& fault, std::uint32_t batch, WriteManaged write,
                        void* to) noexcept {
     const bool again = fault.address >= event_.address && fault.address < event_.address + event_.bytes;

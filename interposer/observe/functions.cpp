@@ -27,8 +27,8 @@ using Slot = detail::FunctionSlot;
 
 record::Mutex mutex{record::Lock::tables};
 std::uint64_t last_id = 0;
-std::size_t names_told = 0; ///< handles come back with other names
-base::Arena arena;          ///< names and Functions
+std::size_t names_noted = 0; ///< bounded, since handles are used again with other names
+base::Arena arena;           ///< names and Functions
 
 Slot* find_slot(std::uint64_t handle) {
     return functions.find(base::hash(handle), [handle](const Slot& slot) {
@@ -108,7 +108,7 @@ void list_words(Function& function) {
 }
 
 Function* make(const Description& now) {
-    // Both for good, in one piece: they are few, and readers hold them without a lock.
+    // Both are in one piece and never freed: they are few, and readers use them without a lock.
     void* const memory = arena.take(sizeof(Function) + now.wide_count * sizeof(Parameter), alignof(Function));
     if (memory == nullptr)
         return nullptr;
@@ -130,10 +130,10 @@ const Function* publish(std::uint64_t handle, const Description& now) {
     if (slot == nullptr)
         return nullptr;
     if (const Function* const other = slot->function.load(std::memory_order_relaxed))
-        return other; // another thread was faster
-    const std::string_view name = now.name != nullptr ? std::string_view(now.name) : slot->told.name;
+        return other; // another thread has published it meanwhile
+    const std::string_view name = now.name != nullptr ? std::string_view(now.name) : slot->looked_up.name;
     const bool same = slot->former != nullptr && slot->former_name == name && same_layout(*slot->former, now);
-    if (same && slot->former->module == slot->told.module) {
+    if (same && slot->former->module == slot->looked_up.module) {
         slot->function.store(slot->former, std::memory_order_release);
         return slot->former;
     }
@@ -144,7 +144,7 @@ const Function* publish(std::uint64_t handle, const Description& now) {
     Function* const function = make(now);
     if (function == nullptr)
         return nullptr;
-    function->module = slot->told.module;
+    function->module = slot->looked_up.module;
     function->id = same ? slot->former->id : ++last_id;
     bool kept = false;
     slot->former_name = arena.keep(name, kept);
@@ -162,10 +162,10 @@ const Function* publish(std::uint64_t handle, const Description& now) {
     return function;
 }
 
-bool told_kernel(std::uint64_t handle) {
+bool is_known_kernel(std::uint64_t handle) {
     const record::Guard guard(mutex);
     const Slot* const slot = find_slot(handle);
-    return slot != nullptr && slot->told.kernel;
+    return slot != nullptr && slot->looked_up.kernel;
 }
 
 void note(std::uint64_t handle, std::uint64_t module, const char* name, bool kernel) {
@@ -176,14 +176,14 @@ void note(std::uint64_t handle, std::uint64_t module, const char* name, bool ker
     const record::Guard guard(mutex);
     Slot* const slot = slot_for(handle);
     if (slot == nullptr ||
-        (slot->told.module == module && slot->told.kernel == kernel && slot->told.name == text))
+        (slot->looked_up.module == module && slot->looked_up.kernel == kernel && slot->looked_up.name == text))
         return;
-    bool kept = slot->told.name == text;
-    if (!kept && names_told == record::most(record::Bound::kernels))
+    bool kept = slot->looked_up.name == text;
+    if (!kept && names_noted == record::most(record::Bound::kernels))
         return record::reached(record::Bound::kernels);
-    names_told += !kept;
-    slot->told = {module, kept ? slot->told.name : arena.keep(text, kept), kernel};
-    slot->function.store(nullptr, std::memory_order_release); // it may be another one now
+    names_noted += !kept;
+    slot->looked_up = {module, kept ? slot->looked_up.name : arena.keep(text, kept), kernel};
+    slot->function.store(nullptr, std::memory_order_release); // it may be another function now
 }
 
 } // namespace
@@ -201,10 +201,10 @@ const Function* function_of(CUfunction handle) noexcept {
         return known;
     const record::Quiet quiet;
     const std::uint64_t start = record::now();
-    // The driver is asked without the lock held: it may take its own, and so may a thread that waits for ours.
+    // The driver is asked without our lock: it may lock, and a thread that holds its lock may wait for ours.
     const record::OffStack<Description> description;
     Description& now = *description;
-    if (told_kernel(word))
+    if (is_known_kernel(word))
         now.ask(reinterpret_cast<CUkernel>(handle), real<Entry::cuKernelGetName>(),
                 real<Entry::cuKernelGetParamInfo>());
     else
@@ -227,10 +227,10 @@ void forget_module(std::uint64_t module) noexcept {
     for (Slot& slot : functions.slots()) {
         if (slot.free())
             continue;
-        if (module == 0 || slot.told.module == 0 || slot.told.module == module) {
+        if (module == 0 || slot.looked_up.module == 0 || slot.looked_up.module == module) {
             slot.function.store(nullptr, std::memory_order_release);
-            if (slot.told.module == module)
-                slot.told = {};
+            if (slot.looked_up.module == module)
+                slot.looked_up = {};
         }
     }
 }

@@ -1,4 +1,4 @@
-/// Kernels: their names and where their parameters lie.
+/// Kernels: their names and the layout of their parameters.
 #pragma once
 
 #include "interposer/attach/entries.hpp"
@@ -32,44 +32,44 @@ struct alignas(64) Function {
     std::uint16_t groups; ///< in `words`; the last one is filled up with the first word
     Word words[max_words];
 
-    std::uint64_t id;         ///< of its Function record
-    std::uint64_t module;     ///< CUmodule or CUlibrary, as told by note_function or note_kernel; 0: not known
-    const Parameter* wide;    ///< parameters of 8 bytes and more
-    std::uint32_t parameters; ///< all of them
+    std::uint64_t id;              ///< of its Function record
+    std::uint64_t module;          ///< CUmodule or CUlibrary, from note_function or note_kernel; 0: not known
+    const Parameter* wide;         ///< parameters of 8 bytes and more
+    std::uint32_t parameters;      ///< all of them
     std::uint32_t parameter_bytes; ///< of the parameter buffer
     std::uint32_t wide_count;      ///< entries in `wide`
 };
 
 namespace detail {
 
-/// What the program's own look-ups told about a handle.
-struct ToldFunction {
+/// What is known about a handle from the program's own look-ups.
+struct LookedUp {
     std::uint64_t module = 0;
     std::string_view name; ///< kept for good
     bool kernel = false;
 };
 
-/// A handle and what it is. Under the lock but for `handle` and `function`.
+/// A handle and its function. Under the lock, except `handle` and `function`.
 struct alignas(64) FunctionSlot {
     std::atomic<std::uint64_t> handle; ///< 0: free; written last
     std::atomic<const Function*> function;
-    const Function* former; ///< what the handle was before a module went
+    const Function* former; ///< the handle's function before a module was unloaded
     std::string_view former_name;
-    ToldFunction told;
+    LookedUp looked_up;
 
     bool free() const noexcept { return handle.load(std::memory_order_acquire) == 0; }
     std::uint64_t hash() const noexcept { return base::hash(handle); }
 };
 
-/// Roomy, so that nearly all handles have their own place.
+/// Sparse, so that nearly all handles are in their home slot.
 extern constinit base::Table<FunctionSlot, base::Searched::by_any_thread, 4> functions;
 
-/// The rest of known_function(), where another handle has the place.
+/// The rest of known_function(), for a handle that is not in its home slot.
 const Function* search_function(std::uint64_t handle) noexcept;
 
 } // namespace detail
 
-/// What is known of a handle without asking; null: nothing yet.
+/// The function of a handle if it is known without asking the driver; else null.
 inline const Function* known_function(CUfunction function) noexcept {
     const auto handle = reinterpret_cast<std::uint64_t>(function);
     const detail::FunctionSlot& home = detail::functions.home(base::hash(handle));
@@ -78,20 +78,20 @@ inline const Function* known_function(CUfunction function) noexcept {
     return home.function.load(std::memory_order_acquire);
 }
 
-/// What is known of a launched handle (a CUfunction, or a CUkernel in its place). At first sight the driver is
-/// asked (cuFuncGetName 12.3, cuFuncGetParamInfo 12.4, cuKernelGetName, cuKernelGetParamInfo) and the Function
-/// record defined; later it is a lock-free look-up. Null only for a null handle and without memory.
-/// Thread-safe.
+/// The function of a launched handle, which is a CUfunction or a CUkernel cast to one. The first call for a
+/// handle asks the driver (cuFuncGetName 12.3, cuFuncGetParamInfo 12.4, cuKernelGetName, cuKernelGetParamInfo)
+/// and defines the Function record; later ones look it up without a lock. Null only for a null handle and
+/// without memory. Thread-safe.
 const Function* function_of(CUfunction handle) noexcept;
 
-/// The handle is a CUkernel of that name: asked for by the program.
+/// The program has looked up a CUkernel of that name.
 void note_kernel(CUkernel kernel, CUlibrary library, const char* name) noexcept;
-/// The handle is a CUfunction of that name. Names told are used where the driver cannot tell.
+/// The program has looked up a CUfunction of that name. The name is used if the driver gives none.
 void note_function(CUfunction function, CUmodule module, const char* name) noexcept;
 
-/// The module or library goes: handles of its kernels, and of kernels of which no module is known, may come
-/// back with another meaning and are looked up anew. One that turns out to be the same keeps its id. 0: modules
-/// of a context went, so all kernels are looked up anew.
+/// The module or library is unloaded: handles of its kernels, and of kernels without a known module, may be
+/// used for other kernels and are looked up again. A kernel that turns out to be the same keeps its id. 0: all
+/// modules of a context were unloaded, so all kernels are looked up again.
 void forget_module(std::uint64_t module) noexcept;
 
 } // namespace umadvisor::observe

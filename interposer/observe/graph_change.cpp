@@ -38,12 +38,12 @@ std::uint64_t next_graph_version() noexcept {
 }
 
 void define_version(std::uint64_t version, std::uint64_t base, std::uint64_t nodes,
-                    std::uint64_t untold) noexcept {
+                    std::uint64_t omitted) noexcept {
     trace::GraphNode record;
     record.version = version;
     record.base = base;
     record.nodes = nodes;
-    record.untold = untold;
+    record.untold = omitted;
     record::define(record);
 }
 
@@ -57,8 +57,8 @@ std::uint64_t hash_of(trace::GraphNode record) noexcept {
 GraphChange::GraphChange(ExecGraph& exec) noexcept
     : exec_(exec), before_(exec.version), version_(before_), extends_(!exec.launched()) {}
 
-/// Gives what differs its version.
-void GraphChange::place(trace::GraphNode& record) noexcept {
+/// Gives a record that differs its version, which the first one begins.
+void GraphChange::assign_version(trace::GraphNode& record) noexcept {
     if (version_ == before_ && !extends_) {
         version_ = next_graph_version();
         define_version(version_, before_, exec_.count, 0);
@@ -76,7 +76,7 @@ void GraphChange::put(std::size_t at, GraphNodeRead& node) noexcept {
     if (hash == known.hash)
         return;
     known.hash = hash;
-    place(node.record);
+    assign_version(node.record);
     node.record.dependencies.count = 0;
     node.record.untold_dependencies = 0;
     record::define(node.record);
@@ -89,7 +89,7 @@ void GraphChange::enable(std::size_t at, bool enabled) noexcept {
         return;
     known.disabled = !enabled;
     trace::GraphNode record;
-    place(record);
+    assign_version(record);
     record.node = at + 1;
     record.kind = trace::GraphNodeKind::toggle;
     record.disabled = known.disabled;

@@ -135,7 +135,7 @@ void describe(CUgraphNode node, trace::GraphNode& record, Touched& touched) {
     }
 }
 
-/// A node of the graph at hand and its number, sorted by handle: dependencies are told by number.
+/// A node of the graph and its number, sorted by handle, since dependencies are recorded by number.
 struct Numbered {
     CUgraphNode handle;
     std::uint64_t number;
@@ -146,23 +146,23 @@ void add_dependencies(CUgraphNode node, Numbered* first, Numbered* last, trace::
         CUgraphNode nodes[trace::max_dependencies] = {};
         CUgraphEdgeData edges[trace::max_dependencies] = {};
     };
-    const record::OffStack<Before> told_before;
-    auto& [before, edges] = *told_before;
+    const record::OffStack<Before> memory;
+    auto& [before, edges] = *memory;
     const auto ask = [&](CUgraphNode* nodes, CUgraphEdgeData* data, std::size_t& count) {
         return (available(Entry::cuGraphNodeGetDependencies_v2)
                     ? real<Entry::cuGraphNodeGetDependencies_v2>()(node, nodes, data, &count)
                     : real<Entry::cuGraphNodeGetDependencies>()(node, nodes, &count)) == CUDA_SUCCESS;
     };
-    // Without room for what edges carry the later form refuses graphs whose edges carry anything
+    // Without an array for edge data the newer entry point refuses graphs whose edges have any
     // (CUDA_ERROR_LOSSY_QUERY).
-    std::size_t told = std::size(before);
-    if (!ask(before, edges, told))
+    std::size_t listed = std::size(before);
+    if (!ask(before, edges, listed))
         return;
-    std::size_t count = told;
-    if (told == std::size(before) && !ask(nullptr, nullptr, count)) // there may be more
+    std::size_t count = listed;
+    if (listed == std::size(before) && !ask(nullptr, nullptr, count)) // there may be more
         return;
-    record.untold_dependencies = count - std::min(count, told);
-    for (std::size_t i = 0; i < std::min(told, std::size(before)); ++i) {
+    record.untold_dependencies = count - std::min(count, listed);
+    for (std::size_t i = 0; i < std::min(listed, std::size(before)); ++i) {
         const Numbered* const found = std::lower_bound(
             first, last, before[i], [](const Numbered& a, CUgraphNode b) { return a.handle < b; });
         if (found != last && found->handle == before[i])
@@ -170,14 +170,14 @@ void add_dependencies(CUgraphNode node, Numbered* first, Numbered* last, trace::
     }
 }
 
-/// A node whose inner graphs are to be read yet.
+/// A node whose inner graphs are still to be read.
 struct Holder {
     CUgraphNode handle;
     std::uint64_t number;
     bool conditional;
 };
 
-/// Of the graph whose nodes are read, and the nodes whose inner graphs are to be read yet.
+/// Memory for the graph that is read, and for the nodes whose inner graphs are still to be read.
 struct Room {
     CUgraphNode handles[max_graph_nodes];
     Numbered numbered[max_graph_nodes];
@@ -187,7 +187,7 @@ constinit base::KeptPages kept_room{nullptr};
 
 class Reader {
 public:
-    Reader(const GraphNodeSink& sink, std::uint64_t& untold) noexcept : sink_(sink), untold_(untold) {}
+    Reader(const GraphNodeSink& sink, std::uint64_t& omitted) noexcept : sink_(sink), omitted_(omitted) {}
 
     bool read(CUgraph graph) noexcept {
         if (!room_ || !read_level(graph, 0))
@@ -196,9 +196,9 @@ public:
             const Holder holder = room_->holders[i];
             CUgraph inner = nullptr;
             if (holder.conditional) {
-                const Conditional told = find_conditional(holder.handle);
-                for (std::size_t body = 0; body < told.count; ++body)
-                    read_level(told.bodies[body], holder.number);
+                const Conditional conditional = find_conditional(holder.handle);
+                for (std::size_t body = 0; body < conditional.count; ++body)
+                    read_level(conditional.bodies[body], holder.number);
             } else if (real<Entry::cuGraphChildGraphNodeGetGraph>()(holder.handle, &inner) == CUDA_SUCCESS) {
                 read_level(inner, holder.number);
             }
@@ -212,7 +212,7 @@ private:
         if (real<Entry::cuGraphGetNodes>()(graph, nullptr, &all) != CUDA_SUCCESS)
             return false;
         std::size_t count = std::min<std::size_t>(all, max_graph_nodes - last_);
-        untold_ += all - count;
+        omitted_ += all - count;
         if (count == 0)
             return true;
         CUgraphNode* const handles = room_->handles;
@@ -235,13 +235,13 @@ private:
             if (node.record.kind == GraphNodeKind::child || node.record.kind == GraphNodeKind::conditional)
                 room_->holders[waiting_++] = {node.handle, node.record.node,
                                               node.record.kind == GraphNodeKind::conditional};
-            sink_.take(sink_.to, node);
+            sink_.accept(sink_.to, node);
         }
         return true;
     }
 
     const GraphNodeSink& sink_;
-    std::uint64_t& untold_;
+    std::uint64_t& omitted_;
     const base::Scratch<Room> room_{kept_room};
     std::size_t waiting_ = 0;
     std::uint64_t last_ = 0; ///< number of the node read last
@@ -273,7 +273,7 @@ void describe_kernel(trace::GraphNode& record, const CUDA_KERNEL_NODE_PARAMS_v2&
     record.function = function->id;
     scan(*function, given.kernelParams, given.extra, touched);
     record.touched = touched.ids;
-    record.untold_touched = touched.untold;
+    record.untold_touched = touched.omitted;
     record.scanned = touched.scanned;
 }
 
@@ -315,9 +315,9 @@ void note_conditional(CUgraphNode node, const CUgraph* bodies, std::size_t count
     conditionals[noted++ % max_conditionals] = {node, bodies, count};
 }
 
-bool read_graph(CUgraph graph, const GraphNodeSink& sink, std::uint64_t& untold) noexcept {
-    untold = 0;
-    Reader reader(sink, untold);
+bool read_graph(CUgraph graph, const GraphNodeSink& sink, std::uint64_t& omitted) noexcept {
+    omitted = 0;
+    Reader reader(sink, omitted);
     return reader.read(graph);
 }
 

@@ -26,7 +26,7 @@ struct Entering {
     KnownNode* nodes; ///< room for max_graph_nodes
     std::size_t count = 0;
 
-    static void take(void* to, const GraphNodeRead& given) {
+    static void accept(void* to, const GraphNodeRead& given) {
         auto& self = *static_cast<Entering*>(to);
         auto& node = const_cast<GraphNodeRead&>(given);
         const bool alloc = node.record.kind == GraphNodeKind::alloc;
@@ -48,14 +48,14 @@ struct Entering {
     }
 };
 
-/// One position after the other of what is known already.
+/// A graph that is compared, node by node, with the one that is known.
 struct Comparing {
     ExecGraph& exec;
     GraphChange change;
     std::size_t read = 0;
     bool matches = true;
 
-    static void take(void* to, const GraphNodeRead& given) {
+    static void accept(void* to, const GraphNodeRead& given) {
         auto& self = *static_cast<Comparing*>(to);
         auto& node = const_cast<GraphNodeRead&>(given);
         const std::size_t at = self.read++;
@@ -73,20 +73,20 @@ struct NumbersRead {
 };
 constinit base::KeptPages kept_numbers{nullptr};
 
-/// The inner nodes of a child graph, which stand behind one another level by level.
+/// A child graph whose inner nodes are compared. The nodes of an executable graph are in order, level by level.
 struct Replacing {
     ExecGraph& exec;
     GraphChange change;
     std::uint32_t* number_of; ///< in the executable graph, of each node read so far
     std::uint32_t parent;
 
-    static void take(void* to, const GraphNodeRead& given) {
+    static void accept(void* to, const GraphNodeRead& given) {
         auto& self = *static_cast<Replacing*>(to);
         auto& node = const_cast<GraphNodeRead&>(given);
         const std::uint32_t parent = node.record.parent == 0 ? self.parent : self.number_of[node.record.parent];
         const record::Guard guard(exec_graphs_lock);
         const ExecGraph& exec = self.exec;
-        // The first inner node not yet taken: those of one parent follow one another.
+        // The first inner node that was not compared yet: those of one parent are adjacent.
         std::size_t at = 0;
         const std::uint32_t before = self.number_of[node.record.node - 1];
         if (before != 0 && before < exec.count && exec.nodes[before - 1].parent == parent)
@@ -133,7 +133,7 @@ void change_node(trace::Graph& call, CUgraphNode key, Put put) {
     call.version = exec->version;
 }
 
-/// Whether all of the graph was found to be what is known, but for what nodes do.
+/// Whether the graph has the nodes of the known one. Changes of what a node does are recorded.
 bool compare_graph(trace::Graph& call) {
     const record::SlowPath slow;
     ExecGraph* exec = nullptr;
@@ -144,8 +144,8 @@ bool compare_graph(trace::Graph& call) {
     if (exec == nullptr)
         return false;
     Comparing comparing{*exec, GraphChange(*exec)};
-    std::uint64_t untold = 0;
-    const bool good = read_graph(graph_of(call), {&Comparing::take, &comparing}, untold);
+    std::uint64_t omitted = 0;
+    const bool good = read_graph(graph_of(call), {&Comparing::accept, &comparing}, omitted);
     const record::Guard guard(exec_graphs_lock);
     if (!good || !comparing.matches || comparing.read != exec->count)
         return false;
@@ -180,13 +180,13 @@ void enter_graph(trace::Graph& call) noexcept {
     if (!room)
         return;
     Entering entering{call, *exec, room->nodes};
-    std::uint64_t untold = 0;
-    const bool good = read_graph(graph_of(call), {&Entering::take, &entering}, untold);
-    define_version(exec->version, 0, entering.count, untold);
-    if (untold != 0)
+    std::uint64_t omitted = 0;
+    const bool good = read_graph(graph_of(call), {&Entering::accept, &entering}, omitted);
+    define_version(exec->version, 0, entering.count, omitted);
+    if (omitted != 0)
         record::note("a graph of %zu nodes was instantiated: %llu of them are not told",
-                     entering.count + static_cast<std::size_t>(untold),
-                     static_cast<unsigned long long>(untold));
+                     entering.count + static_cast<std::size_t>(omitted),
+                     static_cast<unsigned long long>(omitted));
     const record::Guard guard(exec_graphs_lock);
     if (good) {
         exec->keep(room->nodes, entering.count);
@@ -200,7 +200,7 @@ void enter_graph(trace::Graph& call) noexcept {
 void update_graph(trace::Graph& call) noexcept {
     const record::Quiet quiet;
     if (!compare_graph(call))
-        enter_graph(call); // not known, or paired otherwise than we can see: all of it is new
+        enter_graph(call); // it is not known, or its nodes cannot be matched: all of it is new
 }
 
 void update_node(trace::Graph& call, CUgraphNode key, DescribeNode describe, const void* given) noexcept {
@@ -234,8 +234,8 @@ void update_child(trace::Graph& call, CUgraphNode key, CUgraph child) noexcept {
     }
     if (exec != nullptr && at != exec->count) {
         Replacing replacing{*exec, GraphChange(*exec), numbers->of, static_cast<std::uint32_t>(at + 1)};
-        std::uint64_t untold = 0;
-        read_graph(child, {&Replacing::take, &replacing}, untold);
+        std::uint64_t omitted = 0;
+        read_graph(child, {&Replacing::accept, &replacing}, omitted);
         const record::Guard guard(exec_graphs_lock);
         replacing.change.finish();
         call.version = exec->version;

@@ -1,4 +1,4 @@
-/// A few handles of the driver, each with a small number of ours.
+/// A table of a few driver handles, each with a small number of ours.
 #pragma once
 
 #include "interposer/record/mutex.hpp"
@@ -9,14 +9,14 @@
 
 namespace umadvisor::observe {
 
-/// Look-ups take no lock: handle and value share a word, since addresses of a process have 48 bits. What comes
-/// after `Capacity` handles is not kept.
+/// Look-ups do not lock: handle and value share a word, since addresses of a process have 48 bits. Handles
+/// beyond `Capacity` are not kept.
 template <std::size_t Capacity>
 class HandleTable {
 public:
     static constexpr std::uint64_t absent = 0x10000;
 
-    /// The value of `handle`; `absent`.
+    /// The value of `handle`, or `absent`.
     std::uint64_t find(std::uint64_t handle) const noexcept {
         const std::size_t used = used_.load(std::memory_order_acquire);
         for (std::size_t i = 0; i < used; ++i)
@@ -26,8 +26,7 @@ public:
         return absent;
     }
 
-    /// Gives `handle` a value in place of the one it may have, which comes back in `before`; `absent`. False:
-    /// no room.
+    /// Sets the value of `handle`; `before` gets the one that it had, or `absent`. False if the table is full.
     bool put(std::uint64_t handle, std::uint16_t value, std::uint64_t& before) noexcept {
         before = absent;
         const record::Guard guard(mutex_);

@@ -15,20 +15,20 @@ namespace {
 constexpr std::uint64_t parts = 4, part_bytes = 256;
 constexpr std::uint64_t value_bytes = 4;
 
-/// Whether `value` over and over, `bytes` long.
+/// Whether the bytes repeat `value`.
 bool repeats(const std::uint8_t* at, std::uint64_t bytes, const std::uint8_t* value) {
     if (std::memcmp(at, value, std::min(bytes, value_bytes)) != 0)
         return false;
     return bytes <= value_bytes || std::memcmp(at, at + value_bytes, bytes - value_bytes) == 0;
 }
 
-/// Zero says that nobody looked.
+/// Zero means that nothing was hashed.
 std::uint64_t nonzero(std::uint64_t hash) {
     return hash | static_cast<std::uint64_t>(hash == 0);
 }
 
-/// The shortest value that gives these four bytes.
-void tell_value(trace::CopyContent& content, const std::uint8_t* value) {
+/// Fills in the shortest value whose repetition gives these four bytes.
+void set_value(trace::CopyContent& content, const std::uint8_t* value) {
     std::uint32_t word = 0;
     std::memcpy(&word, value, sizeof word);
     const bool halves = word >> 16 == (word & 0xffff);
@@ -39,7 +39,7 @@ void tell_value(trace::CopyContent& content, const std::uint8_t* value) {
 } // namespace
 
 void HostBytes::hash_part(trace::CopyContent& content, std::uint64_t address, std::uint64_t bytes) noexcept {
-    // At multiples of a value's length, so that one value looks like one.
+    // Offsets are multiples of a value's length, so that a repeated value is found.
     iovec from[parts];
     for (std::uint64_t i = 0; i < parts; ++i) {
         const std::uint64_t offset = (bytes - part_bytes) * i / (parts - 1) & ~(value_bytes - 1);
@@ -50,7 +50,7 @@ void HostBytes::hash_part(trace::CopyContent& content, std::uint64_t address, st
         return;
     content.part_hash = nonzero(XXH3_64bits(held_, total));
     if (repeats(held_, total, held_))
-        tell_value(content, held_);
+        set_value(content, held_);
 }
 
 void HostBytes::hash_whole(trace::CopyContent& content, std::uint64_t address, std::uint64_t bytes) noexcept {
@@ -68,9 +68,9 @@ void HostBytes::hash_whole(trace::CopyContent& content, std::uint64_t address, s
         done += length;
     }
     content.whole_hash = nonzero(hash);
-    content.value_bytes = content.value = 0; // that of a part says nothing now
+    content.value_bytes = content.value = 0; // the value of a part does not count any more
     if (one_value)
-        tell_value(content, value);
+        set_value(content, value);
 }
 
 } // namespace umadvisor::observe

@@ -1,4 +1,4 @@
-/// Host memory of the program, read without being able to harm it, and what its bytes come to.
+/// Hashes of the program's host memory, which is read safely (host_read.hpp).
 #pragma once
 
 #include "trace/copy_records.hpp"
@@ -10,14 +10,15 @@ namespace umadvisor::observe {
 /// Hashes host memory. Not thread-safe; 64 KiB of its own, since a thread's stack may be small.
 class HostBytes {
 public:
-    /// Up to here a part is the whole.
+    /// Up to so many bytes all are hashed.
     static constexpr std::uint64_t small = 4096;
 
-    /// Fills in `part_hash`, of 256 bytes each from the begin, the end and two places between, and the value
-    /// that these are; nothing where they cannot be read.
+    /// Fills in `part_hash`, of 256 bytes each at the begin, at the end and at two offsets between, and the
+    /// value that these repeat, if they do. Fills in nothing if they cannot be read.
     void hash_part(trace::CopyContent& content, std::uint64_t address, std::uint64_t bytes) noexcept;
 
-    /// Fills in `whole_hash` and the value that all bytes are; nothing where they cannot be read.
+    /// Fills in `whole_hash` and the value that all bytes repeat, if they do. Fills in nothing if they cannot
+    /// be read.
     void hash_whole(trace::CopyContent& content, std::uint64_t address, std::uint64_t bytes) noexcept;
 
 private:

@@ -11,41 +11,40 @@ namespace umadvisor::observe {
 
 namespace {
 
-/// Of [first, last), what is the allocation's: a page may be shared with a neighbour, which is another's
-/// business. Nothing is left of a page larger than those recorded where it only surrounds the allocation.
+/// The part of [first, last) that belongs to the allocation, since a neighbour may share a page. With pages
+/// larger than recorded ones it may be empty.
 iovec clip(std::uint64_t first, std::uint64_t last, const Allocation& allocation) {
     first = std::max(first, allocation.address);
     last = std::min(last, allocation.address + allocation.bytes);
     return {reinterpret_cast<void*>(first), first < last ? last - first : 0};
 }
 
-std::uint64_t total(const iovec* places, std::uint64_t count) {
+std::uint64_t total(const iovec* parts, std::uint64_t count) {
     std::uint64_t bytes = 0;
     for (std::uint64_t i = 0; i < count; ++i)
-        bytes += places[i].iov_len;
+        bytes += parts[i].iov_len;
     return bytes;
 }
 
 } // namespace
 
-/// The first page of the host's, the last and those that lie evenly between.
-std::uint64_t HostContent::spread(const MappedRuns& runs, const Allocation& allocation,
-                                  iovec* places) noexcept {
+/// Chooses the first mapped page, the last one and pages evenly between. Returns how many.
+std::uint64_t HostContent::spread(const MappedRuns& runs, const Allocation& allocation, iovec* parts) noexcept {
     std::uint64_t count = 0;
     for (std::uint64_t i = 0, before = runs.pages(); i < spread_pages; ++i) {
         const std::uint64_t n = i * (runs.pages() - 1) / (spread_pages - 1);
         if (n == before)
             continue;
         before = n;
-        places[count] = clip(runs.page(n), runs.page(n) + recorded_page, allocation);
-        count += places[count].iov_len != 0;
+        parts[count] = clip(runs.page(n), runs.page(n) + recorded_page, allocation);
+        count += parts[count].iov_len != 0;
     }
     return count;
 }
 
-bool HostContent::read(const iovec* places, std::uint64_t count, std::uint64_t bytes) noexcept {
+bool HostContent::read(const iovec* parts, std::uint64_t count, std::uint64_t bytes) noexcept {
     const iovec to{held_, bytes};
-    return bytes != 0 && process_vm_readv(getpid(), &to, 1, places, count, 0) == static_cast<ssize_t>(bytes);
+    return bytes != 0 && process_vm_readv(getpid(), &to, 1, parts, count, 0) == static_cast<ssize_t>(bytes);
 }
 
 HostContent::Seen HostContent::look(const MappedRuns& runs, const Allocation& allocation,
@@ -53,25 +52,24 @@ HostContent::Seen HostContent::look(const MappedRuns& runs, const Allocation& al
     if (runs.pages() == 0)
         return {};
     closely = closely && runs.single() && runs.pages() <= most_pages;
-    iovec places[spread_pages];
+    iovec parts[spread_pages];
     std::uint64_t count = 1;
     if (closely)
-        places[0] = clip(runs.page(0), runs.page(0) + runs.pages() * recorded_page, allocation);
+        parts[0] = clip(runs.page(0), runs.page(0) + runs.pages() * recorded_page, allocation);
     else
-        count = spread(runs, allocation, places);
-    const std::uint64_t bytes = total(places, count);
-    if (!read(places, count, bytes))
+        count = spread(runs, allocation, parts);
+    const std::uint64_t bytes = total(parts, count);
+    if (!read(parts, count, bytes))
         return {};
     return {std::max<std::uint64_t>(trace::checksum(held_, bytes), 1),
-            closely ? compare(places[0], allocation) : 0};
+            closely ? compare(parts[0], allocation) : 0};
 }
 
-/// Of the whole pages in `held_`, the one in which a single line has changed: what lies beside it did not
-/// change with it, or changed all over.
-std::uint64_t HostContent::compare(const iovec& place, const Allocation& allocation) noexcept {
-    const auto first = reinterpret_cast<std::uint64_t>(place.iov_base), last = first + place.iov_len;
+/// The line that has changed, plus 1, if exactly one whole page in `held_` has a single changed line; else 0.
+std::uint64_t HostContent::compare(const iovec& whole, const Allocation& allocation) noexcept {
+    const auto first = reinterpret_cast<std::uint64_t>(whole.iov_base), last = first + whole.iov_len;
     const std::uint64_t begin = first & ~(recorded_page - 1);
-    Place& known = places_[allocation.id % std::size(places_)];
+    LineHashes& known = last_[allocation.id % std::size(last_)];
     const bool again = known.allocation == allocation.id && known.first == first && known.last == last;
     known.allocation = allocation.id;
     known.first = first;
@@ -102,17 +100,17 @@ std::uint64_t HostContent::compare(const iovec& place, const Allocation& allocat
 trace::Regularity HostContent::regularity(const MappedRuns& runs, const Allocation& allocation) noexcept {
     if (runs.pages() == 0)
         return trace::Regularity::unknown;
-    iovec places[spread_pages];
-    const std::uint64_t count = spread(runs, allocation, places);
-    if (!read(places, count, total(places, count)))
+    iovec parts[spread_pages];
+    const std::uint64_t count = spread(runs, allocation, parts);
+    if (!read(parts, count, total(parts, count)))
         return trace::Regularity::unknown;
     trace::Regularity all = trace::Regularity::unknown;
     const std::uint8_t* at = held_;
-    for (std::uint64_t i = 0; i < count; at += places[i++].iov_len) {
-        const trace::Regularity one = observe::regularity(at, places[i].iov_len);
+    for (std::uint64_t i = 0; i < count; at += parts[i++].iov_len) {
+        const trace::Regularity one = observe::regularity(at, parts[i].iov_len);
         if (one == trace::Regularity::irregular)
             return one;
-        all = std::max(all, one); // of a tail nothing may be known
+        all = std::max(all, one); // the last part may be too short to tell
     }
     return all;
 }

@@ -1,5 +1,4 @@
-/// Which NUMA node host memory lies on, or a device is next to. Nodes are given plus 1, as traces have them; 0:
-/// not known.
+/// The NUMA nodes of host memory, threads and devices. Nodes are given plus 1, as in traces; 0: not known.
 #pragma once
 
 #include "interposer/attach/entries.hpp"
@@ -8,14 +7,15 @@
 
 namespace umadvisor::observe {
 
-/// Of the CPU that the calling thread runs on (getcpu(2)): what the driver allocates for the thread comes from
-/// there, unless the thread has a memory policy. Pages that are a mapping of a device have no node to ask for.
+/// The node of the CPU that the calling thread runs on (getcpu(2)): the driver allocates there for the thread,
+/// unless the thread has a memory policy. The node of pages that a device has mapped cannot be asked for.
 std::uint64_t node_of_thread() noexcept;
 
-/// Of the page that holds `address`, which has to be in memory (move_pages(2), which moves nothing here).
+/// The node of the page that holds `address`, which has to be in memory (move_pages(2), which moves nothing
+/// here).
 std::uint64_t node_of_page(std::uint64_t address) noexcept;
 
-/// Next to the device. Not known by a driver older than the attribute (12.2) or where there are no nodes.
+/// The node nearest to the device. Not known with a driver older than the attribute (12.2), or without nodes.
 std::uint64_t node_of_device(CUdevice device) noexcept;
 
 } // namespace umadvisor::observe

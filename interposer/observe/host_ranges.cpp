@@ -24,10 +24,10 @@ namespace {
 using trace::HostRangeKind;
 
 constexpr std::uint64_t share = 100; ///< after the allowance: one part in so many of the run time
-constexpr std::uint64_t least_believed = 250'000'000; ///< nanoseconds before a range is looked at again
+constexpr std::uint64_t least_believed = 250'000'000; ///< nanoseconds before a range is read again
 
-/// Held while ranges are entered, not while they are looked at: a thread that loads a library holds the
-/// loader's lock and may copy from the library's constructor.
+/// Held while ranges are entered, not while maps are read: a thread that loads a library holds the loader's
+/// lock and may copy from the library's constructor.
 record::Mutex mutex{record::Lock::host_ranges};
 constinit RangeCache cache;
 std::uint64_t definitions = 0;
@@ -42,8 +42,7 @@ bool affordable(std::uint64_t now) {
            allowance.load(std::memory_order_relaxed) + (now - std::min(now, since)) / share;
 }
 
-/// What a look costs is the processor's time: a machine with more threads than cores does not use up the
-/// allowance.
+/// CPU time, so that preemption on a machine with more threads than cores does not use up the allowance.
 std::uint64_t processor_nanoseconds() noexcept {
     timespec time{};
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
@@ -68,8 +67,8 @@ std::uint64_t mapped_chunk(std::uint64_t page, std::uint64_t last) {
     return bytes != 0 && (bytes & page_mask) == 0 && bytes <= last - page ? bytes : 0;
 }
 
-/// Large chunks often stand side by side in what the kernel shows as one mapping; their headers lead from one
-/// to the next. Else the address may be what malloc returned: 16 bytes behind the header.
+/// Large chunks are often adjacent, and the kernel shows them as one mapping; their headers lead from one to
+/// the next. Else the address may be the one that malloc returned, 16 bytes behind the header.
 bool find_mapped_chunk(const Mapping& mapping, std::uint64_t address, std::uint64_t& first,
                        std::uint64_t& last) {
     constexpr int max_steps = 256;
@@ -256,7 +255,7 @@ bool host_range_of(std::uint64_t address, HostRange& out) noexcept {
     }
     const record::Quiet quiet;
     if (!affordable(now)) {
-        if (hit) // better old than nothing
+        if (hit) // an old entry is better than none
             out = {known.id, known.first, known.last};
         return hit;
     }
@@ -272,7 +271,7 @@ bool host_range_of(std::uint64_t address, HostRange& out) noexcept {
         return false;
 
     const record::Guard guard(mutex);
-    hit = cache.find(address, known); // another thread may have been here
+    hit = cache.find(address, known); // another thread may have entered it meanwhile
     RangeCache::Entry entry{};
     entry.first = seen.first;
     entry.last = seen.last;
@@ -280,7 +279,7 @@ bool host_range_of(std::uint64_t address, HostRange& out) noexcept {
     entry.generation = identity(seen);
     entry.until = now + std::max(least_believed, cost * share);
     if (hit && known.generation == entry.generation) {
-        entry.id = known.id; // the same; a heap may have grown
+        entry.id = known.id; // the same range; a heap may have grown
     } else if (definitions < record::most(record::Bound::host_ranges)) {
         entry.id = ++definitions;
         trace::HostRange record;

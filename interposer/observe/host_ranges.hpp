@@ -13,9 +13,9 @@ struct HostRange {
     std::uint64_t first, last;
 };
 
-/// The range that holds `address`; defines its record at first sight. False where it is not known: no such
-/// mapping, or the maps were read too often lately (they are re-read within 1% of the run time, after a first
-/// allowance). What is known is looked at again after a while, since mappings come and go unseen. Thread-safe.
+/// The range that holds `address`; the first call for a range defines its record. False if it is not known:
+/// there is no such mapping, or reading the maps has used up 1% of the run time and the first allowance. A
+/// known range is read again after a while, since mappings change unseen. Thread-safe.
 bool host_range_of(std::uint64_t address, HostRange& out) noexcept;
 
 /// Nanoseconds of the first allowance; tests give none or much.
@@ -28,7 +28,7 @@ struct Mapping {
     std::string_view path; ///< or the kernel's name in brackets; empty for anonymous memory
 };
 
-/// Takes a line (without its newline) apart; `path` points into it. False when it is not of that form.
+/// Parses a line without its newline; `path` points into it. False if it has another form.
 bool parse_mapping(std::string_view line, Mapping& out) noexcept;
 
 } // namespace umadvisor::observe

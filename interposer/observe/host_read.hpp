@@ -1,4 +1,4 @@
-/// Reading the program's memory without being able to harm it.
+/// Safe reads of the program's memory.
 #pragma once
 
 #include "interposer/observe/allocations.hpp"
@@ -9,9 +9,9 @@
 
 namespace umadvisor::observe {
 
-/// The kernel copies from where the program could: what may not be read, or is being unmapped, is an error and
-/// no signal. A write to ourselves, whose near end may be any memory (a mapping of a device, VM_IO, could not
-/// be the far end), and which was quicker than a read (process_vm_writev(2)).
+/// The kernel copies, so memory that may not be read or is being unmapped gives an error instead of a signal.
+/// It is a write to our own process (process_vm_writev(2)), which was faster than a read, and whose local end
+/// may be any memory; a mapping of a device (VM_IO) could not be the remote end of a read.
 inline bool read_host(void* held, std::uint64_t bytes, const iovec* from, std::uint64_t count) noexcept {
     const iovec to{held, bytes};
     return process_vm_writev(getpid(), from, count, &to, 1, 0) == static_cast<ssize_t>(bytes);
@@ -22,10 +22,10 @@ inline bool read_host(void* held, std::uint64_t address, std::uint64_t bytes) no
     return read_host(held, bytes, &from, 1);
 }
 
-/// Whether the bytes that a copy takes from or has brought to host memory may be looked at. All who look ask
-/// this first. Not where reading is slow (write-combined memory: a hundred times), changes something (registers
-/// of a device that are registered as I/O memory), or moves pages (managed memory); nor where the copy reaches
-/// beyond the allocation that it begins in, since nobody knows what is there. Lock-free.
+/// Whether the bytes of a copy's host end may be read; to be called before each read. They may not if reading
+/// is slow (write-combined memory: a hundred times), has side effects (device registers that are registered as
+/// I/O memory), or migrates pages (managed memory); nor if the copy extends beyond the allocation that it
+/// begins in, since it is not known what is there. Lock-free.
 inline bool may_read_host(std::uint64_t address, std::uint64_t bytes) noexcept {
     Allocation allocation{};
     return allocations().find(address, allocation)

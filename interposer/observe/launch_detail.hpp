@@ -9,16 +9,16 @@ namespace detail {
 extern constinit std::atomic<bool> brief_launches;
 }
 
-/// Launches are told by kernel, shape, stream and time alone. One load.
+/// Whether launches are recorded by kernel, shape, stream and time alone. One load.
 inline bool launches_are_brief() noexcept {
     return detail::brief_launches.load(std::memory_order_relaxed);
 }
 
-/// As the options want it, with a Notice. Once there is a trace.
+/// Sets it as the options say, with a Notice. Called once there is a trace.
 void begin_brief_launches() noexcept;
 
-/// The program has managed memory of its own: what launches do to it is told from now on, unless the options
-/// want all of them brief.
+/// The program has managed memory of its own, so launches are recorded in full from now on, unless the options
+/// ask for brief records.
 void note_own_managed_memory() noexcept;
 
 } // namespace umadvisor::observe

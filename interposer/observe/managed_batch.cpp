@@ -11,12 +11,12 @@ void ManagedBatch::sort() noexcept {
               [](const trace::ManagedEvent& a, const trace::ManagedEvent& b) { return a.start < b.start; });
 }
 
-void write_event(const trace::ManagedEvent& told, const PairedClock& clock) noexcept {
-    trace::ManagedEvent event = told;
-    event.start = clock.ticks(told.start);
-    event.duration = clock.length(told.duration);
-    event.code = told.code != 0 ? record::instruction(told.code) : 0;
-    record::write(event);
+void write_event(const trace::ManagedEvent& event, const PairedClock& clock) noexcept {
+    trace::ManagedEvent record = event;
+    record.start = clock.ticks(event.start);
+    record.duration = clock.length(event.duration);
+    record.code = event.code != 0 ? record::instruction(event.code) : 0;
+    record::write(record);
 }
 
 } // namespace umadvisor::observe

@@ -1,4 +1,4 @@
-/// Events of managed memory on their way to the trace.
+/// Events of managed memory before they are written to the trace.
 #pragma once
 
 #include "interposer/observe/paired_clock.hpp"
@@ -8,8 +8,8 @@
 
 namespace umadvisor::observe {
 
-/// Holds events so that they are written in the order in which they happened: a reader merges the threads of a
-/// trace by the times of their records, and decoders hold some back. Large (0.7 MiB) and fine as zeroed memory.
+/// Holds events until they can be written in the order of their times: a reader merges the threads of a trace
+/// by the times of their records, and decoders delay some events. Large (0.7 MiB) and valid as zeroed memory.
 /// Not thread-safe.
 struct ManagedBatch {
     static constexpr std::size_t most = 8192;
@@ -20,10 +20,10 @@ struct ManagedBatch {
     void sort() noexcept;
 };
 
-/// Who hears of events, on any thread. Processors and times are the driver's. Must not call whoever tells it.
+/// Receives events, on any thread. Processors and times are the driver's. Must not call the watch back.
 using ManagedListener = void (*)(const trace::ManagedEvent& event) noexcept;
 
 /// Writes an event whose times are nanoseconds of `clock` and whose `code` is the address of an instruction.
-void write_event(const trace::ManagedEvent& told, const PairedClock& clock) noexcept;
+void write_event(const trace::ManagedEvent& event, const PairedClock& clock) noexcept;
 
 } // namespace umadvisor::observe

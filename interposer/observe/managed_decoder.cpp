@@ -69,9 +69,9 @@ ManagedEvent region(ManagedEventKind kind, std::uint64_t address, std::uint64_t 
 } // namespace
 
 void ManagedDecoder::begin_throttling(const tools::Throttling& start) noexcept {
-    for (tools::Throttling& place : throttled_)
-        if (place.time == 0 || place.processor == start.processor) {
-            place = start;
+    for (tools::Throttling& slot : throttled_)
+        if (slot.time == 0 || slot.processor == start.processor) {
+            slot = start;
             return;
         }
 }
@@ -79,11 +79,11 @@ void ManagedDecoder::begin_throttling(const tools::Throttling& start) noexcept {
 void ManagedDecoder::end_throttling(const tools::Throttling& end, Write write, void* to) noexcept {
     ManagedEvent event = region(ManagedEventKind::throttling, end.address, residency::page_bytes, end.time);
     event.to = end.processor;
-    for (tools::Throttling& place : throttled_)
-        if (place.time != 0 && place.processor == end.processor) {
-            event.start = std::min(place.time, end.time);
+    for (tools::Throttling& slot : throttled_)
+        if (slot.time != 0 && slot.processor == end.processor) {
+            event.start = std::min(slot.time, end.time);
             event.duration = end.time - event.start;
-            place.time = 0;
+            slot.time = 0;
         }
     write(to, event);
 }
@@ -133,7 +133,7 @@ void ManagedDecoder::take(const tools::Entry& entry, Write write, void* to) noex
         write(to, event);
         break;
     }
-    default: // newer than this, or nobody asked for it
+    default: // a type of a later driver, or one that was not enabled
         break;
     }
 }

@@ -6,19 +6,19 @@
 
 namespace umadvisor::observe {
 
-/// Makes ManagedEvents of entries, those that tell one thing joined: faults of one kind that lie side by side
-/// in a 2 MiB block, the two ends of a throttling. Times and durations are the driver's, nanoseconds; `code` is
-/// the address of the instruction. Knows no clock, no driver and no trace.
+/// Makes ManagedEvents of entries. Adjacent faults of one kind in a 2 MiB block become one event, and so do the
+/// two ends of a throttling. Times and durations are the driver's, in nanoseconds; `code` is the address of the
+/// instruction. Uses no clock, driver or trace.
 class ManagedDecoder {
 public:
     using Write = WriteManaged;
 
     constexpr ManagedDecoder() noexcept = default;
 
-    /// Takes the next entry; calls `write(to, event)` for what is complete by it.
+    /// Adds the next entry; calls `write(to, event)` for each event that it completes.
     void take(const residency::tools::Entry& entry, Write write, void* to) noexcept;
 
-    /// Writes what waits for more like it.
+    /// Writes the events that are not complete yet.
     void finish(Write write, void* to) noexcept;
 
 private:

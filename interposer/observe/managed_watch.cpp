@@ -17,8 +17,8 @@ ManagedWatch& managed_watch() noexcept {
     return watch;
 }
 
-/// The driver takes time to tell of what moves, up to a fifth of what moving it takes. A program that is
-/// repaired is to be fast: it is spared that unless a repair listens.
+/// Events cost the driver up to a fifth of a migration's time. A program under --act is to be fast, so it is
+/// spared them unless an action listens.
 bool ManagedWatch::is_spared() const noexcept {
     return runtime::options().acts() && !listened_to_.load(std::memory_order_relaxed);
 }
@@ -26,8 +26,8 @@ bool ManagedWatch::is_spared() const noexcept {
 void ManagedWatch::start() noexcept {
     if (begun_.exchange(true))
         return;
-    const ManagedWitness wanted = runtime::options().managed_witness;
-    if (wanted == ManagedWitness::none)
+    const ManagedWitness witness = runtime::options().managed_witness;
+    if (witness == ManagedWitness::none)
         return settled_.store(true);
     const record::Quiet quiet;
     trace::ManagedSource source;
@@ -36,12 +36,12 @@ void ManagedWatch::start() noexcept {
     source.driver_release = driver_release(release);
     read_parameters(source);
     const char* trouble = nullptr;
-    if (wanted == ManagedWitness::cupti) {
+    if (witness == ManagedWitness::cupti) {
         trouble = cupti_watch().open();
         source.source = trace::ManagedSourceKind::cupti;
-        if (trouble != nullptr) // it was asked for by name
+        if (trouble != nullptr) // the user named CUPTI
             runtime::say("%s; what the page table shows of managed memory is recorded instead", trouble);
-    } else if (wanted == ManagedWitness::queue || (wanted == ManagedWitness::best && !is_spared())) {
+    } else if (witness == ManagedWitness::queue || (witness == ManagedWitness::best && !is_spared())) {
         trouble = queue_watch().open(source.driver_release);
         source.source = trace::ManagedSourceKind::queue;
     }
@@ -58,7 +58,7 @@ bool ManagedWatch::settled() const noexcept {
     return settled_.load(std::memory_order_relaxed);
 }
 
-bool ManagedWatch::tells_now() const noexcept {
+bool ManagedWatch::delivers() const noexcept {
     return queue_watch().watches();
 }
 
@@ -67,15 +67,15 @@ void ManagedWatch::set_listener(ManagedListener listener) noexcept {
     listened_to_.store(true, std::memory_order_relaxed);
 }
 
-void ManagedWatch::tell() noexcept {
-    queue_watch().tell();
+void ManagedWatch::deliver() noexcept {
+    queue_watch().deliver();
 }
 
-void ManagedWatch::rest(bool wanted) noexcept {
+void ManagedWatch::suspend(bool on) noexcept {
     const runtime::Options& options = runtime::options();
     if (options.managed_witness == ManagedWitness::best &&
         options.managed_detail == runtime::ManagedDetailWanted::light)
-        queue_watch().rest(wanted);
+        queue_watch().suspend(on);
 }
 
 bool ManagedWatch::begins_early() noexcept {
@@ -91,13 +91,13 @@ bool ManagedWatch::watches() const noexcept {
     return queue_watch().watches() || cupti_watch().watches();
 }
 
-/// CUPTI hands its records over late: what has moved by now is not known by then.
+/// Not with CUPTI, which delivers its records late.
 std::uint64_t ManagedWatch::sum_of_counters() const noexcept {
     return queue_watch().counts() ? queue_watch().sum_of_counters() + changes_.load(std::memory_order_relaxed)
                                   : 0;
 }
 
-/// CUPTI may not be called any more: its watch has ended with the program's exit handlers.
+/// CUPTI must not be called any more: its watch has ended with the program's exit handlers.
 void ManagedWatch::finish() noexcept {
     queue_watch().finish();
     cupti_watch().forget();

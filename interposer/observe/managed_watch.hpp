@@ -1,4 +1,4 @@
-/// What happens to managed memory, as the driver itself tells it.
+/// What happens to managed memory, reported by the driver itself.
 #pragma once
 
 #include "interposer/observe/managed_batch.hpp"
@@ -9,7 +9,7 @@
 namespace umadvisor::observe {
 
 /// Watches from the first managed allocation on: through the driver's tools queue (queue_watch.hpp), or through
-/// CUPTI where that was asked for (cupti_watch.hpp). Off where the options, the driver's release or the machine
+/// CUPTI if the options ask for it (cupti_watch.hpp). Off if the options, the driver's release or the machine
 /// do not allow it; the report then says why, and residency is sampled by pagemap. Safe from any thread.
 class ManagedWatch {
 public:
@@ -25,46 +25,46 @@ public:
             start();
     }
 
-    /// A launch, or the end of a wait: tells the driver's totals where they have changed. One load while
-    /// nothing is watched.
+    /// Called at a launch and at the end of a wait: records the driver's totals if they have changed. One load
+    /// while nothing is watched.
     void look() noexcept {
         if (counting_.load(std::memory_order_relaxed))
             look_at_counters();
     }
 
-    /// A number that is another one once managed memory may be elsewhere than it was; 0 while that is not
-    /// known, as it never is from CUPTI, which tells late. A few loads.
+    /// A number that changes whenever managed memory may have moved; 0 if that is not known, as with CUPTI,
+    /// which reports late. A few loads.
     std::uint64_t activity() const noexcept {
         return counting_.load(std::memory_order_relaxed) ? sum_of_counters() : 0;
     }
 
-    /// Whether the driver tells what moves, be it that nothing has moved yet.
+    /// Whether the driver reports migrations, even if there was none yet.
     bool watches() const noexcept;
 
-    /// Begun, and no thread is about to find out who watches.
+    /// Whether start() has completed, on whichever thread.
     bool settled() const noexcept;
 
-    /// Whether events are told as soon as tell() asks for them, as the driver's queue does.
-    bool tells_now() const noexcept;
+    /// Whether deliver() gives the events up to now, as the driver's queue can.
+    bool delivers() const noexcept;
 
-    /// `listener` hears of every event from now on, as ManagedListener says.
+    /// `listener` receives every event from now on.
     void set_listener(ManagedListener listener) noexcept;
 
-    /// Tells the listener what has happened up to now. A few loads where nothing has since the last time.
-    void tell() noexcept;
+    /// Passes the events up to now to the listener. A few loads if there were none since the last call.
+    void deliver() noexcept;
 
-    /// The listener has no use for what happens next, or has again: until then the driver is not asked for it,
-    /// unless the options name the queue or more of its events.
-    void rest(bool wanted) noexcept;
+    /// Suspends the driver's events while the listener does not need them, or resumes them. Has no effect if
+    /// the options name the queue or more of its events.
+    void suspend(bool on) noexcept;
 
-    /// The program moved managed memory in a way that the driver's totals may not show: pages that nobody had
-    /// yet.
+    /// The program moved managed memory in a way that the driver's totals may not show: pages that were
+    /// resident nowhere.
     void note_change() noexcept { changes_.fetch_add(1, std::memory_order_relaxed); }
 
-    /// Takes what is left in the ring and ends the watch. At the end of the trace.
+    /// Records what is left in the ring and ends the watch. Called at the end of the trace.
     void finish() noexcept;
 
-    /// In a forked child: gives up what was the parent's.
+    /// In a forked child: releases what belongs to the parent.
     void forget() noexcept;
 
 private:

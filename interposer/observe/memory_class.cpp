@@ -15,7 +15,7 @@ namespace {
 using attach::Entry;
 using attach::real;
 
-/// How long an answer of the driver is believed: mappings come and go unseen.
+/// How long an answer of the driver counts, since mappings change unseen.
 constexpr std::uint64_t believed_nanoseconds = 250'000'000;
 
 constinit RangeCache cache;
@@ -75,14 +75,15 @@ End classify(std::uint64_t address, std::uint64_t bytes) noexcept {
     const std::uint64_t generation = allocations().generation();
     const std::uint64_t now = record::monotonic_nanoseconds();
     RangeCache::Entry entry{};
-    // That it is no memory of CUDA stays true while others come and go: what comes here stands in the index.
+    // Pageable memory stays pageable when other memory is allocated or freed: a new allocation here would be in
+    // the index.
     if (cache.find(address, entry) && now < entry.until &&
         (entry.generation == generation || static_cast<trace::Memory>(entry.kind) == trace::Memory::pageable))
         return {static_cast<trace::Memory>(entry.kind), 0, entry.id};
     const record::Quiet quiet;
     const std::uint64_t start = record::now();
     const End end = ask_driver(address, bytes, entry.first, entry.last);
-    // A range that is not named yet, or that the driver could not be asked about, is asked for again.
+    // A range without an id, or that the driver could not be asked about, is looked up again.
     if (end.memory != trace::Memory::unknown &&
         (end.memory != trace::Memory::pageable || end.host_range != 0)) {
         entry.kind = static_cast<std::uint64_t>(end.memory);

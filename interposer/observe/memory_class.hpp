@@ -1,4 +1,4 @@
-/// What an end of a copy is to CUDA.
+/// The kind of memory at an end of a copy.
 #pragma once
 
 #include "trace/values.hpp"
@@ -14,10 +14,10 @@ struct End {
     std::uint32_t device = 0; ///< ordinal of the device that `allocation` was made for
 };
 
-/// Decided from our own index first; else the driver is asked, once for each range until an allocation or
-/// registration comes or goes. Memory the driver does not know (CUDA_ERROR_INVALID_VALUE,
-/// cuPointerGetAttribute) is pageable; memory it cannot be asked about is unknown. `bytes` is the length of the
-/// copy. Thread-safe; takes no lock for a known range.
+/// Looks into our own index first and else asks the driver, once for each range until an allocation or
+/// registration is made or ends. Memory that the driver does not know (CUDA_ERROR_INVALID_VALUE,
+/// cuPointerGetAttribute) is pageable; after another error it is unknown. `bytes` is the length of the copy.
+/// Thread-safe; does not lock for a known range.
 End classify(std::uint64_t address, std::uint64_t bytes) noexcept;
 
 /// An array's own handle, or that of a level of a mipmapped one.

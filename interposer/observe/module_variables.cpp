@@ -20,7 +20,7 @@ void ModuleVariables::add(std::uint64_t address, bool managed, std::uint64_t mod
     std::size_t at = 0;
     while (at < used && variables_[at].address.load(acquire) != 0)
         ++at;
-    if (at == places)
+    if (at == max_variables)
         return record::reached(record::Bound::module_variables);
     variables_[at].module.store(module, release);
     variables_[at].managed.store(managed, release);

@@ -99,10 +99,10 @@ std::uint64_t Pagemap::read_entries(std::uint64_t first, std::uint64_t last,
     auto& entries = read_entries->all;
     std::uint64_t run = 0; // start of the run under way; 0: none
     while (first < last) {
-        const std::uint64_t wanted = std::min<std::uint64_t>((last - first) / page, std::size(entries));
-        const ssize_t got = wanted != 0 ? pread(file_, entries, wanted * sizeof *entries,
-                                                static_cast<off_t>(first / page * sizeof *entries))
-                                        : 0;
+        const std::uint64_t count = std::min<std::uint64_t>((last - first) / page, std::size(entries));
+        const ssize_t got = count != 0 ? pread(file_, entries, count * sizeof *entries,
+                                               static_cast<off_t>(first / page * sizeof *entries))
+                                       : 0;
         if (got < static_cast<ssize_t>(sizeof *entries))
             break;
         for (std::size_t i = 0; i < static_cast<std::size_t>(got) / sizeof *entries; ++i, first += page) {

@@ -15,7 +15,8 @@ using attach::Entry;
 using attach::real;
 
 constexpr std::uint32_t most_devices = 64;
-constinit std::atomic<std::uint64_t> told[most_devices]{}; ///< by the lower ordinal, a bit for each other one
+constinit std::atomic<std::uint64_t>
+    recorded[most_devices]{}; ///< by the lower ordinal, a bit for each higher one
 
 bool reaches(CUdevice device, CUdevice peer, int& can) {
     return real<Entry::cuDeviceCanAccessPeer>()(&can, device, peer) == CUDA_SUCCESS;
@@ -31,13 +32,13 @@ bool have_native_atomics(CUdevice device, CUdevice peer) {
 
 } // namespace
 
-void tell_peer_link(std::uint32_t device, std::uint32_t peer) noexcept {
+void record_peer_link(std::uint32_t device, std::uint32_t peer) noexcept {
     const auto [low, high] = std::minmax(device, peer);
     if (high >= most_devices || !record::recording())
         return;
     const std::uint64_t bit = std::uint64_t{1} << high;
-    if ((told[low].load(std::memory_order_relaxed) & bit) != 0 ||
-        (told[low].fetch_or(bit, std::memory_order_relaxed) & bit) != 0)
+    if ((recorded[low].load(std::memory_order_relaxed) & bit) != 0 ||
+        (recorded[low].fetch_or(bit, std::memory_order_relaxed) & bit) != 0)
         return;
     if (!attach::available(Entry::cuDeviceCanAccessPeer))
         return;

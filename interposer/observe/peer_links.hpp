@@ -5,8 +5,8 @@
 
 namespace umadvisor::observe {
 
-/// The program copies from device memory of `device` to that of `peer`, which are two ordinals. Asks the driver
-/// and writes a record, once for two devices, whichever of them the source is. Thread-safe; takes no lock.
-void tell_peer_link(std::uint32_t device, std::uint32_t peer) noexcept;
+/// The program copies from memory of device `device` to memory of device `peer`. Asks the driver and writes a
+/// record, once for a pair of devices in either direction. Thread-safe; does not lock.
+void record_peer_link(std::uint32_t device, std::uint32_t peer) noexcept;
 
 } // namespace umadvisor::observe

@@ -14,14 +14,14 @@ trace::Memory memory_at(CUmemAllocationType type, CUmemLocationType location) no
 /// The pool's allocations are `memory`. False: that was known.
 bool note_pool(CUmemoryPool pool, trace::Memory memory) noexcept;
 
-/// The pool is about to be destroyed, or its handle has come back: it means another pool from now on. Returns
-/// what its allocations were; unknown: not known.
+/// The pool is about to be destroyed, or its handle is that of a new pool. Returns what its allocations were;
+/// unknown: not known.
 trace::Memory forget_pool(CUmemoryPool pool) noexcept;
 /// A device was reset.
 void forget_pools() noexcept;
 
-/// What an allocation from the pool is. Where nobody told, the driver is asked about `address`, one of them,
-/// and the answer kept.
+/// What allocations from the pool are. If it is not known, the driver is asked about `address`, which is one of
+/// them, and the answer is kept.
 trace::Memory memory_of_pool(CUmemoryPool pool, std::uint64_t address) noexcept;
 
 } // namespace umadvisor::observe

@@ -36,9 +36,10 @@ namespace {
 constexpr std::uint32_t ring_entries = 1 << 15;
 constexpr std::uint32_t most_processors = 64;
 
-// The thread's pace, nanoseconds. A ring holds what 2 ms of faults can bring.
+// Nanoseconds between the thread's rounds. A ring holds the events of 2 ms of faults.
 constexpr std::uint64_t busy_nap = 2'000'000, quiet_nap = 50'000'000;
-// All events are taken for one part in 25 of the time, while memory moves: they slow its movement down to half.
+// All events are enabled for one part in 25 of the time, while memory moves: they halve the speed of
+// migrations.
 constexpr std::uint64_t window = 4'000'000, between_windows = 100'000'000;
 
 constexpr std::uint64_t light_types =
@@ -67,7 +68,7 @@ constexpr std::uint64_t kinds_of(std::uint64_t types) {
     return kinds;
 }
 
-/// What the driver writes to, and ours. One mapping, so that it ends at once.
+/// What the driver writes to, and our batch. One mapping, so that one call unmaps all.
 struct Shared {
     tools::Entry entries[ring_entries];
     alignas(4096) tools::Control control;
@@ -91,16 +92,16 @@ ToolsTracker ring_tracker, counter_tracker;
 ToolsRing ring;
 ManagedDecoder decoder;
 RawClock raw_clock;
-std::uint64_t taken_types = 0, told_lost = 0;
+std::uint64_t enabled_types = 0, recorded_lost = 0;
 std::array<std::uint8_t, most_processors> processor_of{}; ///< the module's number -> the trace's
 
-std::atomic<bool> watching{false}, resting{false};
+std::atomic<bool> watching{false}, suspended{false};
 std::atomic<ManagedListener> event_listener{nullptr};
-std::atomic<std::uint64_t> told_activity{0}; ///< sum of the counters when the listener was last told of all
-TryLock counter_lock;                        ///< guards what follows
-Totals told_totals{};
+std::atomic<std::uint64_t> delivered_activity{0}; ///< sum of the counters at the last deliver()
+TryLock counter_lock;                             ///< guards what follows
+Totals recorded_totals{};
 
-/// What comes in a pause is dropped.
+/// Events that come while recording is paused are dropped.
 void write_batch() {
     ManagedBatch& batch = shared->batch;
     if (!record::takes(record::Taking::everything))
@@ -124,15 +125,15 @@ void keep_event(void*, const trace::ManagedEvent& event) {
         listener(event);
 }
 
-void tell_detail(std::uint64_t lost) {
+void record_detail(std::uint64_t lost) {
     trace::ManagedDetail record;
     record.start = record::now();
-    record.kinds = kinds_of(taken_types);
+    record.kinds = kinds_of(enabled_types);
     record.lost = lost;
     record::write(record);
 }
 
-/// With `mutex` held. How many entries there were.
+/// With `mutex` held. Reads the ring and returns the number of entries.
 std::uint32_t collect() {
     raw_clock.read();
     const std::uint32_t count =
@@ -141,14 +142,14 @@ std::uint32_t collect() {
     return count;
 }
 
-/// The same, and writes what is collected.
+/// The same, and writes the events.
 std::uint32_t drain() {
     const std::uint64_t begin = record::now();
     const std::uint32_t count = collect();
     write_batch();
-    if (const std::uint64_t lost = ring.lost(); lost != told_lost) {
-        tell_detail(lost - told_lost);
-        told_lost = lost;
+    if (const std::uint64_t lost = ring.lost(); lost != recorded_lost) {
+        record_detail(lost - recorded_lost);
+        recorded_lost = lost;
     }
     if (count != 0)
         record::charge(record::now() - begin);
@@ -156,18 +157,18 @@ std::uint32_t drain() {
 }
 
 /// With `mutex` held.
-void take_types(std::uint64_t types) {
-    const std::uint64_t more = types & ~taken_types, fewer = taken_types & ~types;
+void set_types(std::uint64_t types) {
+    const std::uint64_t more = types & ~enabled_types, fewer = enabled_types & ~types;
     if (fewer != 0) {
-        // A migration is told when its end is noticed, and only if anybody wants to know by then.
+        // The driver writes a migration when it notices its end, and only if the type is still enabled then.
         ring_tracker.flush();
         drain();
         ring_tracker.disable(fewer);
     }
     if (more != 0 && !ring_tracker.enable(more))
         return;
-    taken_types = types;
-    tell_detail(0);
+    enabled_types = types;
+    record_detail(0);
 }
 
 void nap(std::uint64_t nanoseconds) {
@@ -181,10 +182,10 @@ void give_up(const char* why) {
     record::note("managed memory is no longer watched through the driver's tools queue: %s", why);
 }
 
-/// One round of the thread. How long to sleep after it.
-std::uint64_t take_turn(Totals& seen, std::uint64_t& window_begun) {
+/// One round of the thread. Returns how long to sleep after it; 0: longer than before.
+std::uint64_t run_round(Totals& seen, std::uint64_t& window_begun) {
     const bool by_traffic = runtime::options().managed_detail == ManagedDetailWanted::by_traffic;
-    record::follow_objects(); // not under the lock: the loader's may be held by who waits for ours
+    record::follow_objects(); // not under our lock: a thread that holds the loader's lock may wait for ours
     const record::Guard guard(mutex);
     if (!watching.load())
         return 0;
@@ -197,28 +198,28 @@ std::uint64_t take_turn(Totals& seen, std::uint64_t& window_begun) {
         return 0;
     }
     const std::uint64_t now = record::monotonic_nanoseconds();
-    if ((taken_types & move_types) != 0 && by_traffic) {
-        take_types(light_types);
+    if ((enabled_types & move_types) != 0 && by_traffic) {
+        set_types(light_types);
     } else if (by_traffic && traffic && now - window_begun >= between_windows) {
         window_begun = now;
-        take_types(light_types | fault_types | move_types);
+        set_types(light_types | fault_types | move_types);
         return window;
     }
     return any || traffic ? busy_nap : 0;
 }
 
-void* keep_taking(void*) {
+void* run_rounds(void*) {
     Totals seen{};
     std::uint64_t window_begun = 0, pause = busy_nap;
     while (watching.load()) {
         nap(pause);
-        const std::uint64_t wanted = take_turn(seen, window_begun);
-        pause = wanted != 0 ? wanted : std::min(pause * 2, quiet_nap);
+        const std::uint64_t next = run_round(seen, window_begun);
+        pause = next != 0 ? next : std::min(pause * 2, quiet_nap);
     }
     return nullptr;
 }
 
-std::uint64_t wanted_types() {
+std::uint64_t requested_types() {
     switch (runtime::options().managed_detail) {
     case ManagedDetailWanted::full:
         return light_types | fault_types | move_types;
@@ -232,32 +233,32 @@ std::uint64_t wanted_types() {
 }
 
 /// With `mutex` held.
-void lie_down() {
-    collect(); // the thread writes it: one thread's records stand in the order of their times
-    ring_tracker.disable(taken_types);
+void suspend_events() {
+    collect(); // our thread writes the events, since the records of a thread are in the order of their times
+    ring_tracker.disable(enabled_types);
     counter_tracker.disable(counter_flags);
-    taken_types = 0;
-    resting.store(true);
-    tell_detail(0);
+    enabled_types = 0;
+    suspended.store(true);
+    record_detail(0);
 }
 
 /// With `mutex` held.
-void get_up() {
-    resting.store(false);
+void resume_events() {
+    suspended.store(false);
     if (!counter_tracker.enable(counter_flags))
         return give_up("the driver refuses its counters");
-    take_types(wanted_types());
-    if (taken_types == 0)
+    set_types(requested_types());
+    if (enabled_types == 0)
         give_up("the driver refuses its events");
 }
 
-/// Of the driver's devices, by ordinal.
+/// The driver's devices, by ordinal.
 struct Devices {
     int count = 0;
     CUuuid uuids[most_processors];
 };
 
-/// Without the lock, as every call of the driver.
+/// Without the lock, as with every call of the driver.
 void look_at_devices(Devices& devices) {
     if (attach::real<attach::Entry::cuDeviceGetCount>()(&devices.count) != CUDA_SUCCESS || devices.count < 2)
         devices.count = 0;
@@ -267,7 +268,7 @@ void look_at_devices(Devices& devices) {
             devices.uuids[ordinal] = {};
 }
 
-/// The module numbers devices in the order in which it met them.
+/// The kernel module numbers devices in the order of their registration.
 void number_processors(const Devices& devices) {
     for (std::size_t i = 0; i < processor_of.size(); ++i)
         processor_of[i] = static_cast<std::uint8_t>(i);
@@ -285,11 +286,11 @@ void give_back() {
     shared = nullptr;
 }
 
-/// Null, or why the queue cannot be had.
+/// Null, or why the queue cannot be used.
 const char* open_queue(std::string_view release, const Devices& devices) {
     static char untested[128];
-    const ManagedWitness wanted = runtime::options().managed_witness;
-    if (wanted == ManagedWitness::best && attach::simulated_tools() == nullptr &&
+    const ManagedWitness witness = runtime::options().managed_witness;
+    if (witness == ManagedWitness::best && attach::simulated_tools() == nullptr &&
         residency::branch_of(release).queue != residency::ToolsQueue::tested) {
         std::snprintf(untested, sizeof untested,
                       "the tools queue was not tested with driver %.*s (--um queue asks it all the same)",
@@ -311,13 +312,13 @@ const char* open_queue(std::string_view release, const Devices& devices) {
         ring = ToolsRing(shared->entries, ring_entries, &shared->control);
         number_processors(devices);
         raw_clock.read();
-        take_types(wanted_types());
-        if (taken_types == 0)
+        set_types(requested_types());
+        if (enabled_types == 0)
             trouble = "the driver refuses its events";
     }
     if (trouble == nullptr) {
         watching.store(true);
-        if (!runtime::start_own_thread(&keep_taking, "umadvisor-um"))
+        if (!runtime::start_own_thread(&run_rounds, "umadvisor-um"))
             trouble = "a thread could not be started";
     }
     if (trouble != nullptr) {
@@ -341,7 +342,7 @@ bool QueueWatch::watches() const noexcept {
 }
 
 bool QueueWatch::counts() const noexcept {
-    return watches() && !resting.load(std::memory_order_relaxed);
+    return watches() && !suspended.load(std::memory_order_relaxed);
 }
 
 std::uint64_t QueueWatch::sum_of_counters() const noexcept {
@@ -356,9 +357,9 @@ void QueueWatch::look_at_counters() noexcept {
     if (!attempt)
         return;
     const Totals totals = totals_of(*shared);
-    if (totals == told_totals)
+    if (totals == recorded_totals)
         return;
-    told_totals = totals;
+    recorded_totals = totals;
     trace::ManagedCounters record;
     record.start = record::now();
     record.bytes_to_device = totals[0];
@@ -372,26 +373,26 @@ void QueueWatch::set_listener(ManagedListener listener) noexcept {
     event_listener.store(listener, std::memory_order_release);
 }
 
-void QueueWatch::rest(bool wanted) noexcept {
-    if (!watches() || wanted == resting.load(std::memory_order_relaxed) || !mutex.try_lock())
+void QueueWatch::suspend(bool on) noexcept {
+    if (!watches() || on == suspended.load(std::memory_order_relaxed) || !mutex.try_lock())
         return;
     const record::Quiet quiet;
-    if (wanted && watching.load())
+    if (on && watching.load())
         look_at_counters();
-    if (watching.load() && wanted != resting.load())
-        wanted ? lie_down() : get_up();
+    if (watching.load() && on != suspended.load())
+        on ? suspend_events() : resume_events();
     mutex.unlock();
 }
 
-void QueueWatch::tell() noexcept {
+void QueueWatch::deliver() noexcept {
     if (!counts())
         return;
     const std::uint64_t activity = sum_of_counters();
-    if (activity == told_activity.load(std::memory_order_relaxed) || !mutex.try_lock())
+    if (activity == delivered_activity.load(std::memory_order_relaxed) || !mutex.try_lock())
         return;
     if (watching.load()) {
-        told_activity.store(activity, std::memory_order_relaxed);
-        collect(); // and the thread writes it
+        delivered_activity.store(activity, std::memory_order_relaxed);
+        collect(); // our thread writes the events
     }
     mutex.unlock();
 }
@@ -402,7 +403,7 @@ void QueueWatch::finish() noexcept {
     const record::Quiet quiet;
     look_at_counters();
     record::follow_objects();
-    // A signal handler may have ended the program in the middle of what the lock guards.
+    // A signal handler may have ended the program while a thread held the lock.
     constexpr int most_tries = 1000;
     for (int tries = 0; !mutex.try_lock(); ++tries) {
         if (tries == most_tries)

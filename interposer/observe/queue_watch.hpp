@@ -1,4 +1,4 @@
-/// The driver's tools queue as the one who tells of managed memory.
+/// The driver's tools queue as the source of events of managed memory.
 #pragma once
 
 #include "interposer/observe/managed_batch.hpp"
@@ -8,40 +8,39 @@
 
 namespace umadvisor::observe {
 
-/// Exact totals are read by the program's own calls, which is a few loads; events are taken out of the driver's
-/// ring by a thread of our own. Safe from any thread but for open().
+/// Exact totals are read during the program's own calls, by a few loads; a thread of our own reads events from
+/// the driver's ring. Safe from any thread, except open().
 class QueueWatch {
 public:
-    /// Begins to watch. `release` is the driver's. Null, or why the queue cannot be had: a text that stays.
+    /// Begins to watch. `release` is the driver's. Null, or why the queue cannot be used: a static text.
     const char* open(std::string_view release) noexcept;
 
-    /// Until the queue is given up: the program may close its descriptors, ours among them.
+    /// False once the queue was given up: the program may close all its descriptors, ours among them.
     bool watches() const noexcept;
 
-    /// Tells the driver's totals where they have changed.
+    /// Records the driver's totals if they have changed.
     void look_at_counters() noexcept;
 
-    /// Whether the driver counts what moves: it watches and is not at rest.
+    /// Whether the driver counts migrations: it watches and is not suspended.
     bool counts() const noexcept;
 
-    /// Grows with whatever moves or faults, while it counts.
+    /// Grows with every migration and fault, while it counts.
     std::uint64_t sum_of_counters() const noexcept;
 
-    /// At rest the driver neither counts nor tells, and moves memory as fast as unwatched. Stays as it is where
-    /// another thread is at the ring.
-    void rest(bool wanted) noexcept;
+    /// While suspended the driver neither counts nor writes events, and moves memory as fast as unwatched. Has
+    /// no effect while another thread reads the ring.
+    void suspend(bool on) noexcept;
 
-    /// Who hears of events as they are taken out of the ring.
+    /// `listener` receives events as they are read from the ring.
     void set_listener(ManagedListener listener) noexcept;
 
-    /// Takes what is in the ring if anything has moved or faulted since the last time, unless another thread is
-    /// at it.
-    void tell() noexcept;
+    /// Reads the ring if anything has moved or faulted since the last time, unless another thread reads it.
+    void deliver() noexcept;
 
-    /// Takes what is left in the ring and ends the watch.
+    /// Records what is left in the ring and ends the watch.
     void finish() noexcept;
 
-    /// In a forked child: gives up what was the parent's.
+    /// In a forked child: releases what belongs to the parent.
     void forget() noexcept;
 };
 

@@ -1,4 +1,4 @@
-/// The few host ranges that copies go to and fro, read without a lock.
+/// The few host ranges that copies use, read without a lock.
 #pragma once
 
 #include "interposer/base/seqlock.hpp"
@@ -11,14 +11,14 @@
 
 namespace umadvisor::observe {
 
-/// A small set of ranges that do not overlap; the longest unused make room. A reader that meets a change under
-/// way takes it for a miss.
+/// A small set of ranges that do not overlap; the least recently put one is replaced. To a reader a concurrent
+/// change counts as a miss.
 class RangeCache {
 public:
     struct Entry {
         std::uint64_t first, last, id, kind;
-        std::uint64_t until;      ///< moment after which it is to be looked at again
-        std::uint64_t generation; ///< whatever the owner compares
+        std::uint64_t until;      ///< time after which it is to be looked up again
+        std::uint64_t generation; ///< for the owner to compare
     };
 
     constexpr RangeCache() noexcept = default;
@@ -30,7 +30,7 @@ public:
         return changes_.read(1, [&] { found = find_once(address, out); }) && found;
     }
 
-    /// Puts `entry` in place of those it overlaps, else of the one that was put longest ago.
+    /// Replaces the entries that `entry` overlaps, else the one that was put longest ago.
     void put(const Entry& entry) noexcept {
         const record::Guard guard(mutex_);
         const base::SeqLock::Change change(changes_);

@@ -22,7 +22,7 @@ constexpr std::uint64_t whole_limit = 64u << 20; ///< entry by entry, more than 
 constexpr std::uint64_t windows = 64;
 constexpr unsigned most_early_checks = 32; ///< of PAGEMAP_SCAN; 10 us each
 
-/// Of all threads, as getrusage(2) counts them: a touch of memory that the device has is one. Takes 0.9 us.
+/// Page faults of all threads (getrusage(2)), which include host touches of memory on the device. Takes 0.9 us.
 std::uint64_t page_faults() {
     rusage usage{};
     getrusage(RUSAGE_SELF, &usage);
@@ -35,7 +35,7 @@ std::uint64_t key_of(const Allocation& allocation, trace::SampleMoment moment) {
 
 constexpr unsigned round_bits = 24;
 
-/// One word, so that neither is seen without the other.
+/// Allocation and round in one word, so that they are read together.
 std::uint64_t prefetched_in(const Allocation& allocation, std::uint64_t round) {
     return allocation.id << round_bits | (round & ((1U << round_bits) - 1));
 }
@@ -89,12 +89,12 @@ bool ResidencySampler::affordable(std::uint64_t now) noexcept {
     return spent_ < allowance_.load(std::memory_order_relaxed) + (now - started_) / share;
 }
 
-/// Steady ones are looked at less often: half of the allowance is spent.
+/// Whether half of the allowance is spent: steady allocations are then looked at less often.
 bool ResidencySampler::hurried() const noexcept {
     return spent_ > allowance_.load(std::memory_order_relaxed) / 2;
 }
 
-/// Opens it at first need; null where it shows nothing.
+/// Opens the page map if it is not open; null if it shows nothing.
 Pagemap* ResidencySampler::ready(std::optional<Pagemap>& pagemap) noexcept {
     if (pagemap)
         return &*pagemap;
@@ -136,7 +136,7 @@ void ResidencySampler::remember(const Looks& looks, const Look& look, std::uint6
             moment == trace::SampleMoment::after_synchronize && look.brought};
 }
 
-/// Memory may be prefetched part by part, and each look is at all of it.
+/// Avoids looking at all of an allocation again for each part that the program prefetches.
 bool ResidencySampler::just_seen(const Allocation& allocation, trace::SampleMoment moment,
                                  std::uint64_t now) const noexcept {
     const std::uint64_t key = key_of(allocation, moment);
@@ -144,14 +144,14 @@ bool ResidencySampler::just_seen(const Allocation& allocation, trace::SampleMome
     return last.key == key && last.round == round_ && now - last.looked < lasting;
 }
 
-/// Since the last synchronisation, where the device had had it.
+/// Whether pages have migrated back to the host since the last synchronisation, when the device had them.
 bool ResidencySampler::came_back(const Allocation& allocation, std::uint64_t host_pages) const noexcept {
     const std::uint64_t key = key_of(allocation, trace::SampleMoment::after_synchronize);
     const Steady& last = steady_[key % max_steady];
     return last.key == key && (host_pages > last.host_pages || (last.brought && host_pages != 0));
 }
 
-/// On the device, it may have been since.
+/// Whether a launch has reached it before, so that it may have been on the device.
 bool ResidencySampler::launched(const Allocation& allocation) const noexcept {
     const std::uint64_t key = key_of(allocation, trace::SampleMoment::after_synchronize);
     return steady_[key % max_steady].key == key;
@@ -173,7 +173,7 @@ bool ResidencySampler::may_be_moving(const Allocation& allocation) const noexcep
            prefetched_in(allocation, round_.load(std::memory_order_relaxed));
 }
 
-/// Where the driver says that nothing has moved since the last sample, it would show what that one showed.
+/// Repeats the last sample without a look if the driver says that nothing has moved since.
 bool ResidencySampler::repeat(const Looks& looks, const Allocation& allocation,
                               std::uint64_t activity) noexcept {
     const trace::SampleMoment moment = looks.occasion.moment;
@@ -182,7 +182,7 @@ bool ResidencySampler::repeat(const Looks& looks, const Allocation& allocation,
         looks.visit != nullptr)
         return false;
     if (moment == trace::SampleMoment::before_launch)
-        return true; // the report knows it from the last synchronisation
+        return true; // the sample after the last synchronisation says the same
     trace::Residency record;
     record.allocation = allocation.id;
     record.moment = moment;
@@ -193,8 +193,8 @@ bool ResidencySampler::repeat(const Looks& looks, const Allocation& allocation,
     return true;
 }
 
-/// PAGEMAP_SCAN leaves out mappings of kinds that the entries do show; which kind the driver's are is its own
-/// affair.
+/// Compares PAGEMAP_SCAN with the entries: it leaves out some kinds of mappings, and it depends on the driver
+/// of which kind its mappings are.
 void ResidencySampler::check_scan(Pagemap& pagemap, std::uint64_t first, std::uint64_t last) noexcept {
     const auto mapped = [&] {
         std::uint64_t bytes = 0;
@@ -210,14 +210,14 @@ void ResidencySampler::check_scan(Pagemap& pagemap, std::uint64_t first, std::ui
     pagemap.forbid_scan();
     const std::uint64_t by_entries = mapped();
     if (by_entries == 0)
-        return; // says nothing; this sample goes entry by entry, and the next look asks again
+        return; // nothing is mapped to compare: this sample reads entries, and the next one compares again
     checked_ = true;
     scan_agrees_ = by_scan == by_entries;
     if (scan_agrees_)
         pagemap.allow_scan();
 }
 
-/// The first launch that reaches an allocation finds it as the host has filled it, but is not looked at for it.
+/// Compares on one page of an allocation that the host has initialised, at the first launch that reaches it.
 void ResidencySampler::agree_on_scan(const Allocation& allocation) noexcept {
     ++early_checks_;
     const record::Quiet quiet;
@@ -228,7 +228,7 @@ void ResidencySampler::agree_on_scan(const Allocation& allocation) noexcept {
         check_scan(*usable, first, first + page);
 }
 
-/// Of what the device is about to have.
+/// Reads the content of memory that a launch or a prefetch is about to use.
 void ResidencySampler::read_content(trace::Residency& record, const MappedRuns& runs, const Looks& looks,
                                     Look& look) noexcept {
     if (!looks.content)
@@ -238,8 +238,8 @@ void ResidencySampler::read_content(trace::Residency& record, const MappedRuns& 
     if (launch && may_be_moving(allocation))
         return;
     if (launch && came_back(allocation, record.host_pages)) {
-        // Whether anybody writes what both sides use in turn: faults do not tell, `a[i] += 1` begins with a
-        // read. Where nobody tells of faults, also whether much is written of what comes for it.
+        // The content shows whether memory that both sides use is written. Faults do not show that, since `a[i]
+        // += 1` begins with a read. Without another source of faults, the lines show how much of it is written.
         const HostContent::Seen seen = content_.look(runs, allocation, alone());
         record.content = seen.hash;
         record.lone_line = seen.lone_line;
@@ -251,11 +251,11 @@ void ResidencySampler::read_content(trace::Residency& record, const MappedRuns& 
     }
 }
 
-/// False: pagemap cannot be used.
+/// False if pagemap cannot be used.
 bool ResidencySampler::sample(std::optional<Pagemap>& opened, const Looks& looks, Look& look) noexcept {
     const Allocation& allocation = *look.allocation;
     const std::uint64_t activity =
-        managed_watch().activity(); // before the look: what comes during it counts as later
+        managed_watch().activity(); // read before the look, so that what moves during it counts as later
     if (repeat(looks, allocation, activity))
         return true;
     Pagemap* const usable = ready(opened);
@@ -286,15 +286,15 @@ bool ResidencySampler::sample(std::optional<Pagemap>& opened, const Looks& looks
     record.duration = record::now() - record.start;
     if (seen.pages == 0)
         return true;
-    if (last - first >= allocation.bytes) // what a part of it shows is not what all of it does
+    if (last - first >= allocation.bytes) // a sample of a part does not stand for all
         remember(looks, look, seen.pages, seen.host_pages, activity);
     record::write(record);
     record::charge(record.duration);
     return true;
 }
 
-/// Pays for the time since they were chosen.
-void ResidencySampler::take(Looks& looks) noexcept {
+/// The time since the looks were chosen is charged to the allowance.
+void ResidencySampler::make(Looks& looks) noexcept {
     if (std::all_of(looks.begin(), looks.end(), [](const Look& look) { return look.range.empty(); }))
         return;
     const record::Quiet quiet;
@@ -305,7 +305,7 @@ void ResidencySampler::take(Looks& looks) noexcept {
     spent_ += record::monotonic_nanoseconds() - looks.begun;
 }
 
-/// What this launch reaches for the first time since the last synchronisation, or after a long while.
+/// Chooses what this launch reaches for the first time since the last synchronisation, or after a long while.
 bool ResidencySampler::choose_before_launch(const Touched& touched, Looks& looks, bool acting) noexcept {
     if (!works())
         return false;
@@ -348,7 +348,7 @@ bool ResidencySampler::choose_after_synchronize(Looks& looks, bool acting) noexc
         const Allocation& allocation = pending_[i].allocation;
         Allocation live;
         if (!allocations().find(allocation.address, live) || live.id != allocation.id)
-            continue; // freed since; what is there now is no concern of its sample
+            continue; // freed since, and another allocation may have its address
         if (!hurried() || !steady(allocation, trace::SampleMoment::after_synchronize))
             looks.add(allocation, acting ? LookRange{} : LookRange::of(allocation));
     }
@@ -374,7 +374,7 @@ void ResidencySampler::look_before_launch(const Touched& touched) noexcept {
     const Turn turn(*this);
     const record::OffStack<Looks> looks;
     if (turn && choose_before_launch(touched, *looks, false))
-        take(*looks);
+        make(*looks);
 }
 
 void ResidencySampler::look_at_all() noexcept {
@@ -389,16 +389,16 @@ void ResidencySampler::look_after_synchronize() noexcept {
     const Turn turn(*this);
     const record::OffStack<Looks> looks;
     if (turn && choose_after_synchronize(*looks, false))
-        take(*looks);
+        make(*looks);
 }
 
 void ResidencySampler::look_alone(const Allocation& allocation, trace::SampleMoment moment) noexcept {
     if (!works() || runtime::options().acts())
-        return; // those who act do so before launches
+        return; // actions look before launches
     const Turn turn(*this);
     if (!turn)
         return;
-    // What the host has filled it with is told by nobody else.
+    // No other source has the content that the host initialised.
     if (!alone() && (moment != trace::SampleMoment::before_prefetch || launched(allocation)))
         return;
     const std::uint64_t now = record::monotonic_nanoseconds();
@@ -409,7 +409,7 @@ void ResidencySampler::look_alone(const Allocation& allocation, trace::SampleMom
     looks->occasion = {moment, 0};
     looks->begun = now;
     looks->add(allocation, LookRange::of(allocation));
-    take(*looks);
+    make(*looks);
 }
 
 } // namespace umadvisor::observe

@@ -1,4 +1,4 @@
-/// Where the pages of managed memory are, seen from the host's page table.
+/// Samples where the pages of managed memory are, from the host's page table.
 #pragma once
 
 #include "interposer/observe/host_content.hpp"
@@ -12,14 +12,14 @@
 
 namespace umadvisor::observe {
 
-/// When a look is about to be taken.
+/// What a look is made for.
 struct LookOccasion {
     trace::SampleMoment moment;
-    std::uint64_t host_faults; ///< before a launch: page faults of the process so far. As long as there are
-                               ///< none, the host takes nothing back
+    std::uint64_t host_faults; ///< before a launch: page faults of the process so far. Without new ones the
+                               ///< host has fetched nothing
 };
 
-/// What of an allocation a look shall go over; [0, 0): nothing.
+/// The part of an allocation that a look covers; [0, 0): nothing.
 struct LookRange {
     std::uint64_t first, last;
     bool empty() const noexcept { return first >= last; }
@@ -28,28 +28,29 @@ struct LookRange {
     }
 };
 
-/// Is told what of an allocation is being looked at: what was thought to be mapped by the host there may not be
-/// any more; and then each range of it that the host has mapped.
+/// Called first with the range of an allocation that is looked at (`host` false): earlier knowledge of it is
+/// void. Then called for each range in it that the host has mapped (`host` true).
 using LookVisit = void (*)(const Allocation& allocation, LookRange range, bool host) noexcept;
 
-/// An allocation that may be looked at. A look takes 0.35 us a MiB, 3 us where the host has it, and a launch or
-/// the program's host waits for it.
+/// An allocation that may be looked at. A look takes 0.35 us a MiB, or 3 us a MiB if the host has the pages,
+/// and it delays a launch or the program's thread.
 struct Look {
     const Allocation* allocation;
-    LookRange range; ///< to be chosen
-    bool brought;    ///< to be told after a wait: the host has it because it was brought there, from the device
-    // What was seen:
+    LookRange range; ///< chosen by the caller
+    bool brought;    ///< set by the caller after a wait: it was prefetched from the device to the host
+    // What the look found:
     bool came_back;        ///< the host has pages again that it had not after the last wait
-    std::uint64_t content; ///< of them, as in the Residency record
+    std::uint64_t content; ///< their hash, as in the Residency record
 };
 
-/// Those that a launch or a wait is the occasion to look at. Large, and left uninitialised beyond the count.
+/// The allocations that a launch or a wait gives occasion to look at. Large, and uninitialised beyond the
+/// count.
 struct Looks {
     static constexpr std::uint32_t most = 256;
     LookOccasion occasion;
     std::uint64_t begun;       ///< nanoseconds, CLOCK_MONOTONIC
-    LookVisit visit = nullptr; ///< null: the number of pages will do
-    bool content = true;       ///< wanted of what came back
+    LookVisit visit = nullptr; ///< null if the number of pages is enough
+    bool content = true;       ///< whether to hash what came back
     std::uint32_t count = 0;
     Look all[most];
 
@@ -61,19 +62,19 @@ struct Looks {
     }
 };
 
-/// Pages of a managed range that are on the device have no host mapping: the present bit of pagemap tells.
-/// Samples within 1% of the process's run time after a first allowance; whoever comes while another thread
-/// samples goes on without. Opens what it reads for each sample: a descriptor kept would be the parent's after
-/// fork and could be closed and reused by the program.
+/// Pages of a managed range that are on the device have no host mapping, which the present bit of pagemap
+/// shows. Sampling takes at most 1% of the process's run time after a first allowance; a thread that comes
+/// while another one samples does not. The file is opened for each sample: a descriptor that is kept would be
+/// the parent's after fork, and the program could close it and reuse its number.
 class ResidencySampler {
 public:
     constexpr ResidencySampler() noexcept = default;
 
-    // For the trace. A program that is repaired is to be fast: it is looked at for those only who act on it.
+    // For the trace. A program under --act is to be fast, so it is sampled only where an action needs it.
 
-    /// What the host holds of the managed memory that a launch is about to reach; of all managed memory (a
-    /// bounded part) where its parameters could not be scanned, as on drivers before CUDA 12.4. A branch or two
-    /// when that is none.
+    /// Samples the managed memory that a launch is about to reach, or a bounded part of all managed memory if
+    /// its parameters could not be scanned, as on drivers before CUDA 12.4. A branch or two without managed
+    /// memory.
     void before_launch(const Touched& touched) noexcept {
         if (touched.managed_count != 0)
             look_before_launch(touched);
@@ -81,18 +82,17 @@ public:
             look_at_all();
     }
 
-    /// The same for what launches have reached since the last synchronisation.
+    /// Samples what launches have reached since the last synchronisation.
     void after_synchronize() noexcept {
         if (waits())
             look_after_synchronize();
     }
 
-    /// What the host has taken back of managed memory that the program is about to have prefetched to a device,
-    /// or to free. Where others tell, as the driver's queue, only before the first launch: what it was filled
-    /// with.
+    /// Samples managed memory that the program is about to prefetch to a device, or to free. With the driver's
+    /// queue only before the first launch, for the content that the host initialised.
     ///
     /// Memory that a prefetch may still be moving is not read: pagemap shows its pages on the host until they
-    /// have moved, and reading one would have the driver bring it back.
+    /// have moved, and reading one would migrate it back.
     void before_prefetch(const Allocation& allocation) noexcept {
         look_alone(allocation, trace::SampleMoment::before_prefetch);
         note_prefetched(allocation);
@@ -104,26 +104,28 @@ public:
     /// Whether host touches can be seen at all.
     bool works() const noexcept;
 
-    /// Whether they are seen by these looks only.
+    /// Whether host touches are seen by these looks only.
     bool alone() const noexcept;
 
-    // For those who act. They hear all that they ask for, as far as there is time for it.
+    // For actions. They get every look that they ask for, within the allowance.
 
     /// Holds the sampler, unless another thread has it.
     class Turn : public TryLock::Attempt {
     public:
         explicit Turn(ResidencySampler& sampler) noexcept : Attempt(sampler.lock_) {}
     };
-    /// With the turn: whose look the launch, or the wait, is the occasion for. False: there is none.
+    /// With the turn: fills in the allocations to look at for the launch, or after the wait. False: there are
+    /// none.
     bool choose_before_launch(const Touched& touched, Looks& looks, bool acting = true) noexcept;
     bool choose_after_synchronize(Looks& looks, bool acting = true) noexcept;
     /// With the turn: looks at the ranges that are not empty.
-    void take(Looks& looks) noexcept;
+    void make(Looks& looks) noexcept;
     /// Whether there is anything to choose after a wait. Two loads.
     bool waits() const noexcept {
         return waiting_.load(std::memory_order_relaxed) != 0 || looked_alone_.load(std::memory_order_relaxed);
     }
-    /// What a launch may reach whose parameters could not be scanned. False: that was looked at a moment ago.
+    /// Lists what a launch may reach whose parameters could not be scanned. False if that was listed a moment
+    /// ago.
     bool list_all(Touched& all) noexcept;
 
     /// Nanoseconds of the first allowance; tests give none or much.
@@ -149,7 +151,7 @@ private:
         std::uint64_t looked;   ///< nanoseconds, CLOCK_MONOTONIC
         std::uint64_t round;
         std::uint32_t skip, interval;
-        bool brought; ///< to the host, after the launch; asked after synchronisations only
+        bool brought; ///< it was prefetched to the host after the launch; set after synchronisations only
     };
 
     void look_before_launch(const Touched& touched) noexcept;
@@ -184,7 +186,7 @@ private:
     std::atomic<std::uint64_t> prefetched_[max_prefetched] = {}; ///< to a device: allocation and round
 
     TryLock lock_;         ///< guards what follows
-    bool checked_ = false; ///< whether PAGEMAP_SCAN tells what the entries tell
+    bool checked_ = false; ///< whether PAGEMAP_SCAN was compared with the entries
     bool scan_agrees_ = true;
     unsigned early_checks_ = 0;
     std::uint64_t started_ = 0, spent_ = 0; ///< nanoseconds, CLOCK_MONOTONIC

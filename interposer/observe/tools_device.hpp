@@ -1,4 +1,4 @@
-/// The way to the driver's tools interface: /dev/nvidia-uvm-tools, or simcuda's stand-in for it.
+/// Access to the driver's tools interface: /dev/nvidia-uvm-tools, or simcuda's stand-in for it.
 #pragma once
 
 #include <cstdint>
@@ -14,25 +14,25 @@ public:
     ToolsTracker& operator=(const ToolsTracker&) = delete;
 
     /// `ring` has room for `entries` residency::tools::Entry, a power of two, and `control` is their Control;
-    /// without entries `control` is an array of counters. Both stay in place until close(), and are shared
-    /// mappings: the module keeps the pages it was given, and fork(2) gives a writer of private ones others.
-    /// Null, or why not: a static text.
+    /// without entries `control` is an array of counters. Both must not be unmapped before close(). They are
+    /// shared mappings: the module keeps the pages that it was given, and after fork(2) a write to a private
+    /// page would give the process another one. Null, or why it failed: a static text.
     const char* open(void* ring, std::uint64_t entries, void* control) noexcept;
 
-    /// Switches events or counters (bit n: type or counter n); false where the driver would not.
+    /// Switches events or counters (bit n: type or counter n); false if the driver refuses.
     bool enable(std::uint64_t flags) noexcept;
     bool disable(std::uint64_t flags) noexcept;
 
-    /// Whether the tracker is still there: programs have closed all their descriptors, this one too.
+    /// Whether the descriptor is still open: some programs close all their descriptors, this one too.
     bool alive() const noexcept;
 
-    /// The driver writes no more. Leaves alone what has the descriptor's number by now.
+    /// Ends the driver's writes. Does not close another file that has the descriptor's number by now.
     void close() noexcept;
 
-    /// Brings events of finished work into all rings of this process.
+    /// Has the driver write events of finished work to all rings of this process.
     void flush() const noexcept;
 
-    /// The module's number of device `uuid` (16 bytes), 0 where it knows none.
+    /// The module's number of device `uuid` (16 bytes), 0 if it has none.
     std::uint32_t processor(const void* uuid) const noexcept;
 
 private:

@@ -16,7 +16,7 @@ public:
               residency::tools::Control* control) noexcept
         : entries_(entries), control_(control), mask_(size - 1) {}
 
-    /// Calls `visit(entry)` for what has come since, oldest first, at most one ring full. Returns how many.
+    /// Calls `visit(entry)` for each new entry, oldest first, at most one ring full. Returns how many.
     template <class Visit>
     std::uint32_t read(Visit&& visit) noexcept {
         std::atomic_ref get(control_->get_behind);

@@ -16,7 +16,7 @@ void add(const Allocation& allocation, Touched& out) {
     if (std::find(out.ids.begin(), out.ids.end(), allocation.id) != out.ids.end())
         return;
     if (out.ids.count == out.ids.capacity) {
-        ++out.untold;
+        ++out.omitted;
         return;
     }
     out.ids.add(allocation.id);
@@ -28,11 +28,12 @@ void add(const Allocation& allocation, Touched& out) {
 
 constinit std::atomic<bool> pageable_is_reached{false};
 
-/// Where Linux puts heaps and mappings of x86-64 and aarch64. The heap of a program with fixed addresses lies
-/// lower, where most numbers do: the driver is not asked of each.
+/// Where Linux puts heaps and mappings on x86-64 and aarch64. The heap of a program that is not
+/// position-independent is lower, but most plain numbers are there, too, and the driver is not asked about each
+/// of them.
 constexpr std::uint64_t lowest_pageable = 0x5500'0000'0000, beyond_pageable = std::uint64_t{1} << 48;
 
-/// Of what the driver does not know, what may be an address of the program's.
+/// Adds a word that may be an address of pageable memory.
 void add_pageable(std::uint64_t word, Touched& out) {
     if (word < lowest_pageable || word >= beyond_pageable || out.host_ranges.count == out.host_ranges.capacity)
         return;
@@ -99,7 +100,7 @@ void scan(const Function& function, void** parameters, void** extra, Touched& ou
                     if (const Parameter& wide = function.wide[i]; wide.offset < bytes)
                         scan_words(buffer + wide.offset, std::min<std::size_t>(wide.bytes, bytes - wide.offset),
                                    out);
-            } else { // parameters lie at their natural alignment, so each address stands at a multiple of 8
+            } else { // parameters have their natural alignment, so each address is at a multiple of 8
                 scan_words(buffer, bytes, out);
             }
             out.scanned = true;
@@ -121,7 +122,7 @@ namespace {
 
 using Piece = record::PieceMemo::Piece;
 
-/// `words` from any address: a launch need not align its values.
+/// The sum of `words` words. `first` may be unaligned: a launch need not align its values.
 record::Fingerprint::Value sum_of(const void* first, std::size_t words,
                                   AllocationIndex::Extent extent) noexcept {
     record::Fingerprint sum;
@@ -143,7 +144,7 @@ record::Fingerprint::Value recalled_sum(Piece& piece, const char* at, std::size_
         piece.words = words;
         piece.low = extent.low;
         piece.span = extent.span;
-        // Of the copy: another thread of the program's may be writing at the bytes.
+        // The sum is of the copy, since another thread of the program may be writing to the bytes.
         piece.sum = sum_of(piece.held, words, extent);
     }
     return piece.sum;

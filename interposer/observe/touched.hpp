@@ -9,17 +9,17 @@
 
 namespace umadvisor::observe {
 
-/// Left uninitialised beyond the counts: it stands on the stack of every launch.
+/// Uninitialised beyond the counts, since every launch has one on its stack.
 struct Touched {
     static constexpr std::uint32_t max_managed = 64;
 
     trace::Numbers<trace::max_touched> ids; ///< without repetition, in the order of the parameters
-    std::uint64_t untold = 0;               ///< further hits that found `ids` full
+    std::uint64_t omitted = 0;              ///< further hits that found `ids` full
     bool scanned = false;                   ///< the parameters were looked at
     bool leads_on = false;                  ///< one of `ids` does
     trace::Numbers<trace::max_reached_ranges> host_ranges; ///< pageable memory that kernels may reach
     std::uint32_t managed_count = 0;
-    Allocation managed[max_managed]; ///< those of `ids` that are managed, but for what is placed
+    Allocation managed[max_managed]; ///< those of `ids` that are managed, except those kept on the device
 };
 
 /// From now on scan() looks for pageable memory, too: kernels of this machine reach it. Thread-safe.
@@ -36,28 +36,28 @@ void scan(const Function& function, void** parameters, void** extra, Touched& ou
 record::LaunchKey with_all_words(const Function& function, void** parameters, AllocationIndex::Extent extent,
                                  record::PieceMemo* memo, record::LaunchKey key) noexcept;
 
-/// Adds to `key` all that scan() goes by while the index stays of one generation: the words it looks at. Words
-/// that can be no addresses count as zero, so that launches which differ in numbers only are the same to it.
-/// False: a launch that scan() treats apart; `key` is of no use then. `key` has room for what the caller adds
-/// to it and 25 words. `memo`: the calling thread's, or null.
+/// Adds to `key` all that the result of scan() depends on within one generation of the index: the words that it
+/// reads. Words that can be no addresses count as zero, so that launches which differ in numbers only have the
+/// same key. False for a launch that scan() treats specially; `key` is of no use then. `key` must have room for
+/// 25 words beside those of the caller. `memo`: the calling thread's, or null.
 [[gnu::always_inline]] inline bool add_to_key(const Function& function, void** parameters,
                                               record::PieceMemo* memo, record::LaunchKey& key) noexcept {
     const AllocationIndex::Extent extent = allocations().extent();
-    key.add(reinterpret_cast<std::uint64_t>(&function)); // not its id: the module may be another one now
+    key.add(reinterpret_cast<std::uint64_t>(&function)); // not its id, since the module may have changed
     if (!function.usual || parameters == nullptr) [[unlikely]] {
         if (!function.layout_known || (parameters == nullptr && function.parameters != 0))
             return false;
         key = with_all_words(function, parameters, extent, memo, key);
         return true;
     }
-    const Function::Word* place = function.words;
+    const Function::Word* at = function.words;
     for (unsigned groups = function.groups; groups != 0; --groups)
 #pragma GCC unroll 4
-        for (std::size_t i = 0; i < Function::group; ++i, ++place) {
-            const char* const value = static_cast<const char*>(parameters[place->parameter]);
+        for (std::size_t i = 0; i < Function::group; ++i, ++at) {
+            const char* const value = static_cast<const char*>(parameters[at->parameter]);
             std::uint64_t word = 0;
             if (value != nullptr) [[likely]]
-                __builtin_memcpy(&word, value + place->offset,
+                __builtin_memcpy(&word, value + at->offset,
                                  sizeof word); // a launch need not align its values
             key.add(extent.only(word));
         }

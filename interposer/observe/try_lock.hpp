@@ -1,19 +1,19 @@
-/// A lock that nobody waits for.
+/// A lock without waiting.
 #pragma once
 
 #include <atomic>
 
 namespace umadvisor::observe {
 
-/// For sampling on the program's own paths: who finds it taken goes on without.
+/// For sampling during the program's calls: a thread that finds it locked does without the sample.
 class TryLock {
 public:
     constexpr TryLock() noexcept = default;
     TryLock(const TryLock&) = delete;
     TryLock& operator=(const TryLock&) = delete;
 
-    bool try_lock() noexcept { return !taken_.test_and_set(std::memory_order_acquire); }
-    void unlock() noexcept { taken_.clear(std::memory_order_release); }
+    bool try_lock() noexcept { return !locked_.test_and_set(std::memory_order_acquire); }
+    void unlock() noexcept { locked_.clear(std::memory_order_release); }
 
     /// Holds the lock, if it was free, for its own life.
     class Attempt {
@@ -33,7 +33,7 @@ public:
     };
 
 private:
-    std::atomic_flag taken_;
+    std::atomic_flag locked_;
 };
 
 } // namespace umadvisor::observe

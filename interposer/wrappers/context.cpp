@@ -58,13 +58,13 @@ void forget_memory(const trace::Context& record, std::uint16_t owner) {
     const record::OffStack<Batch> taken;
     auto& gone = taken->all;
     for (std::size_t count = batch; owner != 0 && count == batch;) {
-        count = observe::allocations().take_context(owner, gone, batch);
+        count = observe::allocations().remove_context(owner, gone, batch);
         for (std::size_t i = 0; i < count; ++i)
             observe::module_variables().drop(gone[i].address);
         leave_parts(record, gone, count);
     }
     // Arrays one by one: levels of a mipmapped one are the same allocation.
-    while (owner != 0 && observe::arrays().take_context(owner, gone, 1) != 0) {
+    while (owner != 0 && observe::arrays().remove_context(owner, gone, 1) != 0) {
         leave_parts(record, gone, 1);
         observe::arrays().erase_all(gone[0].id);
     }
@@ -81,7 +81,7 @@ void follow_current(const trace::Context& call) {
 }
 
 void forget_all(const trace::Context& record, std::uint16_t number) {
-    for (std::uint16_t each = number; each != 0; each = observe::take_number_beside(number)) {
+    for (std::uint16_t each = number; each != 0; each = observe::take_alias(number)) {
         act::notify_started<&act::Action::on_context_end>(each);
         forget_memory(record, each);
     }

@@ -36,7 +36,7 @@ void describe_copy(trace::Copy& record, const CopyBox& box) noexcept {
     record.source_memory = from.memory;
     record.source_allocation = from.allocation;
     if (from.device != to.device && from.memory == trace::Memory::device && to.memory == trace::Memory::device)
-        observe::tell_peer_link(from.device, to.device);
+        observe::record_peer_link(from.device, to.device);
     record.host_range = from.host_range != 0 ? from.host_range : to.host_range;
     record.width = box.width;
     record.height = box.height;

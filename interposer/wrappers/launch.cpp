@@ -23,7 +23,7 @@ void describe_shape(trace::LaunchShape& shape, const LaunchCall& call, const obs
     shape.block_z = call.block_z;
     shape.shared_bytes = call.shared_bytes;
     shape.touched = touched.ids;
-    shape.untold = touched.untold;
+    shape.untold = touched.omitted;
     shape.scanned = touched.scanned;
     shape.host_ranges = touched.host_ranges;
 }

@@ -33,7 +33,7 @@ void leave_mappings(const trace::VirtualMemory& record) {
     const record::OffStack<Batch> taken;
     auto& gone = taken->all;
     for (std::size_t count = batch; count == batch;) {
-        count = observe::allocations().take_range(record.address, record.address + record.bytes, gone, batch);
+        count = observe::allocations().remove_range(record.address, record.address + record.bytes, gone, batch);
         leave_parts(record, gone, count);
     }
 }

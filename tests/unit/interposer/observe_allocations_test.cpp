@@ -227,24 +227,24 @@ BOOST_AUTO_TEST_CASE(what_a_new_one_covers_is_told) {
 BOOST_AUTO_TEST_CASE(what_starts_in_a_range_is_taken) {
     auto index = std::make_unique<AllocationIndex>();
     Allocation out[64];
-    BOOST_TEST(index->take_range(0, ~0ull, out, 64) == 0u);
+    BOOST_TEST(index->remove_range(0, ~0ull, out, 64) == 0u);
     for (std::uint64_t i = 0; i < 200; ++i) // more than a leaf
         index->insert(allocation(i + 1, 0x10000 + i * 0x1000, 0x1000));
-    BOOST_TEST(index->take_range(0x10800, 0x12800, out, 64) == 2u); // not what only reaches into it
+    BOOST_TEST(index->remove_range(0x10800, 0x12800, out, 64) == 2u); // not what only reaches into it
     BOOST_TEST(id_at(*index, 0x10000) == 1u);
     BOOST_TEST(id_at(*index, 0x11000) == 0u);
     BOOST_TEST(id_at(*index, 0x12fff) == 0u);
     BOOST_TEST(id_at(*index, 0x13000) == 4u);
-    std::size_t taken = 0, last = 64;
+    std::size_t removed = 0, last = 64;
     while (last == 64)
-        taken += last = index->take_range(0, ~0ull, out, 64);
-    BOOST_TEST(taken == 198u);
+        removed += last = index->remove_range(0, ~0ull, out, 64);
+    BOOST_TEST(removed == 198u);
     BOOST_TEST(index->count() == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(what_goes_with_a_context_is_taken) {
     auto index = std::make_unique<AllocationIndex>();
-    std::vector<std::uint64_t> expected, taken;
+    std::vector<std::uint64_t> expected, removed;
     for (std::uint64_t id = 1; id <= 300; ++id) {
         Allocation made = allocation(id, id * 0x1000, 0x1000, trace::Memory::managed);
         made.context = static_cast<std::uint16_t>(id % 3 == 0 || (id > 100 && id < 200) ? 0xfffe : id % 3);
@@ -255,12 +255,12 @@ BOOST_AUTO_TEST_CASE(what_goes_with_a_context_is_taken) {
     }
     Allocation out[16];
     for (std::size_t count = 16; count == 16;) {
-        count = index->take_context(0xfffe, out, 16);
+        count = index->remove_context(0xfffe, out, 16);
         for (std::size_t i = 0; i < count; ++i)
-            taken.push_back(out[i].id);
+            removed.push_back(out[i].id);
     }
-    std::sort(taken.begin(), taken.end());
-    BOOST_TEST(taken == expected, boost::test_tools::per_element());
+    std::sort(removed.begin(), removed.end());
+    BOOST_TEST(removed == expected, boost::test_tools::per_element());
     BOOST_TEST(index->count() == 300 - expected.size());
     BOOST_TEST(index->managed_count() == index->count());
     Allocation kept{};

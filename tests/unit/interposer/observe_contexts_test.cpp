@@ -47,9 +47,9 @@ BOOST_AUTO_TEST_CASE(what_is_allocated_while_a_context_might_go_goes_with_it_lat
     BOOST_TEST(context_number(primary) == number);
     BOOST_TEST(meanwhile != number);
     BOOST_TEST(retire_context(primary) == number);
-    BOOST_TEST(take_number_beside(number) == meanwhile);
-    BOOST_TEST(take_number_beside(number) == 0u);
-    BOOST_TEST(take_number_beside(0) == 0u);
+    BOOST_TEST(take_alias(number) == meanwhile);
+    BOOST_TEST(take_alias(number) == 0u);
+    BOOST_TEST(take_alias(0) == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(devices_and_contexts_have_numbers_of_their_own) {

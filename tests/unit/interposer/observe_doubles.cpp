@@ -125,17 +125,17 @@ void ManagedWatch::look_at_counters() noexcept {}
 bool ManagedWatch::settled() const noexcept {
     return true;
 }
-bool ManagedWatch::tells_now() const noexcept {
+bool ManagedWatch::delivers() const noexcept {
     return driver().managed_watched;
 }
 void ManagedWatch::set_listener(ManagedListener listener) noexcept {
     driver().managed_listener = listener;
 }
-void ManagedWatch::tell() noexcept {
+void ManagedWatch::deliver() noexcept {
     for (const trace::ManagedEvent& event : std::exchange(driver().managed_events, {}))
         driver().managed_listener(event);
 }
-void ManagedWatch::rest(bool wanted) noexcept {
+void ManagedWatch::suspend(bool wanted) noexcept {
     driver().managed_at_rest = wanted;
 }
 

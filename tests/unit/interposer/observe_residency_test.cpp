@@ -122,7 +122,7 @@ private:
             look.range = where(*look.allocation, looks.occasion);
             look.brought = brought;
         }
-        sampler.take(looks);
+        sampler.make(looks);
         for (const Look& look : looks)
             if (look.came_back)
                 contents.push_back(look.content);

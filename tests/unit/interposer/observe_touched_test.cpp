@@ -78,7 +78,7 @@ BOOST_AUTO_TEST_CASE(addresses_are_found_in_parameters_of_eight_bytes_and_more) 
     BOOST_REQUIRE(out.ids.count == 2u); // `again` names a once more
     BOOST_TEST(out.ids.values[0] == a.id);
     BOOST_TEST(out.ids.values[1] == b.id);
-    BOOST_TEST(out.untold == 0u);
+    BOOST_TEST(out.omitted == 0u);
     BOOST_REQUIRE(out.managed_count == 1u);
     BOOST_TEST(out.managed[0].address == b.address);
 }
@@ -155,7 +155,7 @@ BOOST_AUTO_TEST_CASE(more_than_can_be_named_are_counted) {
     Touched out;
     scan(*function_of(function), parameters, nullptr, out);
     BOOST_TEST(out.ids.count == trace::max_touched);
-    BOOST_TEST(out.untold == 5u);
+    BOOST_TEST(out.omitted == 5u);
 }
 
 BOOST_AUTO_TEST_CASE(managed_variables_are_reached_without_a_parameter) {

@@ -17,7 +17,7 @@ using namespace umadvisor::observe;
 struct Variables {
     ~Variables() {
         Allocation gone[8];
-        allocations().take_range(base, base + 0x10000, gone, 8);
+        allocations().remove_range(base, base + 0x10000, gone, 8);
     }
     void add(std::uint64_t place, trace::Memory memory, std::uint64_t module) {
         const std::uint64_t address = base + place * 0x1000;
