@@ -1,5 +1,5 @@
-/// Memory that comes and goes in all sizes, for things of which a program may have thousands: a mapping for
-/// each would use up what the kernel allows a process (vm.max_map_count).
+/// An allocator for objects of all sizes, of which a program may have thousands: a mapping for each would use
+/// up what the kernel allows a process (vm.max_map_count).
 #pragma once
 
 #include "interposer/base/pages.hpp"
@@ -11,13 +11,13 @@
 
 namespace umadvisor::base {
 
-/// Blocks of powers of two; one that was given back serves the next of its size. Not thread-safe: its owner's
-/// lock covers it.
+/// Blocks of powers of two; one that was given back is used for the next of its size. Not thread-safe: the
+/// owner's lock covers it.
 class Blocks {
 public:
     constexpr Blocks() noexcept = default;
 
-    /// Not zeroed; aligned to a line of the cache; nullptr when there is no memory.
+    /// A block that is not zeroed, aligned to a cache line; nullptr without memory.
     void* take(std::size_t bytes) noexcept {
         const int size = size_of(bytes);
         if (size > largest)
@@ -25,12 +25,12 @@ public:
         Free*& first = free_[size - smallest];
         if (first == nullptr)
             return arena_.take(std::size_t{1} << size, 64);
-        Free* const taken = first;
-        first = taken->next;
-        return taken;
+        Free* const block = first;
+        first = block->next;
+        return block;
     }
 
-    /// What take() gave for as many bytes.
+    /// Gives back a block that take() returned for as many bytes.
     void give(void* block, std::size_t bytes) noexcept {
         const int size = size_of(bytes);
         if (size > largest)

@@ -1,4 +1,4 @@
-/// A short list with an end to it.
+/// A short list of bounded length.
 #pragma once
 
 #include <atomic>
@@ -6,19 +6,19 @@
 
 namespace umadvisor::base {
 
-/// The newest `most` of what it was given, in that order, without malloc. Whoever changes it or looks at its
-/// entries holds the lock of its owner, and so must not be a signal handler.
+/// Keeps the newest `most` entries in the order in which they were added, without malloc. Changes and reads of
+/// entries need the owner's lock, so they must not be made in a signal handler.
 template <class Entry, std::uint32_t most>
 class BoundedList {
 public:
     constexpr BoundedList() noexcept = default;
 
-    /// Any thread may ask, with the lock or without.
+    /// Any thread may call these three, with or without the lock.
     std::uint32_t size() const noexcept { return count_.load(std::memory_order_relaxed); }
     bool empty() const noexcept { return size() == 0; }
     bool full() const noexcept { return size() == most; }
 
-    /// Where there is no room the oldest goes: it may be of a thread that is gone.
+    /// A full list drops the oldest entry, which may be of a thread that has ended.
     void add(const Entry& entry) noexcept {
         if (full())
             drop([this](const Entry& each) { return &each == entries_; });
@@ -34,8 +34,8 @@ public:
         return found;
     }
 
-    /// Asks `gone` of each, from the oldest on, and keeps those for which it says false. It may change what it
-    /// is given. Returns how many it did not keep.
+    /// Calls `gone` for each entry, from the oldest on, and drops those for which it returns true. `gone` may
+    /// change the entry. Returns how many were dropped.
     template <class Gone>
     std::uint32_t drop(const Gone& gone) noexcept {
         std::uint32_t kept = 0;

@@ -1,4 +1,4 @@
-/// Hashes of what tables of the process are searched for. Nothing of them gets into a trace.
+/// Hashes for tables of the process. They never get into a trace.
 #pragma once
 
 #include "trace/checksum.hpp"

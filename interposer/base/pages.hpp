@@ -1,5 +1,5 @@
-/// Memory of the recorder: anonymous pages, never the program's heap (its malloc may be anyone's, and may be
-/// the caller).
+/// Memory of the recorder: anonymous pages, never the program's heap, since the program may have replaced
+/// malloc, and its malloc may call us.
 #pragma once
 
 #include <atomic>
@@ -12,51 +12,51 @@
 namespace umadvisor::base {
 
 namespace detail {
-constexpr std::size_t closed = 64 * 1024; ///< a page, on every kernel
+constexpr std::size_t closed = 64 * 1024; ///< a multiple of the page size of every kernel
 constexpr std::size_t whole_pages(std::size_t bytes) noexcept {
     return (bytes + closed - 1) & ~(closed - 1);
 }
 inline constinit std::atomic<std::uintptr_t> mapped_apart{0}; ///< bytes
 } // namespace detail
 
-/// Where to ask the kernel for `bytes`: a place far from what it maps for the program, whose memory then has
-/// the neighbours that it has alone. A program that reads past the end of a managed allocation may find another
-/// one there, and fails where it finds our pages. Only asked for (mmap(2): a hint): what is taken, or beyond
-/// the address space, the kernel replaces by a place of its own choice. Differs from run to run as the shim's
-/// own address does.
-inline void* place_apart(std::size_t bytes) noexcept {
+/// An address to ask the kernel for, far from what it maps for the program, so that the program's memory has
+/// the same neighbours as without us. A program that reads past the end of a managed allocation may find
+/// another one there, and would fail if it found our pages. It is a hint (mmap(2)): the kernel chooses another
+/// address if that one is in use or beyond the address space. It differs from run to run as the shim's own
+/// address does.
+inline void* distant_address(std::size_t bytes) noexcept {
     constexpr std::uintptr_t start = 0x5e00'0000'0000, span = 1ull << 40;
     const std::uintptr_t offset = reinterpret_cast<std::uintptr_t>(&detail::mapped_apart) +
                                   detail::mapped_apart.fetch_add(bytes, std::memory_order_relaxed);
     return reinterpret_cast<void*>(start + ((offset % span) & ~(detail::closed - 1)));
 }
 
-/// Zeroed pages that cost nothing until touched; nullptr when there are none. Between two that are closed: the
-/// kernel would make one mapping of these and the program's malloc beside them, in which the large chunks of
-/// malloc are not to be found any more.
+/// Zeroed pages that cost nothing until touched; nullptr without memory. A closed page before and behind them
+/// keeps the kernel from merging their mapping with adjacent ones of the program's malloc, whose large chunks
+/// could not be found then.
 inline void* map_pages(std::size_t bytes) noexcept {
     const std::size_t open = detail::whole_pages(bytes);
     const std::size_t bytes_of_all = open + 2 * detail::closed;
-    void* const all = mmap(place_apart(bytes_of_all), bytes_of_all, PROT_NONE,
+    void* const all = mmap(distant_address(bytes_of_all), bytes_of_all, PROT_NONE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (all == MAP_FAILED)
         return nullptr;
-    munlock(all, bytes_of_all); // a program that locks its memory (mlockall(2)) does not mean ours
+    munlock(all, bytes_of_all); // mlockall(2) of the program is not meant for our pages
     void* const at = static_cast<char*>(all) + detail::closed;
     return mprotect(at, open, PROT_READ | PROT_WRITE) == 0 ? at : nullptr;
 }
 
-/// Gives back what map_pages() gave for as many bytes, the closed pages beside it too.
+/// Unmaps what map_pages() returned for as many bytes, with its closed pages.
 inline void unmap_pages(void* at, std::size_t bytes) noexcept {
     munmap(static_cast<char*>(at) - detail::closed, detail::whole_pages(bytes) + 2 * detail::closed);
 }
 
-/// Pages that one Scratch leaves to the next.
+/// Pages that one Scratch leaves for the next.
 using KeptPages = std::atomic<void*>;
 
-/// Room for a T, not initialised, while it lives; false without memory. To map and touch pages anew for each of
-/// many short uses would take longer than the uses. Thread-safe: whoever finds the kept pages in use maps
-/// others.
+/// Uninitialised memory for a T while it lives; false without memory. The pages are kept, since to map and
+/// touch new ones for each of many short uses would take longer than the uses. Thread-safe: if the kept pages
+/// are in use, others are mapped.
 template <class T>
 class Scratch {
 public:
@@ -80,13 +80,13 @@ private:
     void* pages_;
 };
 
-/// Small pieces of memory that stay for good. Not thread-safe: its owner's lock covers it. Not the heap: what
-/// only these pages point to would be a leak to the sanitizer of a program that has one.
+/// Small pieces of memory that are never freed. Not thread-safe: the owner's lock covers it. It does not use
+/// the heap, where a leak sanitizer in the program would report memory that only these pages point to.
 class Arena {
 public:
     constexpr Arena() noexcept = default;
 
-    /// Zeroed memory, aligned to `alignment` (a power of two); nullptr when there is none. Up to a piece only.
+    /// Zeroed memory, aligned to `alignment` (a power of two); nullptr without memory, or beyond `piece_bytes`.
     void* take(std::size_t bytes, std::size_t alignment) noexcept {
         const std::size_t padding = -reinterpret_cast<std::uintptr_t>(at_) & (alignment - 1);
         if (left_ < bytes + padding) {
@@ -99,13 +99,13 @@ public:
             at_ += padding;
             left_ -= padding;
         }
-        void* const taken = at_;
+        void* const memory = at_;
         at_ += bytes;
         left_ -= bytes;
-        return taken;
+        return memory;
     }
 
-    /// A copy that stays; `good` is false, and the copy empty, when there is no memory.
+    /// A copy that is never freed; without memory `good` is false and the copy empty.
     std::string_view keep(std::string_view text, bool& good) noexcept {
         good = true;
         if (text.empty())

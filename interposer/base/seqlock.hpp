@@ -1,4 +1,4 @@
-/// Words that are read without a lock while somebody may be changing them.
+/// Lock-free reads of words that another thread may be changing.
 #pragma once
 
 #include <atomic>
@@ -6,18 +6,18 @@
 
 namespace umadvisor::base {
 
-/// Counts changes; odd while one is under way. What it guards is made of atomics, loaded with acquire and
-/// stored with release: that keeps a seqlock's order without fences, which the thread sanitizer does not know,
-/// and on x86-64 costs nothing more. Changes are made one at a time, under the owner's lock. A signal handler
-/// may read, but once: it may have interrupted the change.
+/// Counts changes; odd during one. The guarded data are atomics, loaded with acquire and stored with release:
+/// that gives a seqlock's order without fences, which the thread sanitizer does not understand, and costs
+/// nothing more on x86-64. Changes are made one at a time, under the owner's lock. A signal handler may make
+/// one attempt to read, since it may have interrupted a change.
 class SeqLock {
 public:
     constexpr SeqLock() noexcept = default;
 
     std::uint64_t version() const noexcept { return version_.load(std::memory_order_acquire); }
 
-    /// Calls `look` until nothing has changed meanwhile; false where that took more than `attempts`, and then
-    /// what it saw is worth nothing.
+    /// Calls `look` until nothing has changed during the call. False after `attempts` calls, and then what
+    /// `look` read is invalid.
     template <class Look>
     bool read(int attempts, const Look& look) const noexcept {
         while (attempts-- > 0) {
@@ -31,7 +31,7 @@ public:
         return false;
     }
 
-    /// A change is under way while it lives.
+    /// Marks a change while it lives.
     class Change {
     public:
         explicit Change(SeqLock& lock) noexcept : version_(lock.version_) { step(); }

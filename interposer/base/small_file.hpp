@@ -1,4 +1,4 @@
-/// The small files in which the kernel answers: those of /proc, of /sys and of control groups.
+/// Reads small files of the kernel: in /proc, in /sys and of control groups.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ struct SmallFile {
 
     std::string_view view() const noexcept { return {bytes, length}; }
 
-    /// Reads the text and ends it with a zero. False where there is none.
+    /// Reads the text and ends it with a zero. False if there is none.
     bool read(const char* path) noexcept {
         const int file = open(path, O_RDONLY | O_CLOEXEC);
         if (file < 0)

@@ -13,15 +13,15 @@
 
 namespace umadvisor::base {
 
-/// Who may search a table while its owner, under a lock, adds to it.
+/// Which threads may search a table while its owner adds to it under a lock.
 enum class Searched { under_the_lock, by_any_thread };
 
-/// Open addressing. Less than one of `room` slots is used. A slot of zeros is free. `Slot` has free(), hash(),
-/// whose upper bits count, and bytes that can be copied; where entries can be taken out, also gone(): such a
-/// slot may be used again, but a search goes on behind it.
+/// Open addressing. At most one of `room` slots is used. A slot of zeros is free. `Slot` is trivially copyable
+/// and has free() and hash(), of which the upper bits count; if entries can be removed, it also has gone():
+/// such a slot may be used again, but a search goes on behind it.
 ///
-/// A search by_any_thread takes no lock and is safe in a signal handler. Then what makes a slot not free is
-/// atomic and written last, with release, and a table that is outgrown is never unmapped, since a reader may
+/// A search by_any_thread does not lock and is safe in a signal handler. The member that makes a slot not free
+/// must then be atomic and written last, with release. An outgrown table is never unmapped, since a reader may
 /// be in it: all of them together are as large as the newest.
 template <class Slot, Searched searched, std::size_t room = 2>
 class Table {
@@ -30,7 +30,7 @@ public:
     Table(const Table&) = delete;
     Table& operator=(const Table&) = delete;
 
-    /// The slot that `same` says yes to, which it never does to a free one; null: there is none.
+    /// The slot for which `same` returns true, which it must not for a free one; null if there is none.
     template <class Same>
     Slot* find(std::uint64_t hash, const Same& same) const noexcept {
         const Slots in(slots_.load(std::memory_order_acquire));
@@ -43,33 +43,34 @@ public:
         }
     }
 
-    /// Where a search for `hash` begins, and in a roomy table mostly ends: for launches, which find() costs
-    /// four instructions more.
+    /// The slot where a search for `hash` begins, and in a sparse table mostly ends. For launches, where find()
+    /// would cost four instructions more.
     const Slot& home(std::uint64_t hash) const noexcept {
         const Slots in(slots_.load(std::memory_order_acquire));
         return in.first[in.home(hash)];
     }
 
-    /// A slot for what find() has not found; null: there is no memory. To be filled in at once.
+    /// A slot for an entry that find() has not found, to be filled in at once; null without memory.
     Slot* add(std::uint64_t hash) noexcept {
         Slots in(slots_.load(std::memory_order_relaxed));
-        if ((used_ + 1) * room >= in.count() && !enlarge(in)) // nothing is put into the two that stay free
+        if ((used_ + 1) * room >= in.count() &&
+            !enlarge(in)) // an unallocated table has two slots, which must stay free
             return nullptr;
         Slot& slot = vacant(in, hash);
         used_ += slot.free();
         return &slot;
     }
 
-    /// Slots that are not free, gone ones too.
+    /// Number of slots that are not free, gone ones included.
     std::size_t used() const noexcept { return used_; }
 
-    /// All slots, free ones too. Under the lock, where another thread may add.
+    /// All slots, free ones included. Under the lock if another thread may add.
     std::span<Slot> slots() const noexcept {
         const Slots in(slots_.load(std::memory_order_relaxed));
         return {in.first, in.count()};
     }
 
-    /// Gone slots that no search needs to pass become free: those in front of a free one.
+    /// Frees gone slots that no search has to pass: those before a free one.
     template <class Free>
     void sweep(const Free& make_free) noexcept {
         const std::span<Slot> all = slots();
@@ -83,8 +84,8 @@ public:
     }
 
 private:
-    /// Where the slots are and how many, in one word, so that who reads it has both of the same table: slots
-    /// begin lines of the cache, which leaves six bits.
+    /// Address and number of the slots in one word, so that a reader gets both of the same table. Slots are
+    /// aligned to cache lines, which leaves six bits.
     struct Slots {
         Slot* first;
         unsigned shift; ///< of a hash, to the number of a slot
@@ -111,7 +112,7 @@ private:
         return in.at(at);
     }
 
-    /// Twice as many slots, where those in use need them.
+    /// Doubles the slots, if those in use need it.
     bool enlarge(Slots& in) noexcept {
         const std::span<Slot> old = slots();
         const auto in_use = [](const Slot& slot) { return !slot.free() && !gone(slot); };
@@ -133,7 +134,7 @@ private:
         return true;
     }
 
-    /// Two slots that stay free: what there is before the first entry.
+    /// Two slots that stay free: the table before the first entry.
     alignas(64) static constinit inline char none[std::max(std::size_t{64}, 2 * sizeof(Slot))] = {};
 
     std::atomic<const char*> slots_{none + 63};

@@ -1,5 +1,4 @@
-/// Parts of a text for code that cannot throw: string_view::substr() brings the exceptions of the C++ library
-/// along.
+/// Substrings for code without exceptions: string_view::substr() would link those of the C++ library.
 #pragma once
 
 #include <algorithm>
@@ -8,12 +7,12 @@
 
 namespace umadvisor::base {
 
-/// The first `count` characters; all of them where there are fewer.
+/// The first `count` characters, or all if there are fewer.
 constexpr std::string_view first(std::string_view text, std::size_t count) noexcept {
     return {text.data(), std::min(count, text.size())};
 }
 
-/// What follows the first `count` characters; nothing where there are fewer.
+/// What follows the first `count` characters; empty if there are fewer.
 constexpr std::string_view after(std::string_view text, std::size_t count) noexcept {
     const std::size_t gone = std::min(count, text.size());
     return {text.data() + gone, text.size() - gone};

@@ -169,7 +169,7 @@ record::LaunchKey with_all_words(const Function& function, void** parameters, Al
             if (memo == nullptr || words < record::PieceMemo::min_words)
                 add_sum(sum_of(at, words, extent), key);
             else
-                add_sum(recalled_sum(memo->place(function.id << 16 ^ left, at, words), at, words, extent), key);
+                add_sum(recalled_sum(memo->slot(function.id << 16 ^ left, at, words), at, words, extent), key);
             at += words * sizeof(std::uint64_t);
             left -= words;
         }

@@ -28,7 +28,7 @@ constinit std::atomic<std::uint64_t> beyond[count] = {};
         note("umadvisor keeps no more than %zu %s: %s", most(bound), texts[which].what, texts[which].rest);
 }
 
-void tell_reached() noexcept {
+void note_reached() noexcept {
     for (std::size_t which = 0; which < count; ++which)
         if (const std::uint64_t more = beyond[which].load(std::memory_order_relaxed); more > 1)
             note("%llu times there was no room for one more of the %s", static_cast<unsigned long long>(more),

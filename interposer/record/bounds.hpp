@@ -1,5 +1,5 @@
-/// How much is kept of what a program can make without end: bounds.def. That a bound was reached is a line of
-/// the report.
+/// Bounds for what a program can create without limit (bounds.def). A bound that was reached is a line of the
+/// report.
 #pragma once
 
 #include <cstddef>
@@ -24,11 +24,11 @@ constexpr std::size_t most(Bound bound) noexcept {
     return all[static_cast<std::size_t>(bound)];
 }
 
-/// One more has come than is kept, and is not. The first is told to the trace at once, in case there is no end.
-/// Any thread, any of our locks but the dictionary's.
+/// The program has exceeded the bound by one. The first time is noted at once, in case the trace is never
+/// closed. Any thread; it may hold any of our locks but the dictionary's.
 void reached(Bound bound) noexcept;
 
-/// Tells the trace how many there were, of all bounds. At the trace's end.
-void tell_reached() noexcept;
+/// Notes how often each bound was exceeded. Called at the trace's end.
+void note_reached() noexcept;
 
 } // namespace umadvisor::record

@@ -17,11 +17,12 @@ namespace umadvisor::record {
 
 namespace {
 
-/// As many slots lie open at first, and are opened at a time. The others are closed: a program that locks all
-/// it has (mlockall(2), MCL_CURRENT) fills what is open with pages.
+/// So many slots are accessible at first, and so many are made accessible at a time. The others are not:
+/// mlockall(2) with MCL_CURRENT would fill accessible ones with pages.
 constexpr std::uint32_t slots_at_a_time = 64;
 
-/// Each thread that records takes a slot, and not every limit (kernel.shmmax) has room for the most.
+/// Numbers of slots that are tried. Each recording thread needs one, but a limit (kernel.shmmax) may forbid the
+/// most.
 constexpr std::uint32_t sizes[]{trace::most_slots, 512, slots_at_a_time};
 
 /// Whether all that is mapped is locked from the start (mlockall(2), MCL_FUTURE).
@@ -29,37 +30,36 @@ bool locks_what_is_mapped() noexcept {
     const auto bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
     void* const page = mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (page == MAP_FAILED)
-        return true; // no room even for that
+        return true; // not even a page can be mapped
 
     const bool locked = madvise(page, bytes, MADV_DONTNEED) != 0; // refused for locked pages alone
     munmap(page, bytes);
     return locked;
 }
 
-/// Whether the kernel promises memory only where it has it (proc(5), overcommit_memory 2), SHM_NORESERVE or
-/// not.
-bool promises_are_kept() noexcept {
+/// Whether the kernel never overcommits memory (proc(5), overcommit_memory 2), SHM_NORESERVE or not.
+bool is_overcommit_off() noexcept {
     base::SmallFile<4> answer;
     return answer.read("/proc/sys/vm/overcommit_memory") && answer.view().starts_with('2');
 }
 
-/// What a program has little of is the program's: address space, locked memory, promised memory.
+/// Few slots if the program is short of address space, locked memory or committed memory.
 std::uint32_t most_slots() noexcept {
     rlimit limit{};
     const bool limited = getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
-    return limited || locks_what_is_mapped() || promises_are_kept() ? slots_at_a_time : trace::most_slots;
+    return limited || locks_what_is_mapped() || is_overcommit_off() ? slots_at_a_time : trace::most_slots;
 }
 
 } // namespace
 
 bool ChunkMemory::map(std::uint32_t slots) noexcept {
     bytes_ = trace::segment_bytes(slots);
-    // Pages cost nothing until they are touched, and are promised to nobody.
+    // Pages cost nothing until they are touched, and are not reserved.
     id_ = shmget(IPC_PRIVATE, bytes_, IPC_CREAT | IPC_EXCL | SHM_NORESERVE | 0600);
     if (id_ < 0)
         return false;
     void* const failed = reinterpret_cast<void*>(-1);
-    void* at = shmat(id_, base::place_apart(bytes_), SHM_RND);
+    void* at = shmat(id_, base::distant_address(bytes_), SHM_RND);
     if (at == failed)
         at = shmat(id_, nullptr, 0);
     if (at == failed) {
@@ -82,14 +82,14 @@ bool ChunkMemory::create(dev_t device, ino_t inode) noexcept {
         if (slots > most)
             continue;
         bytes_ = trace::segment_bytes(slots_ = slots);
-        void* const at = mmap(base::place_apart(bytes_), bytes_, PROT_READ | PROT_WRITE,
+        void* const at = mmap(base::distant_address(bytes_), bytes_, PROT_READ | PROT_WRITE,
                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         base_ = at == MAP_FAILED ? nullptr : static_cast<std::uint8_t*>(at);
     }
     if (base_ == nullptr)
         return false;
-    madvise(base_, bytes_, MADV_DONTDUMP); // a core file is the program's
-    munlock(base_, bytes_);                // what may be locked too (RLIMIT_MEMLOCK)
+    madvise(base_, bytes_, MADV_DONTDUMP); // core files are to hold the program's memory only
+    munlock(base_, bytes_);                // leaves RLIMIT_MEMLOCK to the program
     open_ = slots_at_a_time;
     if (open_ < slots_ &&
         mprotect(chunk_in(open_), std::size_t{slots_ - open_} * trace::chunk_bytes, PROT_NONE) != 0)
@@ -106,7 +106,7 @@ bool ChunkMemory::create(dev_t device, ino_t inode) noexcept {
 }
 
 bool ChunkMemory::let_go() noexcept {
-    // In another IPC namespace (unshare(2)), or as another user, it cannot be done.
+    // It fails in another IPC namespace (unshare(2)), or as another user.
     if (id_ >= 0 && shmctl(id_, IPC_RMID, nullptr) != 0)
         return false;
     id_ = -1;
@@ -117,9 +117,8 @@ void ChunkMemory::forget() noexcept {
     id_ = -1;
     if (base_ == nullptr)
         return;
-    // Not shmdt(2): what still has an address of it must find memory there. No moment passes between the two.
-    // But where there is no memory (RLIMIT_AS), a child without it is better than one that writes to its
-    // parent's.
+    // Not shmdt(2): code that still has an address in it must find memory there, at every moment. But without
+    // memory (RLIMIT_AS) it is detached, since the child must not write to its parent's memory.
     if (mmap(base_, bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) ==
         MAP_FAILED)
         shmdt(base_);
@@ -133,7 +132,7 @@ trace::SegmentName ChunkMemory::name() const noexcept {
     return {.cookie = segment()->cookie, .bytes = bytes_, .id = id_, .reserved = 0};
 }
 
-/// Whether the next slot that was never taken is open.
+/// Makes the next slot that was never used accessible, if it is not.
 bool ChunkMemory::open_more() noexcept {
     if (fresh_ < open_)
         return true;
@@ -149,10 +148,11 @@ std::uint8_t* ChunkMemory::take(std::uint32_t chunk) noexcept {
         return nullptr;
     const std::uint32_t slot = free_count_ != 0 ? free_[--free_count_] : fresh_++;
     std::uint8_t* const memory = chunk_in(slot);
-    // After give_back() has told that the slot is free: a reader that copies a chunk looks at its number again.
+    // Ordered after give_back() has marked the slot free: a reader that copies a chunk checks its number
+    // afterwards.
     std::atomic_thread_fence(std::memory_order_release);
     std::memset(memory, 0, sizeof(trace::ChunkHeader));
-    // After the header was zeroed: who finds the number does not find the chunk that was there before.
+    // After the header was zeroed: a reader that finds the number does not find the former chunk.
     owners()[slot].store(chunk + 1, std::memory_order_release);
     return memory;
 }

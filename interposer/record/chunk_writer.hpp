@@ -18,25 +18,25 @@ struct ChunkWriter {
     std::uint8_t* limit; ///< end of the room; equals `at` while the chunk is sealed
     trace::DeltaState state;
 
-    /// Whether `bytes` more fit. False too where there is no chunk or it is sealed.
+    /// Whether `bytes` more fit. False without a chunk, or if it is sealed.
     bool room(std::size_t bytes) const noexcept { return bytes <= static_cast<std::size_t>(limit - at); }
 
-    /// Appends; the record is part of the trace from commit() on. The caller has asked for room.
+    /// Appends; the record is part of the trace from commit() on. The caller has checked that it fits.
     template <class Record>
     void put(const Record& record) noexcept {
         at = trace::encode(at, record, state);
     }
-    /// The same for a launch of which nothing else is told, `start` less than trace::BriefLaunch::span after
-    /// the last time.
+    /// The same for a launch without other records, with `start` less than trace::BriefLaunch::span after the
+    /// last time.
     [[gnu::always_inline]] void put_brief(std::uint32_t head, std::uint64_t start) noexcept {
         trace::BriefLaunch::put(at, head, start - state.time);
         at += trace::BriefLaunch::bytes;
         state.time = start;
     }
-    /// Released: whoever loads `committed` with acquire (Sink::write_out() in another thread, a reader of the
-    /// segment in another process) finds the bytes of all records before it. The owner alone stores it, so it
-    /// only grows while the chunk is open. What a killed thread had stored before it becomes visible in any
-    /// case: it had been executed.
+    /// With release: a load of `committed` with acquire (Sink::write_out() in another thread, a reader of the
+    /// segment in another process) makes the bytes of all records before it visible. Only the owner stores it,
+    /// so it only grows while the chunk is open. Stores that a killed thread executed before it become visible
+    /// in any case.
     void commit() noexcept { header->committed.store(used(), std::memory_order_release); }
 
     void begin(std::uint8_t* chunk, trace::ChunkKind kind, std::uint32_t thread, std::uint32_t sequence,
@@ -63,8 +63,8 @@ struct ChunkWriter {
         limit = at;
     }
 
-    /// Opens a sealed chunk again, so that what comes after close() still finds its room. Whether there was
-    /// one.
+    /// Opens a sealed chunk again, so that records after close() can use the rest of it. Returns whether there
+    /// was one.
     bool reopen() noexcept {
         if (header == nullptr || header->state.load(std::memory_order_relaxed) == trace::ChunkState::open)
             return false;

@@ -1,4 +1,4 @@
-/// The one seam through which recorded times come.
+/// The single source of recorded times.
 #pragma once
 
 #include "trace/layout.hpp"
@@ -8,7 +8,7 @@
 namespace umadvisor::record {
 
 namespace detail {
-/// What answers in the place of the CPU's counter; null where that is the recording clock.
+/// The function to call instead of reading the CPU's counter; null if that counter is the recording clock.
 using OtherClock = std::uint64_t (*)();
 extern constinit OtherClock other_clock;
 } // namespace detail
@@ -28,7 +28,7 @@ inline std::uint64_t now() noexcept {
     return detail::other_clock();
 }
 
-/// Ticks since `start`, at least one: zero says that a duration was not measured.
+/// Ticks since `start`, at least one, since zero means that a duration was not measured.
 inline std::uint64_t ticks_since(std::uint64_t start) noexcept {
     const std::uint64_t ticks = now() - start;
     return ticks != 0 ? ticks : 1;

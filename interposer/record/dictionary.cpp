@@ -20,7 +20,7 @@ void Dictionary::define(const Record& record) noexcept {
         return sink.drop();
     chunk_.put(record);
     chunk_.commit();
-    if (sink.closed()) // nobody writes it out later
+    if (sink.closed()) // no later call writes it out
         seal_and_keep();
 }
 

@@ -16,8 +16,9 @@ bool write_within_limit(int descriptor, const void* data, std::size_t bytes) noe
     struct stat file {};
     if (fstat(descriptor, &file) != 0)
         return false;
-    if (S_ISREG(file.st_mode)) { // no other kind has the limit
-        // It is written at its end or where the descriptor stands, which may be beyond a file that was cut.
+    if (S_ISREG(file.st_mode)) { // the limit is for regular files alone
+        // The write is at the file's end or at the descriptor's offset, which may be beyond the end of a
+        // truncated file.
         const off_t start = std::max(file.st_size, lseek(descriptor, 0, SEEK_CUR));
         if (!is_within_limit(static_cast<std::uint64_t>(start) + bytes))
             return false;

@@ -1,4 +1,4 @@
-/// Files of the program's that we write to, under its limit on their size.
+/// Writes to files under the program's limit on file sizes.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@ namespace umadvisor::record {
 /// whose default is death (setrlimit(2)): so ask first.
 bool is_within_limit(std::uint64_t end) noexcept;
 
-/// One write(2), left out where it would end beyond the limit. Whether all was written.
+/// Makes one write(2), unless it would end beyond the limit. Returns whether all was written.
 bool write_within_limit(int descriptor, const void* data, std::size_t bytes) noexcept;
 
 } // namespace umadvisor::record

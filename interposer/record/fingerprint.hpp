@@ -1,4 +1,4 @@
-/// A row of words told from another by 128 bits.
+/// A 128-bit fingerprint of a sequence of words.
 #pragma once
 
 #include <array>
@@ -7,15 +7,15 @@
 
 namespace umadvisor::record {
 
-/// Sum of products of each word with a number of its own, nothing of the products lost. Rows that differ in one
-/// word differ in the sum; of rows that differ in several, whatever they hold, one in 2^63 choices of the
-/// numbers makes the sums meet. So two rows with one fingerprint are taken for the same row: a program that
-/// compares a million rows a second would see a wrong one in 290,000 years. The words come from the program's
-/// own calls and frames; nobody gains by making them meet.
+/// The sum of the full products of each word with a number of its own. Sequences that differ in one word have
+/// different sums; for two that differ in several, one in 2^63 choices of the numbers makes the sums equal. So
+/// two sequences with the same fingerprint count as equal: a program that compares a million a second would get
+/// a wrong answer once in 290,000 years. The words come from the program's own calls and frames, so collisions
+/// need not withstand an attacker.
 class Fingerprint {
 public:
-    static constexpr std::size_t capacity = 272;   ///< words of a row
-    static constexpr std::size_t apart = capacity; ///< one more place, which add() and fold() never take
+    static constexpr std::size_t capacity = 272;   ///< words of a sequence
+    static constexpr std::size_t extra = capacity; ///< one more index, which add() and fold() never use
 
     struct Value {
         std::uint64_t low = 0, high = 0;
@@ -23,37 +23,37 @@ public:
     };
 
     Fingerprint() noexcept { hide(numbers_); }
-    /// Goes on from what other words have come to.
+    /// Continues from the fingerprint of other words.
     explicit Fingerprint(const Value& start) noexcept : sum_(static_cast<Wide>(start.high) << 64 | start.low) {
         hide(numbers_);
     }
 
-    /// The caller keeps to `capacity`.
+    /// The caller must not exceed `capacity`.
     void add(std::uint64_t word) noexcept { add_at(count_++, word); }
 
-    /// The word at a place of the row that the caller counts.
-    void add_at(std::size_t place, std::uint64_t word) noexcept {
-        sum_ += static_cast<Wide>(word) * numbers_[place];
+    /// Adds the word with the index `index`, which the caller counts.
+    void add_at(std::size_t index, std::uint64_t word) noexcept {
+        sum_ += static_cast<Wide>(word) * numbers_[index];
     }
 
     Value value() const noexcept {
         return {static_cast<std::uint64_t>(sum_), static_cast<std::uint64_t>(sum_ >> 64)};
     }
 
-    /// Two words for one product, each with a number added to it (NH: Black and others, UMAC, CRYPTO 1999): of
-    /// rows that differ one in 2^64 choices of the numbers makes the sums meet.
+    /// Adds the product of two words, each with a number added to it (NH: Black and others, UMAC, CRYPTO 1999):
+    /// one in 2^64 choices of the numbers makes the sums of different sequences equal.
     void add_pair(std::uint64_t first, std::uint64_t second) noexcept {
         sum_ += static_cast<Wide>(first + numbers_[count_]) * (second + numbers_[count_ + 1]);
         count_ += 2;
     }
 
-    /// Of the words of both, which have places of their own.
+    /// The fingerprint of the words of both, which must have different indices.
     Value value_with(const Fingerprint& other) const noexcept {
         const Wide sum = sum_ + other.sum_;
         return {static_cast<std::uint64_t>(sum), static_cast<std::uint64_t>(sum >> 64)};
     }
 
-    /// For rows of any length: when the places are used up, what was summed starts the next row.
+    /// For sequences of any length: once all indices are used, the sum so far begins the next sequence.
     void fold() noexcept {
         const Value so_far = value();
         sum_ = 0;
@@ -78,7 +78,7 @@ private:
         return mixed;
     }();
 
-    /// From the compiler, which would make ten bytes of code of each number that it knows.
+    /// Hides the numbers from the compiler, which would put each one it knows into the code, ten bytes each.
     static void hide(const std::uint64_t*& table) noexcept { asm("" : "+r"(table)); }
 
     const std::uint64_t* numbers_ = numbers.data();

@@ -36,14 +36,14 @@ void FrameTable::set_key(std::uint32_t id, std::uint64_t key) noexcept {
 
 std::uint32_t FrameTable::add(std::uint32_t parent, std::uintptr_t address) noexcept {
     const SlowPath slow;
-    // Asked before our lock is taken: forget() is called under the module map's.
+    // Before our lock, since forget() is called under the module map's lock.
     const bool python = (address & python_mark) != 0;
     // A call at a function's end returns to the next one.
     LoadedModule module{};
     const bool found = !python && module_map.find(address - 1, module);
     const Guard guard(mutex_);
     if (const std::uint32_t id = find(parent, address))
-        return id; // another thread was first
+        return id; // another thread has entered it meanwhile
     if (last_id_ == most(Bound::stack_frames)) {
         reached(Bound::stack_frames);
         return 0;
@@ -61,7 +61,7 @@ std::uint32_t FrameTable::add(std::uint32_t parent, std::uintptr_t address) noex
         frame.key = key_of(key(parent), module, address);
     set_key(last_id_, frame.key);
     define(frame);
-    // Released, so that who reads either of them finds that the former number has gone.
+    // With release, so that a thread that reads either of them sees that the former number was removed.
     slot->address.store(address, std::memory_order_release);
     slot->parent.store(parent, std::memory_order_release);
     slot->id.store(last_id_, std::memory_order_release);
@@ -82,7 +82,7 @@ FrameTable::Frame FrameTable::look_up(std::uint32_t id) noexcept {
 bool FrameTable::forget(std::uintptr_t first, std::uintptr_t last) noexcept {
     const Guard guard(mutex_);
     bool any = false;
-    // By number; without memory the frames called from them stay, which costs no more than their room.
+    // By number; without memory the frames called from them are kept, which only costs their slots.
     const std::size_t bytes = last_id_ / 8 + 1;
     auto* const gone = static_cast<std::uint8_t*>(base::map_pages(bytes));
     const auto is_gone = [gone](std::uint32_t id) {
@@ -100,7 +100,7 @@ bool FrameTable::forget(std::uintptr_t first, std::uintptr_t last) noexcept {
             any = true;
             if (gone != nullptr) {
                 gone[id / 8] = static_cast<std::uint8_t>(gone[id / 8] | 1u << id % 8);
-                more = true; // what it called may stand in a slot before it
+                more = true; // the frames that it called may be in slots before it
             }
         }
     }

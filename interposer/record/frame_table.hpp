@@ -17,7 +17,7 @@ class FrameTable {
 public:
     constexpr FrameTable() noexcept = default;
 
-    /// Number of the frame, defined at first sight; 0 when there is no memory.
+    /// Number of the frame, which the first call defines; 0 without memory.
     std::uint32_t intern(std::uint32_t parent, std::uintptr_t address) noexcept {
         const std::uint32_t id = find(parent, address);
         return id != 0 ? id : add(parent, address);
@@ -29,22 +29,22 @@ public:
     }
 
     struct Frame {
-        std::uint32_t parent; ///< 0: none, and of a frame that is not known
-        bool python;          ///< `address` is none of native code
+        std::uint32_t parent; ///< 0: none, or the frame is not known
+        bool python;          ///< `address` is not one of native code
         std::uintptr_t address;
     };
-    /// Looks through the whole table, under the lock.
+    /// Searches the whole table, under the lock.
     Frame look_up(std::uint32_t id) noexcept;
-    /// Of the stack `id`, made of offsets in modules and of what these are: the same in each run of the same
-    /// files. 0: it has none (Python, code of no module).
+    /// A key of the stack `id`, made of offsets in modules and of the modules' identities: the same in each run
+    /// of the same files. 0: it has none (Python, code of no module).
     std::uint64_t key(std::uint32_t id) const noexcept {
         const std::atomic<std::uint64_t>* const page =
             id / keys_a_page < pages ? keys_[id / keys_a_page].load(std::memory_order_acquire) : nullptr;
         return page == nullptr ? 0 : page[id % keys_a_page].load(std::memory_order_relaxed);
     }
 
-    /// Forgets frames with addresses in [first, last), since another object may be loaded there, and all that
-    /// was called from them. Whether there were any.
+    /// Forgets frames with addresses in [first, last), since another object may be loaded there, and all frames
+    /// called from them. Returns whether there were any.
     bool forget(std::uintptr_t first, std::uintptr_t last) noexcept;
 
 private:
@@ -68,7 +68,7 @@ private:
         std::uint32_t id = 0;
         const Slot* const found = table_.find(hash_of(parent, address), [&](const Slot& slot) {
             id = slot.id.load(std::memory_order_acquire);
-            // Numbers are given once: the same one before and after stands for what lies between.
+            // Numbers are never used again: if it is the same before and after, so is what was read in between.
             return slot.address.load(std::memory_order_acquire) == address &&
                    slot.parent.load(std::memory_order_acquire) == parent && id != forgotten && id != 0 &&
                    slot.id.load(std::memory_order_relaxed) == id;

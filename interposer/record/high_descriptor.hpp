@@ -3,7 +3,7 @@
 
 namespace umadvisor::record {
 
-/// The same file under a high number; `descriptor` itself where the limit of descriptors is too low for one.
+/// The same file under a high number; `descriptor` itself if the limit of descriptors is too low.
 int raise_descriptor(int descriptor) noexcept;
 
 /// Makes raise_descriptor() quick. Called while there is one thread: a table of descriptors that threads share

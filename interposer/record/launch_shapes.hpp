@@ -1,4 +1,4 @@
-/// The launch shapes that a chunk has defined, so that a launch in a loop costs its times only.
+/// The launch shapes that a chunk has defined, so that a launch in a loop is recorded by its times alone.
 #pragma once
 
 #include "interposer/record/fingerprint.hpp"
@@ -10,10 +10,10 @@
 
 namespace umadvisor::record {
 
-/// A shape's fingerprint. Made by the record's own field list, so no field is missed; lists with their count,
-/// so that no two shapes make one row.
+/// A shape's fingerprint. It is made by the record's own field list, so that no field is missed; lists include
+/// their count, so that no two shapes give the same sequence.
 struct ShapeFingerprint {
-    // LaunchShape has fewer than 16 fields beside the lists.
+    // LaunchShape has fewer than 16 fields that are not lists.
     static_assert(16 + trace::max_touched + trace::max_reached_ranges + 1 <= Fingerprint::capacity);
     Fingerprint words;
 
@@ -44,8 +44,7 @@ struct LaunchShapes {
     Known known[sets][ways];
     std::uint8_t oldest[sets];
 
-    /// The serial of `shape`, a new one after `last` when the chunk has yet to define it. `shape.shape` is
-    /// zero.
+    /// The serial of `shape`, or `last` + 1 if the chunk has not defined it yet. `shape.shape` is zero.
     std::uint64_t serial(const trace::LaunchShape& shape, std::uint64_t first, std::uint64_t last) noexcept {
         const Fingerprint::Value value = ShapeFingerprint(shape).words.value();
         const std::size_t set = static_cast<std::size_t>((value.low ^ value.high) % sets);

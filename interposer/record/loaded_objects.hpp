@@ -1,10 +1,10 @@
-/// The loaded objects, asked of the loader.
+/// Asks the loader for the loaded objects.
 ///
 /// dl_iterate_phdr(3) takes a lock that dlopen(3) and dlclose(3) take for a moment: a thread that runs a
 /// constructor does not hold it, other than the one that dladdr(3) takes. A thread that runs a callback of the
-/// program's own dl_iterate_phdr does, and may call CUDA from it: so nobody waits for the loader while holding
-/// a lock of ours. libunwind's is one that is held while it asks the loader (src/dwarf/Gparser.c,
-/// find_reg_state), so it is called by who holds the loader's already.
+/// program's own dl_iterate_phdr does, and may call CUDA from it: so no thread waits for the loader while it
+/// holds a lock of ours. libunwind's is one that is held while it asks the loader (src/dwarf/Gparser.c,
+/// find_reg_state), so it is called by threads that hold the loader's lock already.
 #pragma once
 
 #include "interposer/record/lock_check.hpp"
@@ -33,7 +33,7 @@ inline bool in_loaded_object(std::uintptr_t address) noexcept {
                &address) != 0;
 }
 
-/// Runs `work` while this thread holds the loader's lock, which it may take again within.
+/// Runs `work` while this thread holds the loader's lock, which is recursive.
 template <class Work>
 void holding_the_loader(Work&& work) noexcept {
     assert_no_lock("dl_iterate_phdr");

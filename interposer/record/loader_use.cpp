@@ -9,7 +9,7 @@ namespace {
 constinit std::atomic<int> users{0}, forks{0};
 
 constexpr long nap_ns = 100'000, longest_fork_ns = 20'000'000;
-/// On a busy machine a thread may stand still for long while it holds the lock.
+/// On a busy machine a thread that holds the lock may be preempted for long.
 constexpr long longest_use_ns = 3'000'000'000;
 
 void nap() noexcept {

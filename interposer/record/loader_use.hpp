@@ -1,10 +1,10 @@
-/// Keeps fork(2) and what takes the loader's lock apart: a child that is forked while another thread of its
-/// parent holds that lock finds it taken for good, and hangs in its first dlopen(3).
+/// Keeps fork(2) and uses of the loader's lock apart: in a child that is forked while another thread of its
+/// parent holds that lock, it is never released, and the first dlopen(3) hangs.
 #pragma once
 
 namespace umadvisor::record {
 
-/// While it lives and is true, this thread may take the loader's lock. False: a fork is taking its time.
+/// While it lives and is true, this thread may lock the loader. False: a fork takes too long.
 class LoaderUse {
 public:
     LoaderUse() noexcept : allowed_(begin()) {}
@@ -23,8 +23,8 @@ private:
     bool allowed_;
 };
 
-// Handlers for pthread_atfork(3). All waits have an end: who forks from a callback of its own
-// dl_iterate_phdr(3) holds what is waited for.
+// Handlers for pthread_atfork(3). All waits are bounded: a thread that forks from a callback of its own
+// dl_iterate_phdr(3) holds the lock that it would wait for.
 void wait_for_loader_users() noexcept;
 void let_loader_users_in() noexcept;
 void forget_loader_users() noexcept; ///< in the child, which has none

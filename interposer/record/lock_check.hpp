@@ -1,17 +1,17 @@
-/// The order of our locks, and that none is held while the driver or the loader is called: a thread that holds
-/// one of theirs may call us and wait for ours (a callback of dl_iterate_phdr(3), a library's constructor, a
-/// host function in a stream). A checked build (UMADVISOR_CHECKED, which tools/test turns on) ends the program
-/// where it is not so.
+/// Checks the order of our locks, and that none is held while the driver or the loader is called: a thread that
+/// holds a lock of theirs may call us and wait for ours (a callback of dl_iterate_phdr(3), a library's
+/// constructor, a host function in a stream). A checked build (UMADVISOR_CHECKED, which tools/test turns on)
+/// aborts the program on a violation.
 ///
-/// Locks that nobody waits for without an end are not counted: TryLock, and the one that start-up holds
-/// (runtime/state.cpp), which is held while driver and loader are called and comes before all of these.
+/// Locks with bounded waits are not counted: TryLock, and the lock of start-up (runtime/state.cpp), which is
+/// held while driver and loader are called and comes before all of these.
 #pragma once
 
 #include <cstdint>
 
 namespace umadvisor::record {
 
-/// Who holds a lock may take those of its level and of later ones.
+/// A thread that holds a lock may lock those of the same level and of later ones.
 enum class Lock : unsigned char {
     tools_queue, ///< its reading end (observe/queue_watch.cpp)
     actions,     ///< act/
@@ -30,7 +30,7 @@ enum class Lock : unsigned char {
 #ifdef UMADVISOR_CHECK_LOCKS
 
 namespace detail {
-/// How many of each level the thread holds, five bits each: a launch asks with one load.
+/// How many locks of each level the thread holds, five bits each, so that a launch checks them with one load.
 inline constexpr unsigned bits_of_level = 5;
 inline thread_local constinit std::uint64_t locks_held = 0;
 static_assert((static_cast<unsigned>(Lock::sink) + 1) * bits_of_level < 64);
@@ -42,7 +42,7 @@ inline void assert_none_held(std::uint64_t held, const char* callee) noexcept {
 }
 } // namespace detail
 
-/// Of one lock.
+/// The level of one lock.
 class LockLevel {
 public:
     explicit constexpr LockLevel(Lock lock) noexcept
@@ -66,7 +66,7 @@ inline void assert_no_lock(const char* callee) noexcept {
 
 #else
 
-/// Nothing, so that what has a lock can be all zeros.
+/// Empty, so that objects with a lock can be all zeros.
 class LockLevel {
 public:
     explicit constexpr LockLevel(Lock) noexcept {}

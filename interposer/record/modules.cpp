@@ -49,8 +49,8 @@ std::string_view build_id(const dl_phdr_info& object) noexcept {
     return {};
 }
 
-/// The object's file by an absolute name where it has one: the main program is listed without a name, and what
-/// was loaded by a relative path is useless to whoever reads the trace elsewhere.
+/// The absolute path of the object's file, if it has one: the main program is listed without a name, and a
+/// relative path would be useless where the trace is read.
 std::string_view absolute_path(const char* name, bool program, char (&buffer)[PATH_MAX]) noexcept {
     if (program || name == nullptr || name[0] == '\0') {
         const ssize_t length = program ? readlink("/proc/self/exe", buffer, sizeof buffer) : 0;
@@ -113,7 +113,7 @@ bool ModuleMap::refresh(GoneCall gone) noexcept {
         if (module.present || module.first == module.last)
             continue;
         gone(module.first, module.last);
-        module.last = module.first; // its place is free, its id is never given again
+        module.last = module.first; // its slot is free, its id is never used again
     }
     mutex_.unlock();
     charge(now() - walk.since);
@@ -136,11 +136,12 @@ void ModuleMap::see(const dl_phdr_info& object) noexcept {
     static char buffer[PATH_MAX]; // the lock is held
     const std::string_view path = absolute_path(object.dlpi_name, count_ == 0, buffer);
     const std::string_view build = build_id(object);
-    // By the name as listed: a relative one stays the same object when the program changes its directory.
+    // By the name as listed: a relative one is still the same object after the program has changed its
+    // directory.
     module.identity = hash(object.dlpi_name) ^ (hash(build) << 1);
     module.present = true;
-    LoadedModule* place =
-        nullptr; // of one that is gone, of the same file if there is one: its path serves again
+    // A free slot, that of an unloaded object of the same file if there is one, whose path is used again.
+    LoadedModule* slot = nullptr;
     for (std::size_t i = 0; i < count_; ++i) {
         LoadedModule& old = modules_[i];
         if (old.first == module.first && old.last == module.last && old.bias == module.bias &&
@@ -148,24 +149,24 @@ void ModuleMap::see(const dl_phdr_info& object) noexcept {
             old.present = true;
             return;
         }
-        if (old.first == old.last && (place == nullptr || old.path == path))
-            place = &old;
+        if (old.first == old.last && (slot == nullptr || old.path == path))
+            slot = &old;
     }
-    if (place == nullptr) {
+    if (slot == nullptr) {
         if (count_ == capacity)
             return reached(Bound::loaded_files);
-        place = &modules_[count_++];
+        slot = &modules_[count_++];
     }
     bool good = false;
-    if (place->path == path)
-        module.path = place->path;
+    if (slot->path == path)
+        module.path = slot->path;
     else if (paths_kept_ == most(Bound::file_names))
         reached(Bound::file_names);
     else
         module.path = paths_.keep(path, good);
     paths_kept_ += good;
     module.id = ++last_id_;
-    *place = module;
+    *slot = module;
     trace::Module record;
     record.id = module.id;
     record.bias = module.bias;

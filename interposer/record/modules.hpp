@@ -1,4 +1,4 @@
-/// The loaded objects of the process, as far as stacks run through them.
+/// The loaded objects of the process, for the frames of stacks.
 #pragma once
 
 #include "interposer/base/pages.hpp"
@@ -20,7 +20,7 @@ struct LoadedModule {
     bool present; ///< in the newest list
 };
 
-/// Fed by dl_iterate_phdr(3), whose counters of loads and unloads tell cheaply whether anything has changed.
+/// Reads dl_iterate_phdr(3), whose counters of loads and unloads show cheaply whether anything has changed.
 /// Thread-safe.
 class ModuleMap {
 public:
@@ -28,12 +28,13 @@ public:
 
     using GoneCall = void (*)(std::uintptr_t first, std::uintptr_t last) noexcept;
 
-    /// Looks again if objects came or went since the last look, and defines the new ones. Calls `gone(first,
-    /// last)` for each that is there no more. Whether anything had changed. Takes the loader's lock before its
-    /// own: a callback of the program's dl_iterate_phdr(3) holds the one and may come here.
+    /// Reads the list again if objects were loaded or unloaded since the last time, and defines the new ones.
+    /// Calls `gone(first, last)` for each unloaded one. Returns whether anything had changed. Locks the loader
+    /// before itself, since a callback of the program's dl_iterate_phdr(3) holds the loader's lock and may come
+    /// here.
     bool refresh(GoneCall gone) noexcept;
 
-    /// The module that holds `address`; false when none does. The path stays valid.
+    /// The module that holds `address`; false if none does. The path stays valid.
     bool find(std::uintptr_t address, LoadedModule& module) noexcept;
 
     /// Id of the module that holds `address`; 0: none.

@@ -20,10 +20,10 @@ public:
         level_.take();
     }
     bool try_lock() noexcept {
-        const bool taken = pthread_mutex_trylock(&mutex_) == 0;
-        if (taken)
+        const bool locked = pthread_mutex_trylock(&mutex_) == 0;
+        if (locked)
             level_.take();
-        return taken;
+        return locked;
     }
     void unlock() noexcept {
         level_.give_back();

@@ -16,11 +16,12 @@ public:
     constexpr explicit NumberTable(Bound bound, std::size_t room) noexcept : bound_(bound), room_(room) {}
     constexpr explicit NumberTable(Bound bound) noexcept : NumberTable(bound, most(bound)) {}
 
-    /// The pair's number; `fresh` when it was given just now. Numbers count from 1; 0: no memory, or no room.
+    /// The pair's number; `fresh` if this call gave it. Numbers count from 1; 0: no memory, or the table is
+    /// full.
     std::uint32_t number(std::uint64_t first, std::uint64_t second, bool& fresh) noexcept {
-        const Slot wanted{first, second, 0};
+        const Slot key{first, second, 0};
         fresh = false;
-        if (const Slot* const known = table_.find(wanted.hash(), [&](const Slot& slot) {
+        if (const Slot* const known = table_.find(key.hash(), [&](const Slot& slot) {
                 return !slot.free() && slot.first == first && slot.second == second;
             }))
             return known->number;
@@ -28,7 +29,7 @@ public:
             reached(bound_);
             return 0;
         }
-        Slot* const slot = table_.add(wanted.hash());
+        Slot* const slot = table_.add(key.hash());
         if (slot == nullptr)
             return 0;
         fresh = true;

@@ -1,5 +1,5 @@
-/// A second stack for each thread. A thread of the program's may have 16 KiB in all, its thread-local storage
-/// included, and the driver needs most of it: what is large of ours stands in pages of our own.
+/// A second stack for each thread. A thread of the program may have 16 KiB in all, thread-local storage
+/// included, and the driver needs most of it, so our large variables are in pages of our own.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,7 @@
 
 namespace umadvisor::record {
 
-/// Zeroed when the thread first needs them. Behind them lies a closed page, so running over the end does not go
-/// unnoticed.
+/// Zeroed when the thread first needs them. A closed page behind them catches an overflow.
 struct ThreadPages {
     static constexpr std::size_t kept_bytes = 8 * 1024, stack_bytes = 120 * 1024 - 64;
 
@@ -23,17 +22,17 @@ extern constinit thread_local ThreadPages* thread_pages;
 /// Null without memory.
 ThreadPages* make_thread_pages() noexcept;
 
-/// Gives the calling thread's pages back, at its end. It may be given others.
+/// Gives the calling thread's pages back, at its end. The thread may be given others after that.
 void free_thread_pages() noexcept;
 
-/// Whether the calling thread has pages, or can be given some. Asked at the door of every call: behind it
-/// OffStack finds them.
+/// Whether the calling thread has pages, or can be given some. Every wrapper checks it first, so OffStack finds
+/// them.
 inline bool has_thread_pages() noexcept {
     return thread_pages != nullptr || make_thread_pages() != nullptr;
 }
 
-/// A local variable that is too large for the program's stack; initialised as `T name;` would be. Goes before
-/// those that were made before it, as local variables do. Needs has_thread_pages().
+/// A local variable that is too large for the program's stack; initialised as `T name;` would be. Must be
+/// destroyed in the reverse order of construction, as local variables are. Needs has_thread_pages().
 template <class T>
 class OffStack {
     static_assert(alignof(T) <= 64);
@@ -59,13 +58,13 @@ private:
     T* value_;
 };
 
-/// Where it stands of what outlives a call: bytes from the first.
+/// Offsets of what outlives a call.
 struct Kept {
     static constexpr std::size_t context = 0, prefetching = 64;
 };
 
-/// What outlives a call: thread-local storage is cut from every thread's stack by the loader. All zeros at
-/// first.
+/// An object of the thread that outlives a call; all zeros at first. Not thread-local storage, which the loader
+/// takes from every thread's stack.
 template <class T, std::size_t at>
 T& kept_of_thread() noexcept {
     static_assert(std::is_trivially_destructible_v<T> && at % alignof(T) == 0);

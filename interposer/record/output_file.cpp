@@ -16,20 +16,21 @@ namespace umadvisor::record {
 
 namespace {
 
-/// pwrite(2). Other threads may change words of `data` meanwhile, atomically; the kernel takes each as it was
-/// before or after. The thread sanitizer, which takes that for a race, does not see a bare system call.
+/// pwrite(2). Other threads may change words of `data` atomically meanwhile; the kernel reads each as it was
+/// before or after. It is a bare system call, since the thread sanitizer would report a race for pwrite().
 ssize_t pwrite_shared(int fd, const void* data, std::size_t bytes, off_t offset) noexcept {
     return syscall(SYS_pwrite64, fd, data, bytes, offset);
 }
 
 constinit char failure[512] = {}; ///< create() is called by the one thread that enters
 
-const char* tell(const char* path, const char* what) noexcept {
+const char* failed(const char* path, const char* what) noexcept {
     std::snprintf(failure, sizeof failure, "cannot create %s: %s", path, what);
     return failure;
 }
 
-/// Of a trace whose program was killed and that nobody has read. What only that file names would stay for good.
+/// Removes the segment of a trace whose program was killed before the trace was read. Only that file names the
+/// segment, which would stay in memory for good.
 void remove_segment(const char* path) noexcept {
     const int fd = ::open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     struct stat file {};
@@ -41,19 +42,19 @@ void remove_segment(const char* path) noexcept {
     ::close(fd);
 }
 
-/// Removes what `force` lets us remove. nullptr or why not.
+/// Removes a file that `force` allows us to remove. Returns nullptr or why not.
 const char* make_way(const char* path) noexcept {
     struct stat file {};
     if (lstat(path, &file) != 0)
         return nullptr;
     if (S_ISLNK(file.st_mode))
-        return tell(path, "it is a symbolic link, and links are not followed");
+        return failed(path, "it is a symbolic link, and links are not followed");
     if (!S_ISREG(file.st_mode))
-        return tell(path, "it exists and is no regular file");
+        return failed(path, "it exists and is no regular file");
     if (file.st_uid != geteuid())
-        return tell(path, "it exists and belongs to another user");
+        return failed(path, "it exists and belongs to another user");
     remove_segment(path);
-    return unlink(path) == 0 ? nullptr : tell(path, describe(errno));
+    return unlink(path) == 0 ? nullptr : failed(path, describe(errno));
 }
 
 } // namespace
@@ -69,7 +70,7 @@ const char* OutputFile::create(const char* path, bool force) noexcept {
             return why;
     const int fd = ::open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
-        return tell(path, errno == EEXIST ? "it exists already" : describe(errno));
+        return failed(path, errno == EEXIST ? "it exists already" : describe(errno));
     fd_ = raise_descriptor(fd);
     struct stat file {};
     if (fstat(fd_, &file) != 0)
@@ -91,7 +92,7 @@ const char* OutputFile::fail(const char* path, const char* why) noexcept {
     unlink(path);
     ::close(fd_);
     fd_ = -1;
-    return tell(path, why);
+    return failed(path, why);
 }
 
 /// Whether fd_ is still our file: programs close descriptors that are not theirs (daemon(3), closefrom(3)) and
@@ -115,7 +116,7 @@ bool OutputFile::own_descriptor() noexcept {
 FileFate OutputFile::look() noexcept {
     struct stat file {};
     if (!own_descriptor()) {
-        // Where the root is what it was, a path that leads nowhere leads nowhere for everybody.
+        // If the root has not changed, a path without a file has none for other processes either.
         const bool nowhere =
             fstatat(AT_FDCWD, path_, &file, AT_SYMLINK_NOFOLLOW) == 0 || errno == ENOENT || errno == ENOTDIR;
         const bool same_root =

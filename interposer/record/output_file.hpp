@@ -1,4 +1,4 @@
-/// The trace file as the recorder writes it: made safely, never mapped.
+/// The trace file of the recorder: created safely, never mapped.
 #pragma once
 
 #include <cstddef>
@@ -7,12 +7,12 @@
 
 namespace umadvisor::record {
 
-/// What has become of the file since it was made.
+/// The state of the file since it was created.
 enum class FileFate : std::uint8_t {
-    as_left,      ///< there, and as long as it has to be
-    out_of_sight, ///< the program closed our descriptor, and the path leads elsewhere or nowhere
-    removed,      ///< no name leads to it any more
-    cut,          ///< somebody has shortened it
+    as_left,      ///< it exists and has its length
+    out_of_sight, ///< the program closed our descriptor, and the path has another file or none
+    removed,      ///< it was unlinked
+    cut,          ///< it was truncated
 };
 
 /// One file. Not thread-safe: its owner's lock covers it. Errors are errno values.
@@ -23,22 +23,24 @@ public:
     /// Makes the file: O_EXCL unless `force`, no links followed, mode 0600. Returns nullptr or why not (static
     /// text).
     const char* create(const char* path, bool force) noexcept;
-    /// Takes it back: nothing could be written. Returns the whole sentence (static text).
+    /// Removes the file again, because nothing could be written. Returns the whole sentence (static text).
     const char* fail(const char* path, const char* why) noexcept;
 
-    /// To be asked before anything is written: the other calls believe its last answer, `as_left`.
+    /// To be called before anything is written: the other calls rely on its last answer, `as_left`.
     FileFate look() noexcept;
 
     /// Reserves blocks, so that a full disk shows here and not when records are to be written.
     int reserve(std::uint64_t offset, std::uint64_t bytes) noexcept;
     int write(std::uint64_t offset, const void* data, std::size_t bytes) noexcept;
-    /// Gives blocks back to the file system: they read as zeros. Whether that was possible.
+    /// Gives blocks back to the file system: they read as zeros. Returns whether that was possible.
     bool release(std::uint64_t offset, std::uint64_t bytes) noexcept;
 
     dev_t device() const noexcept { return device_; }
     ino_t inode() const noexcept { return inode_; }
-    std::uint64_t bytes() const noexcept { return bytes_; } ///< it was at least as long when we left it
-    const char* path() const noexcept { return path_; }     ///< absolute
+    std::uint64_t bytes() const noexcept {
+        return bytes_;
+    } ///< of the last write or reservation, so the file must be at least as long
+    const char* path() const noexcept { return path_; } ///< absolute
 
 private:
     bool own_descriptor() noexcept;

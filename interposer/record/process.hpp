@@ -1,4 +1,4 @@
-/// Who this process is.
+/// Describes this process.
 #pragma once
 
 namespace umadvisor::record {

@@ -8,10 +8,10 @@
 
 namespace umadvisor::record {
 
-/// A frame as it stands.
+/// The current position of a frame.
 struct PythonSight {
     std::uintptr_t code;       ///< the code object
-    std::uint32_t instruction; ///< byte offset into the code; 0 where the frame has yet to begin
+    std::uint32_t instruction; ///< byte offset into the code; 0 if the frame has not begun
     bool entered;              ///< by a call from C
 };
 
@@ -22,15 +22,15 @@ struct PythonCodeHead {
     std::int32_t first_line;
 };
 
-/// Reads an interpreter's structures by their layout. `Memory` is DirectMemory or CheckedMemory; nothing is
-/// believed of what CheckedMemory reads: each function answers false (or -1) where something cannot be.
+/// Reads an interpreter's structures by their layout. `Memory` is DirectMemory or CheckedMemory. What
+/// CheckedMemory reads is validated: each function returns false (or -1) if something is impossible.
 template <class Memory>
 class PythonReader {
 public:
     PythonReader(Memory& memory, const PythonLayout& layout, std::uintptr_t code_type) noexcept
         : memory_(memory), layout_(layout), code_type_(code_type) {}
 
-    /// The innermost frames of a thread, at most `most`; -1 where the chain is none.
+    /// The innermost frames of a thread, at most `most`; -1 if the chain is not valid.
     [[gnu::always_inline]] int frames(std::uintptr_t thread_state, PythonSight* to, int most) noexcept {
         std::uintptr_t at = 0;
         if (!word(thread_state + layout_.thread_frame, at))
@@ -115,10 +115,10 @@ private:
         if (layout_.frame_entry != PythonLayout::none && !memory_.copy(at + layout_.frame_entry, &entry, 1))
             return false;
         to.entered = entry != 0;
-        return place(at, to);
+        return locate(at, to);
     }
 
-    [[gnu::always_inline]] bool place(std::uintptr_t at, PythonSight& to) noexcept {
+    [[gnu::always_inline]] bool locate(std::uintptr_t at, PythonSight& to) noexcept {
         std::int64_t offset = 0;
         if (layout_.at == PythonLayout::At::pointer) {
             std::uintptr_t pointer = 0;

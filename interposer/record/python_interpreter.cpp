@@ -46,7 +46,7 @@ std::uint32_t version_of(void* handle) noexcept {
     return static_cast<std::uint32_t>(major << 24 | minor << 16 | micro << 8);
 }
 
-/// What is called and looked at has to stay, also when the program closes the object that it was found in.
+/// Keeps an object loaded that we call or read, even if the program closes it.
 void keep_loaded(const void* address) noexcept {
     Dl_info info;
     if (dladdr(address, &info) != 0)
@@ -92,7 +92,7 @@ PythonFound look_into(void* handle, PythonInterpreter& interpreter, const char*&
     return trouble == nullptr ? PythonFound::readable : PythonFound::unreadable;
 }
 
-/// Names of objects that a plug-in may have brought in for itself alone (RTLD_LOCAL).
+/// Names of objects that a plug-in may have loaded with RTLD_LOCAL.
 struct Candidates {
     static constexpr int most = 4;
     char path[most][PATH_MAX];

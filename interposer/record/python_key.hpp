@@ -1,4 +1,4 @@
-/// What tells one Python stack from another without looking it up.
+/// Fingerprints by which Python stacks are recognised without a look-up.
 #pragma once
 
 #include "interposer/record/fingerprint.hpp"
@@ -8,17 +8,17 @@
 
 namespace umadvisor::record {
 
-/// Over everything a stack's definition follows from: where each frame is in its code, and what the code is.
-/// The address of a code object is not enough: of those that are made and thrown away (exec, a notebook's
-/// cells) the next takes the place of the last, and its name, file and line table theirs. So what they hold is
-/// looked at as well, of long ones both ends.
+/// A fingerprint of all that determines a stack's definition: the position of each frame in its code, and the
+/// code. The address of a code object is not enough: when code objects are made and freed (exec, a notebook's
+/// cells), the next one gets the address of the last, and so do its name, file and line table. So their content
+/// counts as well; of long ones the two ends.
 class PythonKey {
 public:
     using Value = Fingerprint::Value;
 
     explicit PythonKey(std::uint64_t start) noexcept { row_.add(start); }
 
-    /// False where something cannot be read.
+    /// False if something cannot be read.
     template <class Memory>
     [[gnu::always_inline]] bool add(PythonReader<Memory>& reader, const PythonSight& sight) noexcept {
         PythonCodeHead head;
@@ -39,7 +39,7 @@ public:
     Value value() const noexcept { return row_.value(); }
 
 private:
-    static constexpr std::size_t end = 64; ///< bytes that are looked at of each end
+    static constexpr std::size_t end = 64; ///< bytes that are read at each end
     static constexpr std::size_t block = 16;
     static constexpr std::size_t frame_words = 6 + 2 * 2 * end / sizeof(std::uint64_t);
 

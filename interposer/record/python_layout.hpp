@@ -1,4 +1,4 @@
-/// Where CPython keeps what a walk through its frames reads: one row for each version.
+/// Offsets of CPython's structures that a walk through its frames reads: one row for each version.
 #pragma once
 
 #include "trace/values.hpp"
@@ -20,12 +20,11 @@ struct PythonLayout {
     };
 
     std::uint16_t thread_frame; ///< in PyThreadState: the innermost frame, or what leads to it
-    std::uint16_t leader_frame; ///< in _PyCFrame: the innermost frame; none: there is no such thing between
+    std::uint16_t leader_frame; ///< in _PyCFrame: the innermost frame; none: the version has no _PyCFrame
 
     std::uint16_t frame_previous, frame_code, frame_at;
     At at;
-    std::uint16_t
-        frame_entry; ///< 3.11: a byte that is not zero where C has called; none: told by `frame_owner`
+    std::uint16_t frame_entry; ///< 3.11: a byte that is not zero if C has called; none: `frame_owner` says it
     std::uint16_t frame_owner; ///< a byte; from 3.12 on the frames between C and Python say so; none: every
                                ///< frame was entered by a call from C
 

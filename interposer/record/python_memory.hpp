@@ -11,7 +11,7 @@
 
 namespace umadvisor::record {
 
-/// Where nobody can take the memory away meanwhile.
+/// Plain reads, for memory that cannot be freed meanwhile.
 struct DirectMemory {
     [[gnu::always_inline]] static bool copy(std::uintptr_t from, void* to, std::size_t bytes) noexcept {
         std::memcpy(to, reinterpret_cast<const void*>(from), bytes);
@@ -19,8 +19,8 @@ struct DirectMemory {
     }
 };
 
-/// Through the kernel, which answers an address that is none (any more) with an error. Page by page, each read
-/// once: a call of the kernel costs more than a page. Lives in zeroed pages.
+/// Reads through the kernel, which answers with an error for an unmapped address. Reads whole pages, each one
+/// once, since a system call costs more than copying a page. Lives in zeroed pages.
 class CheckedMemory {
 public:
     /// Forgets what was read.

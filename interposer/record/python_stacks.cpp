@@ -48,7 +48,7 @@ bool has_type(Reader<CheckedMemory>& reader, std::uintptr_t object, std::uintptr
     return reader.word(object + python::object_type, found_type) && found_type == type;
 }
 
-/// Whether frames that were read are such: everything has the type that it should have, and names are names.
+/// Whether frames that were read are valid: every object has its expected type, and names are strings.
 bool is_sound(Reader<CheckedMemory>& reader, const PythonSight* sights, int count) noexcept {
     for (int i = 0; i < count; ++i) {
         PythonCodeHead head;
@@ -65,7 +65,7 @@ bool is_sound(Reader<CheckedMemory>& reader, const PythonSight* sights, int coun
     return true;
 }
 
-/// The first look decides whether this is the interpreter that it says it is.
+/// The first stack that is read decides whether the interpreter has the layout of its version.
 bool check(PythonStacks& known, std::uintptr_t state) noexcept {
     const Quiet quiet;
     const Guard guard(checking);
@@ -79,7 +79,7 @@ bool check(PythonStacks& known, std::uintptr_t state) noexcept {
     auto& sights = stack->all;
     const int count = reader.frames(state, sights, python_depth);
     if (count == 0)
-        return false; // to be decided by a thread that runs Python
+        return false; // left to a thread that runs Python
     if (count < 0 || !is_sound(reader, sights, count)) {
         give_up("its frames are not where they should be");
         return false;
@@ -89,9 +89,9 @@ bool check(PythonStacks& known, std::uintptr_t state) noexcept {
     return true;
 }
 
-/// Whether nobody can end the interpreter, and with it this thread's state, while it is read: the thread has
-/// the GIL, or it is the one that would. Others that let go of the GIL may be daemons (threading.Thread), whose
-/// state and frames the interpreter frees as it ends, while they still are in a call.
+/// Whether the interpreter, and with it this thread's state, cannot end while it is read: the thread has the
+/// GIL, or it is the one that would end it. Other threads without the GIL may be daemons (threading.Thread),
+/// whose state and frames the interpreter frees at its end, while they are still in a call.
 bool is_safe(PythonStacks& known, void* state) noexcept {
     if (!known.asked) {
         known.main = seat.thread == static_cast<std::uint32_t>(getpid());
@@ -108,7 +108,7 @@ bool key_of(Reader<Memory>& reader, const PythonSight* sights, int count, Python
     return true;
 }
 
-/// The stack is seen for the first time, or once more after it was forgotten.
+/// Defines a stack that is new, or was forgotten.
 template <class Memory>
 [[gnu::noinline, gnu::cold]] std::uint32_t learn(Reader<Memory>& reader, FrameTable& frames,
                                                  std::uint32_t native, const PythonSight* sights,
@@ -139,7 +139,7 @@ std::uint32_t follow(PythonStacks& known, Memory& memory, FrameTable& frames, st
     return id;
 }
 
-/// Through the kernel, so launches do it once for each native stack only.
+/// Reads through the kernel, which takes long, so launches do it only once for each native stack.
 [[gnu::noinline]] std::uint32_t follow_checked(PythonStacks& known, FrameTable& frames, std::uint32_t native,
                                                std::uintptr_t state, PythonDetail detail) noexcept {
     const PythonKey::Value key{native, 0};
@@ -157,9 +157,9 @@ std::uint32_t follow(PythonStacks& known, Memory& memory, FrameTable& frames, st
 
 } // namespace
 
-void look_for_python(int wanted) noexcept {
+void look_for_python(int frames) noexcept {
     static constinit std::atomic_flag looking{};
-    // The look itself calls dlsym(3), which leads here. Once there is one, nobody looks any more.
+    // The search itself calls dlsym(3), which leads here. Once an interpreter was found, there is no search.
     if (!has_thread_pages() || looking.test_and_set(std::memory_order_acquire))
         return;
     const Quiet quiet;
@@ -172,7 +172,7 @@ void look_for_python(int wanted) noexcept {
         give_up(trouble);
         break;
     case PythonFound::readable:
-        python_depth = std::min(wanted, max_python_depth);
+        python_depth = std::min(frames, max_python_depth);
         python_is_there.store(true, std::memory_order_release);
     }
 }

@@ -1,4 +1,4 @@
-/// Python frames join the native stacks.
+/// Adds Python frames to native stacks.
 #pragma once
 
 #include "interposer/record/python_key.hpp"
@@ -12,15 +12,15 @@ namespace umadvisor::record {
 
 class FrameTable;
 
-/// How exactly a call's Python stack is told.
+/// How exactly a call's Python stack is recorded.
 enum class PythonDetail : std::uint8_t {
     whole, ///< each frame
-    /// By the innermost frame alone: where it and the native stack are those of an earlier call, its frames
-    /// stand for this call too. For launches, of which there are too many to look at every frame each time.
+    /// By the innermost frame alone: if it and the native stack are those of an earlier call, that call's
+    /// frames count for this one, too. For launches, which are too many to read every frame each time.
     innermost,
 };
 
-/// What a thread remembers of its Python stacks. Belongs to one thread. All zeros: empty.
+/// A thread's cache of its Python stacks. Belongs to one thread. All zeros: empty.
 struct PythonStacks {
     struct Known {
         PythonKey::Value key;
@@ -42,7 +42,8 @@ struct PythonStacks {
     void remember(const PythonKey::Value& key, std::uint32_t id) noexcept {
         known[key.low % sets][oldest[key.low % sets]++ % ways] = {key, id};
     }
-    /// The pages go to another thread. What is known stays true: it is known by what it is.
+    /// The pages are given to another thread. Entries stay valid, since their keys are fingerprints of the
+    /// content.
     void forget() noexcept { asked = false; }
 };
 
@@ -52,8 +53,8 @@ inline constinit std::atomic<bool> python_is_there{false};
 /// Looks for an interpreter, unless one was found. `depth`: frames to keep, at most. Takes the loader's lock.
 void look_for_python(int depth) noexcept;
 
-/// The number of the stack that `native` is together with the calling thread's Python frames; `native` itself
-/// where it has none.
+/// The number of the stack made of `native` and the calling thread's Python frames; `native` itself if there
+/// are none.
 std::uint32_t with_python(PythonStacks& known, FrameTable& frames, std::uint32_t native,
                           PythonDetail detail) noexcept;
 

@@ -12,13 +12,14 @@
 
 namespace umadvisor::record {
 
-/// Known by what they hold, not by where they are: a cell that is compiled again is the same code. Thread-safe.
+/// Recognised by their content and not by their address, since a cell that is compiled again is the same code.
+/// Thread-safe.
 class PythonTable {
 public:
     constexpr PythonTable() noexcept = default;
 
-    /// Number of the stack, defined at first sight: `sights` from the innermost frame outwards. 0 when it
-    /// cannot be read, or there is no memory.
+    /// Number of the stack, which the first call defines: `sights` from the innermost frame outwards. 0 if it
+    /// cannot be read, or without memory.
     template <class Memory>
     std::uint32_t stack(PythonReader<Memory>& reader, const PythonSight* sights, int count,
                         trace::LineTable format) noexcept;
@@ -36,7 +37,7 @@ private:
 
     Mutex mutex_{Lock::texts};
     NumberTable codes_{Bound::python_code}, frames_{Bound::python_frames};
-    // Of the code object at hand.
+    // The current code object:
     std::uint8_t* lines_ = nullptr;
     std::size_t file_bytes_ = 0, name_bytes_ = 0, line_bytes_ = 0;
     char file_[trace::max_text] = {}, name_[trace::max_text] = {};

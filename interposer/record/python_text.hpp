@@ -7,8 +7,8 @@
 
 namespace umadvisor::record {
 
-/// Writes `count` characters of `width` bytes each (Latin-1, UCS-2 or UCS-4) as UTF-8, as far as `room` goes.
-/// Returns how many bytes that were. What Python could not decode in a file's name comes out as the byte it was
+/// Writes `count` characters of `width` bytes each (Latin-1, UCS-2 or UCS-4) as UTF-8, up to `room` bytes.
+/// Returns the number of bytes. Bytes of a file's name that Python could not decode are written as they were
 /// (PEP 383).
 inline std::size_t to_utf8(const std::uint8_t* characters, std::size_t count, unsigned width, char* out,
                            std::size_t room) noexcept {

@@ -1,4 +1,4 @@
-/// Slow paths of the recorder run inside the program's own calls and must leave no mark on the thread.
+/// Slow paths of the recorder run inside the program's own calls and must not change the thread's state.
 #pragma once
 
 #include <cerrno>
@@ -6,8 +6,8 @@
 
 namespace umadvisor::record {
 
-/// Keeps errno, and holds off pthread_cancel: open(2), close(2) and posix_fallocate(3) are cancellation points,
-/// and a thread that is cancelled there would unwind through noexcept functions and leave a lock taken.
+/// Keeps errno, and disables pthread_cancel: open(2), close(2) and posix_fallocate(3) are cancellation points,
+/// and a thread that is cancelled there would unwind through noexcept functions and leave a lock locked.
 class Quiet {
 public:
     Quiet() noexcept : errno_(errno) { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_); }

@@ -23,10 +23,10 @@ namespace {
 constinit std::atomic_flag renewing{};
 constinit std::uint64_t private_counters[trace::counter_slots] = {};
 
-/// Counts made before the trace was there belong to it. Threads may be counting: the pointer is published once
-/// what it leads to is there (the exports read it with an address dependency, which orders on every machine),
-/// and what they still count where they counted before is taken from there.
-void take_counters_over(std::uint64_t* counters) noexcept {
+/// Moves the counts from before the trace into it. Other threads may be counting: the pointer is published once
+/// its target is complete (the exports read it with an address dependency, which orders on every machine), and
+/// what they still count in the old array is moved afterwards.
+void move_counters(std::uint64_t* counters) noexcept {
     __atomic_store_n(&umadvisor_counters, counters, __ATOMIC_RELEASE);
     for (std::uint32_t i = 0; i < trace::counter_slots; ++i)
         if (const std::uint64_t early = __atomic_exchange_n(&private_counters[i], 0, __ATOMIC_RELAXED))
@@ -47,10 +47,10 @@ const char* open(const Settings& settings) noexcept {
         forget_threads();
         return why;
     }
-    take_counters_over(sink.counters());
+    move_counters(sink.counters());
     stop_in_children();
     detail::stacks_wanted = settings.stack_frames > 0;
-    // With release: whoever has come by see_trace() has the header, the counters and the key of threads.
+    // With release: after see_trace() a thread sees the header, the counters and the key of threads.
     detail::taking.store(Taking::everything, std::memory_order_release);
     define_process();
     if (!sink.outlives())
@@ -71,7 +71,7 @@ void close() noexcept {
     if (!recording())
         return;
     const Quiet quiet;
-    tell_reached();
+    note_reached();
     read_clock();
     if (seat.writer != nullptr && seat.writer->chunk.header != nullptr) {
         seat.writer->chunk.seal();
@@ -88,7 +88,7 @@ bool lost() noexcept {
 
 namespace {
 
-/// Out of line: writers that have room must not carry it.
+/// Out of line, since writers with room do not need it.
 template <class Record>
 [[gnu::noinline]] void write_to_new_room(ThreadWriter& writer, const Record& record,
                                          std::size_t bound) noexcept {
@@ -128,7 +128,7 @@ ThreadWriter* write_shaped(trace::LaunchShape& shape, trace::Launch& launch) noe
         sink.drop(trace::DropReason::no_memory);
         return nullptr;
     }
-    // Room for both first: a new chunk knows no shapes.
+    // Reserves for both first, since a new chunk has defined no shapes.
     const std::size_t bound = trace::encoded_bound(shape) + trace::encoded_bound(launch);
     const bool renewed = !writer->chunk.room(bound);
     if (renewed && !writer->renew(bound)) [[unlikely]] {
@@ -203,20 +203,20 @@ void note(About about, const char* format, ...) noexcept {
 }
 
 void read_clock() noexcept {
-    // Whoever comes second has nothing newer to say.
+    // A second thread would have no newer pair.
     if (renewing.test_and_set(std::memory_order_acquire))
         return;
     const trace::ClockPair pair = read_clock_pair();
-    // Two words cannot be stored as one, and a reader may look between them. With release, on aarch64 too, it
-    // finds ticks only with their nanoseconds or later ones: a rate that is too slow by one renewal, never a
-    // pair of which either half is of another time than the last two.
+    // Two words cannot be stored as one, and a reader may read between the stores. With release, also on
+    // aarch64, it gets the ticks with their own nanoseconds or later ones: the rate is then too slow by one
+    // renewal, but both halves are of the last two pairs.
     sink.header()->last_monotonic_ns.store(pair.monotonic_ns, std::memory_order_relaxed);
     sink.header()->last_ticks.store(pair.ticks, std::memory_order_release);
     renewing.clear(std::memory_order_release);
 }
 
 void renew_clock() noexcept {
-    // Some half a millisecond of the counter. A clock that somebody simulates stands still as long as it likes.
+    // About half a millisecond of the counter. A simulated clock may stand still for any time.
     constexpr std::uint64_t soon = 1u << 20;
     if (!recording() || (clock_kind() == trace::ClockKind::tsc &&
                          now() - sink.header()->last_ticks.load(std::memory_order_relaxed) < soon))

@@ -23,7 +23,7 @@ struct Settings {
 };
 
 /// Creates the trace: O_EXCL unless `force`, O_NOFOLLOW, O_CLOEXEC, mode 0600. Returns nullptr, or a static or
-/// thread-local text saying why not; nothing is recorded then. Call once.
+/// thread-local text with the reason; nothing is recorded then. Called once.
 const char* open(const Settings& settings) noexcept;
 
 /// Stops recording for good, in a forked child. What its parent has committed stays.
@@ -31,21 +31,20 @@ void abandon() noexcept;
 
 /// Marks the trace closed; seals the calling thread's chunk and the definitions. Other threads may be in the
 /// middle of a record: their chunks stay open and are read up to what is committed. Recording may go on (calls
-/// from later exit handlers); it stays valid. What threads record that run on beside those handlers is in the
-/// file when they next synchronise or fill a chunk; what they have recorded since then goes with the process.
+/// from later exit handlers), and the trace stays valid. Records of threads that still run then are written to
+/// the file when they next synchronise or fill a chunk; later ones are lost with the process.
 void close() noexcept;
 
-/// Whether somebody took the file from us: removed it, cut it short, put it out of this process's sight. It was
-/// told on stderr then.
+/// Whether the file was removed, truncated or put out of this process's reach. That was reported on stderr.
 bool lost() noexcept;
 
-/// Appends to the calling thread's chunk; the record is committed when this returns. Takes no lock but when a
-/// chunk is full or the thread is new. Preserves errno. Instantiated for every event record.
+/// Appends to the calling thread's chunk; the record is committed when this returns. Locks only if a chunk is
+/// full or the thread is new. Preserves errno. Instantiated for every event record.
 template <class Record>
 void write(const Record& record) noexcept;
 
-/// Appends a launch. `shape.shape` and `launch.shape` are filled in: launches that look like an earlier one in
-/// this chunk refer to its shape.
+/// Appends a launch and fills in `shape.shape` and `launch.shape`: a launch with the shape of an earlier one in
+/// this chunk refers to it.
 void write(trace::LaunchShape& shape, trace::Launch& launch) noexcept;
 
 /// The same, and ThreadWriter::recall() will know launches of the same key while the index of allocations has
@@ -57,45 +56,46 @@ void write(trace::LaunchShape& shape, trace::Launch& launch, const LaunchKey& ke
 template <class Record>
 void define(const Record& record) noexcept;
 
-/// Id of a text, defined at first sight. Takes a lock.
+/// Id of a text, which the first call defines. Locks.
 std::uint64_t string_id(std::string_view text) noexcept;
 
 /// A line for the report (Notice), printf format.
 void note(const char* format, ...) noexcept __attribute__((format(printf, 1, 2)));
 
-/// What a notice is about; the report says on which line of the program that is.
+/// The subject of a notice; the report gives its line of the program.
 struct About {
     std::uint64_t allocation = 0; ///< id of an Alloc record; 0: no allocation
     std::uint64_t stack = 0;      ///< id of a call's stack; 0: no call
 };
 void note(About about, const char* format, ...) noexcept __attribute__((format(printf, 2, 3)));
 
-/// Id of the calling thread's stack, outermost frames of umadvisor itself left out; 0 when stacks are off.
-/// Takes a lock at the first sight of a frame only.
+/// Id of the calling thread's stack, without umadvisor's own frames; 0 if stacks are off. Locks only for a new
+/// frame.
 std::uint64_t stack() noexcept;
 
-/// The same for launches: the Python frames are those of an earlier launch where the native stack and the
-/// innermost Python frame are the same.
+/// The same for launches: if the native stack and the innermost Python frame are those of an earlier launch,
+/// its Python frames are used.
 std::uint64_t launch_stack() noexcept;
 
 /// Id of a frame without callers that stands for the instruction at `address`; 0 when stacks are off. Locks as
 /// stack() does, but does not wait for the loader: follow_objects() has seen what is loaded.
 std::uint64_t instruction(std::uintptr_t address) noexcept;
 
-/// Of a stack that stack() gave, the same in each run of the same files; 0: it has none. No lock.
+/// A key of a stack that stack() returned, the same in each run of the same files; 0: it has none. Does not
+/// lock.
 std::uint64_t stack_key(std::uint64_t stack) noexcept;
 
 namespace detail {
 extern constinit bool stacks_wanted;
 }
-/// False: stack() answers 0, and there is no need to ask it.
+/// Whether stacks are recorded; if not, stack() returns 0.
 inline bool stacks_wanted() noexcept {
     return detail::stacks_wanted;
 }
 
 /// Renews the header's clock pair.
 void read_clock() noexcept;
-/// The same, and now and then writes to the file what all threads have committed. Cheap enough for each
+/// The same, and from time to time writes to the file what all threads have committed. Cheap enough for each
 /// synchronisation.
 void renew_clock() noexcept;
 

@@ -17,9 +17,9 @@ constinit Sink sink;
 
 namespace {
 
-constexpr std::uint32_t first_batch = 16; ///< chunks; a small program gets a small file
+constexpr std::uint32_t first_batch = 16; ///< chunks; few, so that a small program has a small file
 constexpr std::uint32_t later_batch = 64;
-/// As many chunks as can be numbered, and one less: slots say the number plus one.
+/// One chunk less than can be numbered, since slots hold the number plus one.
 constexpr std::uint64_t max_file_bytes = trace::header_bytes + (std::uint64_t{trace::chunk_bytes} << 32) - 1;
 
 constexpr std::uint64_t write_interval = 50'000'000; ///< nanoseconds
@@ -34,7 +34,8 @@ bool has_begun(const std::uint8_t* chunk) noexcept {
     return std::atomic_ref(header.magic).load(std::memory_order_acquire) == trace::chunk_magic;
 }
 
-/// For what runs at exit: a program may exit from a signal handler that came while its thread held the lock.
+/// For code that runs at exit: a program may exit from a signal handler that interrupted a thread with the
+/// lock.
 bool lock_within_a_second(Mutex& mutex) noexcept {
     for (int tries = 0; tries < 1000; ++tries) {
         if (mutex.try_lock())
@@ -67,12 +68,12 @@ const char* Sink::create(const Settings& settings) noexcept {
         memory_.let_go();
         return file_.fail(settings.path, describe(error));
     }
-    // Held from the start: what a full disk or the cap drops has its counts all the same.
-    summary.place(claim(trace::ChunkKind::summary));
+    // Claimed at the start, so that records dropped by a full disk or the cap are counted.
+    summary.use(claim(trace::ChunkKind::summary));
     return nullptr;
 }
 
-/// What the cap allows. It is of what the file takes on the disk: the tails that threads gave back can be had
+/// Bytes that the cap allows. It limits the blocks on disk, so tails that threads gave back are available
 /// again.
 std::uint32_t Sink::max_chunks() const noexcept {
     return static_cast<std::uint32_t>(
@@ -103,22 +104,22 @@ std::uint64_t* Sink::counters() const noexcept {
     return reinterpret_cast<std::uint64_t*>(memory_.header_image() + trace::counters_offset);
 }
 
-/// Ends the growth of the file. Said once; the reason given first stays.
+/// Ends the growth of the file. Reported once; the first reason counts.
 void Sink::fill(trace::DropReason reason, const char* why) noexcept {
     if (full())
         return;
-    // Relaxed, as all of full_ and closed_: it publishes nothing but itself. Who sees it late claims once more,
-    // and the lock tells.
+    // Relaxed, as all uses of full_ and closed_: it publishes only itself. A thread that sees it late claims
+    // once more, and sees it under the lock.
     full_.store(reason, std::memory_order_relaxed);
     runtime::say("trace %s is full (%s); what follows is counted, not kept", file_.path(), why);
 }
 
-/// Somebody else decides what the file is from now on: nothing is written to it any more.
+/// The file is not ours any more, so nothing is written to it.
 void Sink::lose(FileFate fate) noexcept {
     lost_.store(true, std::memory_order_relaxed);
     if (!full())
         full_.store(trace::DropReason::no_memory, std::memory_order_relaxed);
-    if (fate != FileFate::out_of_sight) // then who can see the file finds the rest in the segment
+    if (fate != FileFate::out_of_sight) // then a process that can open the file finds the rest in the segment
         memory_.let_go();
     if (fate == FileFate::cut)
         runtime::say("the trace %s was cut short by somebody; nothing more is recorded", file_.path());
@@ -138,11 +139,11 @@ bool Sink::reachable() noexcept {
     return !lost();
 }
 
-/// Reserves room for more chunks; 0 or why there is none. With the lock held, or alone.
+/// Reserves blocks for more chunks. Returns 0 or an errno value. With the lock held, or without other threads.
 int Sink::reserve() noexcept {
     std::uint32_t chunks = std::min(reserved_ == 0 ? first_batch : later_batch, max_chunks() - reserved_);
     int error = 0;
-    for (; chunks > 0; chunks /= 4) { // the last blocks of a disk are worth having
+    for (; chunks > 0; chunks /= 4) { // so that the last blocks of a disk are used
         error = file_.reserve(chunk_offset(reserved_), std::uint64_t{chunks} * trace::chunk_bytes);
         if (error == 0)
             break;
@@ -154,7 +155,7 @@ int Sink::reserve() noexcept {
     return 0;
 }
 
-/// The same while it is recorded: that there is no room any more is told.
+/// The same during recording: a failure is reported.
 bool Sink::grow() noexcept {
     const trace::DropReason full = full_.load(std::memory_order_relaxed);
     if (full != trace::DropReason::count_ && full != trace::DropReason::size_cap)
@@ -174,7 +175,7 @@ bool Sink::grow() noexcept {
 
 std::uint8_t* Sink::claim(trace::ChunkKind kind) noexcept {
     const Guard guard(mutex_);
-    // The last chunk under the cap is kept for definitions: events that nobody can name are worth nothing.
+    // The last chunk under the cap is kept for definitions, without which events are worth nothing.
     if (kind == trace::ChunkKind::event) {
         if (next_ + 1 >= max_chunks())
             fill(trace::DropReason::size_cap, "size cap reached");
@@ -187,7 +188,7 @@ std::uint8_t* Sink::claim(trace::ChunkKind kind) noexcept {
     if (chunk == nullptr)
         return nullptr;
     slots_[memory_.slot_of(chunk)] = {};
-    // A reader that sees the number of chunks sees whose the last one is.
+    // A reader that sees the number of chunks also sees the owner of the last one.
     header_->chunks.store(++next_, std::memory_order_release);
     return chunk;
 }
@@ -196,8 +197,8 @@ int Sink::write_header() noexcept {
     return file_.write(0, header_, trace::header_bytes);
 }
 
-/// A chunk that nobody writes to meanwhile, as it stands. The records first: a process that is killed between
-/// the two has not told of records that are not there.
+/// Writes a chunk that no thread changes meanwhile. The records come first: if the process is killed in
+/// between, the header does not count records that are missing.
 int Sink::write_whole(std::uint32_t slot) noexcept {
     const std::uint8_t* const chunk = memory_.chunk_in(slot);
     if (!has_begun(chunk))
@@ -217,14 +218,14 @@ int Sink::write_whole(std::uint32_t slot) noexcept {
     return error;
 }
 
-/// What an owner who may be writing meanwhile has committed. That does not change any more; all else may.
+/// Writes what an owner that may be writing meanwhile has committed: that part does not change any more.
 int Sink::write_committed(std::uint32_t slot) noexcept {
     const std::uint8_t* const chunk = memory_.chunk_in(slot);
     Slot& state = slots_[slot];
     if (memory_.owner_of(slot) == 0 || !has_begun(chunk))
         return 0;
     const auto& header = *reinterpret_cast<const trace::ChunkHeader*>(chunk);
-    const bool counts = header.kind == trace::ChunkKind::summary; // they change where they stand
+    const bool counts = header.kind == trace::ChunkKind::summary; // counts change in place
     const std::uint32_t committed = header.committed.load(std::memory_order_acquire);
     const std::uint32_t written = counts ? 0 : state.written;
     if (state.begun && committed == written)
@@ -247,7 +248,8 @@ int Sink::write_committed(std::uint32_t slot) noexcept {
     return error;
 }
 
-/// Whether the file has all. What it did not take stays in memory, for the next time or for a reader.
+/// Returns whether the file has all. What could not be written stays in memory, for the next time or for a
+/// reader.
 bool Sink::write_all() noexcept {
     if (!reachable())
         return false;
@@ -257,11 +259,11 @@ bool Sink::write_all() noexcept {
     return write_header() == 0 && all;
 }
 
-/// Writes a finished chunk; its slot is free then.
+/// Writes a finished chunk and frees its slot.
 bool Sink::put_away(std::uint32_t slot) noexcept {
     const int error = write_whole(slot);
     if (error != 0) {
-        // Lowered limits are of this process alone: whoever reads the trace finds the chunk in the segment.
+        // Lowered limits are those of this process alone: a reader of the trace finds the chunk in the segment.
         if (error != EFBIG)
             fill(trace::DropReason::disk_full, describe(error));
         return false;
@@ -298,7 +300,7 @@ void Sink::write_out(std::uint64_t now) noexcept {
     const Quiet quiet;
     if (!lost())
         write_all();
-    // However slow the disk is, or many the threads.
+    // Bounds the share also with a slow disk, or many threads.
     const std::uint64_t took = monotonic_nanoseconds() - now;
     next_write_.store(now + (closed() ? 0 : std::max(write_interval, took * write_share)),
                       std::memory_order_relaxed);
@@ -310,7 +312,7 @@ void Sink::close() noexcept {
         return; // a reader finds everything in the segment
     closed_.store(true, std::memory_order_relaxed);
     next_write_.store(0, std::memory_order_relaxed);
-    // What the file does not take stays in the segment for a reader, who removes it.
+    // What could not be written stays in the segment for a reader, which removes the segment.
     if (write_all() && memory_.let_go()) {
         std::memset(memory_.header_image() + trace::segment_name_offset, 0, sizeof(trace::SegmentName));
         write_header();
@@ -322,7 +324,7 @@ void Sink::release_tail(std::uint64_t chunk, std::uint32_t used) noexcept {
     const std::uint64_t page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
     const std::uint64_t end = chunk_offset(chunk) + trace::chunk_bytes;
     const std::uint64_t from = (chunk_offset(chunk) + used + page - 1) / page * page;
-    if (from < end && file_.release(from, end - from)) // not every file system can: then the blocks stay
+    if (from < end && file_.release(from, end - from)) // some file systems cannot: then the blocks stay
         released_ += end - from;
 }
 

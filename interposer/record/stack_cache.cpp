@@ -88,7 +88,7 @@ std::uint32_t StackCache::find(std::uintptr_t caller, std::uintptr_t frame) noex
         const std::uint32_t id = known_as(layout.fingerprint());
         if (id == 0)
             continue;
-        // Two that come in turn do not push each other out.
+        // Adopted only if it was found twice in a row, so that alternating stacks do not replace each other.
         if (layout.other == id)
             layout.adopt(id);
         layout.other = layout.id != id ? id : 0;
@@ -104,8 +104,7 @@ std::uint32_t StackCache::known_as(const Fingerprint::Value& words) const noexce
     return 0;
 }
 
-/// Fibers and signal stacks come and go with their memory, so only words of the thread's own stack are ever
-/// looked at again.
+/// The memory of fibers and signal stacks may be unmapped, so only words of the thread's own stack are cached.
 bool StackCache::in_stack(std::uintptr_t address) noexcept {
     if (last == 0) {
         first = last = 1;
@@ -128,14 +127,14 @@ void StackCache::learn(const Unwinder& unwinder, std::uintptr_t caller, std::uin
     ++learned;
     if (!unwinder.steps || !in_stack(frame))
         return;
-    // Looking at every frame costs thirty times an unwinding: only for stacks that come again, and ever more
-    // rarely for those that did not stay the same.
+    // A layout costs thirty times an unwinding, so it is made only for repeated stacks, and ever more rarely
+    // for those whose words did not stay the same.
     const std::uint64_t key = (mixed(caller, frame) ^ id) * 0xff51afd7ed558ccdu;
     Candidate& candidate = candidate_of(key);
-    if (++candidate.seen < candidate.wanted)
+    if (++candidate.seen < candidate.needed)
         return;
     candidate.seen = 0;
-    candidate.wanted = static_cast<std::uint8_t>(std::min(candidate.wanted * 2, 128));
+    candidate.needed = static_cast<std::uint8_t>(std::min(candidate.needed * 2, 128));
     const OffStack<Layout> made;
     Layout& layout = *made;
     layout.caller = caller;
@@ -163,7 +162,7 @@ StackCache::Candidate& StackCache::candidate_of(std::uint64_t key) noexcept {
 StackCache::Layout& StackCache::keep(const Layout& layout) noexcept {
     const std::uint64_t mix = mixed(layout.caller, layout.frame);
     const std::size_t set = set_of(mix);
-    for (Layout& each : layouts[set]) // of words, so equal ones have equal starts
+    for (Layout& each : layouts[set]) // the start is a fingerprint of the layout
         if (each.start == layout.start && each.words == layout.words)
             return each;
     const std::size_t way = oldest_layout[set]++ % layout_ways;

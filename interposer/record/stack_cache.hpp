@@ -1,4 +1,4 @@
-/// Stacks a thread has unwound, valid as long as the words they were read from are unchanged.
+/// Stacks that a thread has unwound, valid as long as the stack words that they depend on are unchanged.
 #pragma once
 
 #include "interposer/record/fingerprint.hpp"
@@ -9,24 +9,24 @@
 
 namespace umadvisor::record {
 
-/// Unwinding is a function of the innermost frame's place and of the stack words it reads: return addresses and
-/// saved frame pointers. Where all of them hold what they held, the stack is the same. Return addresses alone
-/// are not enough: below a frame of variable size (alloca) an old return address may still lie where it once
-/// counted; which frame pointer was saved tells those apart.
+/// Unwinding is a function of the innermost frame's address and of the stack words that it reads: return
+/// addresses and saved frame pointers. If all of them are unchanged, the stack is the same. Return addresses
+/// alone are not enough: below a frame of variable size (alloca) an old return address may still be in its
+/// former slot; the saved frame pointer shows the difference.
 ///
-/// A layout says where those words lie above one frame, and what they held for the stack that was found last:
-/// mostly it is the same one again. Else a table knows the stack by a fingerprint of the words: stacks that
-/// differ in their outer frames only share a layout.
+/// A layout has the offsets of those words above one frame, and their values for the stack that was found last,
+/// which is mostly the same one again. Else the stack is found by a fingerprint of the words: stacks that
+/// differ only in their outer frames share a layout.
 ///
-/// Belongs to one thread. All zeros: empty. Only on x86-64, where the place of every return address is fixed by
-/// the ABI; elsewhere it stays empty.
+/// Belongs to one thread. All zeros: empty. Used on x86-64 alone, where the ABI fixes the slot of every return
+/// address; elsewhere it stays empty.
 struct StackCache {
     static constexpr std::size_t max_words = 264; ///< two for each frame of the deepest stack that is kept
     static constexpr std::size_t group = 4;       ///< words read without a branch; the last group is filled up
     static_assert(max_words % group == 0 && max_words + 2 <= Fingerprint::capacity);
 
-    /// Words of the stack above one frame. Most lie side by side in pairs, a return address above the caller's
-    /// frame pointer.
+    /// Words of the stack above one frame. Most are adjacent pairs, a return address above the caller's frame
+    /// pointer.
     struct Layout {
         std::uintptr_t caller, frame; ///< return address and frame address of record::stack()
         std::uint64_t epoch;
@@ -34,8 +34,8 @@ struct StackCache {
         std::uint32_t other;             ///< found since then by the words' fingerprint; 0: none
         std::uint16_t paired, words;     ///< how many there are; those of pairs come first
         std::uint16_t offset[max_words]; ///< from `frame`, in words: of each pair, then of each single word
-        Fingerprint::Value start;        ///< what stands for this layout in the fingerprints of its stacks
-        std::uint64_t held[max_words];   ///< by the words for the stack `id`
+        Fingerprint::Value start;        ///< the layout's own part in the fingerprints of its stacks
+        std::uint64_t held[max_words];   ///< values of the words for the stack `id`
 
         bool holds_still() const noexcept;
         Fingerprint::Value fingerprint() const noexcept;
@@ -47,10 +47,11 @@ struct StackCache {
         Fingerprint::Value words;
         std::uint32_t id; ///< 0: none
     };
-    /// A stack that was unwound, before looking at each of its frames is worth while.
+    /// A stack that was unwound, but not often enough to make a layout of it.
     struct Candidate {
         std::uint64_t key;
-        std::uint8_t seen, wanted; ///< sightings since it was last given up; how many make it worth remembering
+        std::uint8_t seen,
+            needed; ///< times it was unwound since its last layout; times that make one worthwhile
     };
 
     static constexpr std::size_t layout_sets = 32, layout_ways = 16;
@@ -59,30 +60,30 @@ struct StackCache {
 
     std::uint64_t epoch;        ///< layouts of others are void
     std::uintptr_t first, last; ///< the thread's stack; 0: not asked yet
-    std::uint32_t looks;        ///< how often it was asked
-    std::uint32_t learned;      ///< how often the thread told it: what it did not find
+    std::uint32_t looks;        ///< calls of find()
+    std::uint32_t learned;      ///< calls of learn(), for stacks that were not found
 
-    /// Of each layout, so that a line of the cache tells which of a set to look at. 0: none.
+    /// A tag of each layout, so that one cache line shows which layouts of a set to check. 0: none.
     alignas(64) std::uint32_t tags[layout_sets][layout_ways];
     Known known[known_sets][known_ways];
     Layout layouts[layout_sets][layout_ways];
     Candidate candidates[candidate_sets][candidate_ways];
     std::uint8_t oldest_layout[layout_sets], oldest_known[known_sets], oldest_candidate[candidate_sets];
 
-    /// Number of the stack, or 0 when it has to be unwound.
+    /// Number of the stack, or 0 if it has to be unwound.
     std::uint32_t find(std::uintptr_t caller, std::uintptr_t frame) noexcept;
 
     /// What unwinding found.
     struct Unwound {
         void* const* addresses; ///< return addresses, that of record::stack() first
         std::size_t count;
-        bool ended; ///< of itself: not at the depth that is kept
+        bool ended; ///< at the outermost frame, and not at the depth limit
     };
-    /// Tells what makes the stack with the number `id`. To be called in a frame below `frame`.
+    /// Remembers the stack with the number `id`. To be called in a frame below `frame`.
     void learn(const Unwinder& unwinder, std::uintptr_t caller, std::uintptr_t frame, const Unwound& unwound,
                std::uint32_t id) noexcept;
 
-    /// Every entry becomes void; the pages go to another thread.
+    /// Makes every entry void; the pages are given to another thread.
     void forget() noexcept {
         ++epoch;
         first = last = 0;

@@ -9,14 +9,13 @@ namespace umadvisor::record {
 #if defined(__x86_64__)
 namespace {
 
-/// Reads the program's stack words as they are: red zones and shadow are no concern here. Asked for places on
-/// the thread's stack only.
+/// Reads a word of the thread's own stack, whatever a sanitizer's red zones or shadow memory say about it.
 __attribute__((no_sanitize("address", "thread"))) std::uint64_t word_at(std::uintptr_t address) noexcept {
     // NOLINTNEXTLINE(clang-analyzer-core.NullDereference)
     return *reinterpret_cast<const volatile std::uint64_t*>(address);
 }
 
-/// What stands for a layout itself: at places behind those of the words it is added to.
+/// The layout's own part in fingerprints, at indices behind those of its words.
 Fingerprint::Value start_of(const StackCache::Layout& layout) noexcept {
     Fingerprint row;
     row.add(layout.caller);
@@ -31,32 +30,32 @@ Fingerprint::Value start_of(const StackCache::Layout& layout) noexcept {
     return start.value();
 }
 
-/// Sorts the words by their places and pairs those that lie side by side.
-void arrange(StackCache::Layout& layout, std::uint16_t* places, std::size_t count) noexcept {
-    std::sort(places, places + count);
-    count = static_cast<std::size_t>(std::unique(places, places + count) - places);
+/// Sorts the words by their offsets and pairs adjacent ones.
+void arrange(StackCache::Layout& layout, std::uint16_t* offsets, std::size_t count) noexcept {
+    std::sort(offsets, offsets + count);
+    count = static_cast<std::size_t>(std::unique(offsets, offsets + count) - offsets);
     std::size_t pairs = 0, singles = 0;
     for (std::size_t i = 0; i < count; ++i)
-        if (i + 1 < count && places[i] + 1 == places[i + 1]) {
-            layout.offset[pairs++] = places[i++];
+        if (i + 1 < count && offsets[i] + 1 == offsets[i + 1]) {
+            layout.offset[pairs++] = offsets[i++];
         } else {
-            places[singles++] = places[i];
+            offsets[singles++] = offsets[i];
         }
-    // Groups are filled up with what is looked at anyway.
+    // Groups are filled up with words that are read anyway.
     if (pairs % 2 != 0) {
         layout.offset[pairs] = layout.offset[pairs - 1];
         ++pairs;
     }
     std::uint16_t* const single = layout.offset + pairs;
-    std::copy(places, places + singles, single);
+    std::copy(offsets, offsets + singles, single);
     for (; singles % StackCache::group != 0; ++singles)
         single[singles] = single[0];
     layout.paired = static_cast<std::uint16_t>(2 * pairs);
     layout.words = static_cast<std::uint16_t>(2 * pairs + singles);
 }
 
-/// Adds the words that hold `value` among those that a realigned frame may have pushed below its rbp: six
-/// registers, the last of them the way back. False when there is none.
+/// Adds the words that hold `value` among those that a realigned frame may have pushed below its rbp: up to six
+/// registers, the last of them the address by which it returns. False if there is none.
 template <class Add>
 bool add_equal(std::uintptr_t base, std::uintptr_t value, const Add& add) noexcept {
     bool found = false;
@@ -69,16 +68,16 @@ bool add_equal(std::uintptr_t base, std::uintptr_t value, const Add& add) noexce
     return found;
 }
 
-/// A register that a frame may be left by.
+/// A register from which the caller's frame may be restored.
 struct Base {
     unw_regnum_t number;
-    unw_word_t value = 0; ///< in the frame at hand
-    unw_word_t slot = 0;  ///< where it was saved; 0: nowhere
-    bool added = false;   ///< whether that word is among those looked at already
+    unw_word_t value = 0; ///< in the current frame
+    unw_word_t slot = 0;  ///< address where it was saved; 0: it was not
+    bool added = false;   ///< whether that word was added already
 
-    /// Whether the way out of the frame between those stack pointers may go by it. How a frame is left is fixed
-    /// by its ip. Where the register points elsewhere than into the frame, it is the program's data, and
-    /// different every time. Others than rbp mostly are: Intel's compiler and the loader's trampolines let rbx
+    /// Whether the caller of the frame between those stack pointers may be restored from it. The ip fixes how a
+    /// frame is left. If the register does not point into the frame, it holds the program's data, which differ
+    /// every time. Mostly that is so for all but rbp; but Intel's compiler and the loader's trampolines let rbx
     /// point at what they push first.
     bool leads_out(unw_word_t inner, unw_word_t outer) const noexcept {
         constexpr unw_word_t pushed_first = 64;
@@ -96,27 +95,27 @@ bool StackCache::lay_out(Layout& layout, const Unwinder& unwinder, const Unwound
     if (unwinder.get_context(&context) != 0 || unwinder.init_local(&cursor, &context) != 0)
         return false;
     unw_word_t ip = 0, canonical = 0;
-    // Down to the frame of record::stack(), whose canonical frame address lies past its return address and
-    // saved rbp.
+    // Steps to the frame of record::stack(), whose canonical frame address is past its return address and saved
+    // rbp.
     do {
         if (unwinder.step(&cursor) <= 0 || unwinder.get_register(&cursor, UNW_X86_64_RSP, &canonical) != 0 ||
             canonical > layout.frame + 16)
             return false;
     } while (canonical != layout.frame + 16);
 
-    constexpr std::size_t max_places = max_words - 2 * group; // some are filled in
-    struct Places {
-        std::uint16_t all[max_places];
+    constexpr std::size_t max_offsets = max_words - 2 * group; // some are filled in
+    struct Offsets {
+        std::uint16_t all[max_offsets];
     };
-    const OffStack<Places> found;
-    std::uint16_t* const places = found->all;
+    const OffStack<Offsets> found;
+    std::uint16_t* const offsets = found->all;
     std::size_t count = 0;
     const auto add = [&](unw_word_t address, unw_word_t value) {
         const std::uintptr_t distance = address - layout.frame;
-        if (count == max_places || address < layout.frame || !in_stack(address) || distance % 8 != 0 ||
+        if (count == max_offsets || address < layout.frame || !in_stack(address) || distance % 8 != 0 ||
             distance / 8 > UINT16_MAX || word_at(address) != value)
             return false;
-        places[count++] = static_cast<std::uint16_t>(distance / 8);
+        offsets[count++] = static_cast<std::uint16_t>(distance / 8);
         return true;
     };
     const auto add_once = [&add](Base& base) {
@@ -134,8 +133,8 @@ bool StackCache::lay_out(Layout& layout, const Unwinder& unwinder, const Unwound
             unwinder.get_register(&cursor, UNW_X86_64_RSP, &canonical) != 0 ||
             unwinder.get_save_location(&cursor, UNW_X86_64_RIP, &saved) != 0)
             return false;
-        // The unwinder must tell the same story twice, in code that an object stands for (not JIT), without
-        // signals.
+        // The unwinder must find the same frames again, in code of a loaded object (not JIT), without signal
+        // frames.
         if (ip != reinterpret_cast<unw_word_t>(unwound.addresses[i]) || unwinder.is_signal_frame(&cursor) > 0 ||
             module_map.id(ip - 1) == 0)
             return false;
@@ -148,13 +147,13 @@ bool StackCache::lay_out(Layout& layout, const Unwinder& unwinder, const Unwound
             if (i != 0 && base.leads_out(inner, canonical)) {
                 if (!add_once(base))
                     return false;
-                // A frame based on rbp that keeps its caller's frame elsewhere than right above has realigned
-                // the stack: gcc finds the way back through a word that it pushed after rbp.
+                // A frame with rbp as base whose caller's frame is not right above it has realigned the stack:
+                // gcc restores the caller through a word that it pushed after rbp.
                 if (base.number == UNW_X86_64_RBP && slot == base.value && canonical != base.value + 16 &&
                     !add_equal(base.value, canonical, add))
                     return false;
             }
-            // A frame that does not save the register leaves the location where it was.
+            // A frame that does not save the register does not change its saved location.
             if (slot != base.slot)
                 base.added = false;
             base.slot = slot;
@@ -163,7 +162,8 @@ bool StackCache::lay_out(Layout& layout, const Unwinder& unwinder, const Unwound
         }
     }
     if (unwound.ended) {
-        // By what stands there: no return address, or no unwinding information and no frame pointer.
+        // The outermost frame ends by a word: no return address, or no unwinding information and no frame
+        // pointer.
         unw_proc_info_t function{};
         if (unwinder.get_proc_info(&cursor, &function) != 0 || unwinder.step(&cursor) != 0)
             return false;
@@ -174,7 +174,7 @@ bool StackCache::lay_out(Layout& layout, const Unwinder& unwinder, const Unwound
                       : bases[0].value != 0 || !add_once(bases[0]))
             return false;
     }
-    arrange(layout, places, count);
+    arrange(layout, offsets, count);
     layout.start = start_of(layout);
     return true;
 }

@@ -30,10 +30,10 @@ constinit Unwinder libunwind{};
 constinit UnwinderPipe unwinder_pipe;
 constinit FrameTable known_frames;
 constinit int depth = 0; ///< 0: stacks are off
-/// Where our own object lies, to leave our frames out. Empty in a test, where we are part of the program.
+/// The addresses of our own object, to leave our frames out. Empty in a test, where we are part of the program.
 constinit std::uintptr_t own_first = 0, own_last = 0;
-/// Code that was on a stack has gone, and other code may come to its place. By its address unw_backtrace
-/// remembers for good how a frame is left; taken for another's, such a frame leads anywhere.
+/// Code that was on a stack was unloaded, and other code may be loaded at its address. unw_backtrace remembers
+/// for good by address how a frame is left, which would be wrong for the new code.
 constinit std::atomic<bool> only_steps{false};
 constinit bool python_wanted = false;
 constinit std::atomic<bool> objects_have_come{false}; ///< since a Python interpreter was looked for
@@ -70,11 +70,12 @@ const char* find_unwinder(std::string_view directory) noexcept {
     return why;
 }
 
-/// Of each thread. unw_backtrace first fills a quarter of a megabyte for a thread (src/x86_64/Gtrace.c,
-/// trace_cache_create), which takes as long as these by steps: threads that end soon do without.
+/// Stacks that each thread unwinds by steps first. unw_backtrace begins by filling a quarter of a megabyte for
+/// a thread (src/x86_64/Gtrace.c, trace_cache_create), which takes as long as these: short threads do without
+/// it.
 constexpr std::uint32_t first_by_steps = 6;
 
-/// Return addresses, innermost first; how many.
+/// Fills in return addresses, innermost first. Returns how many.
 int walk(const StackCache& cache, void** found, int capacity) noexcept {
     if (!unwinder_pipe.intact())
         return 0;
@@ -114,7 +115,7 @@ bool is_ours(const void* address) noexcept {
     void** first = std::find_if_not(innermost, end, &is_ours);
     void** const last = std::find(first, std::min(end, first + depth), nullptr);
     const bool ended = last < first + depth;
-    // Code that is generated at run time tells the unwinder nothing of its frames, and nobody of its callers.
+    // Code generated at run time has no unwinding information, so its callers cannot be found.
     if (first == last || (ended && module_map.id(reinterpret_cast<std::uintptr_t>(last[-1]) - 1) == 0))
         sink.header()->stacks_cut.fetch_add(1, std::memory_order_relaxed);
     if (first == last)
@@ -131,8 +132,8 @@ bool is_ours(const void* address) noexcept {
 
 } // namespace
 
-void prepare_stacks(int wanted, bool python) noexcept {
-    if (wanted <= 0)
+void prepare_stacks(int frames, bool python) noexcept {
+    if (frames <= 0)
         return;
     refresh_modules();
     std::string_view directory;
@@ -148,7 +149,7 @@ void prepare_stacks(int wanted, bool python) noexcept {
         return;
     }
     refresh_modules(); // libunwind itself
-    depth = std::min(wanted, max_depth);
+    depth = std::min(frames, max_depth);
     python_wanted = python;
     if (python)
         look_for_python(depth);
@@ -167,7 +168,7 @@ void follow_modules() noexcept {
         return;
     follow_objects();
     const Quiet quiet;
-    // Only here: dlsym(3) is about to take the loader's lock anyway, and looking for an interpreter does.
+    // Only here, since looking for an interpreter locks the loader, and dlsym(3) is about to do so anyway.
     if (objects_have_come.load(std::memory_order_relaxed) &&
         objects_have_come.exchange(false, std::memory_order_relaxed) && python_wanted)
         look_for_python(depth);
@@ -182,11 +183,11 @@ std::string_view object_on_stack(std::uint64_t id, int nearest,
             continue;
         --nearest;
         LoadedModule module;
-        if (!module_map.find(frame.address - 1, module)) // what the return address follows
+        if (!module_map.find(frame.address - 1, module)) // of the call before the return address
             continue;
         const std::string_view name = base::after(module.path, module.path.rfind('/') + 1);
-        for (const std::string_view wanted : names)
-            if (name.starts_with(wanted))
+        for (const std::string_view prefix : names)
+            if (name.starts_with(prefix))
                 return module.path;
     }
     return {};
@@ -194,7 +195,7 @@ std::string_view object_on_stack(std::uint64_t id, int nearest,
 
 namespace {
 
-/// `caller` and `frame`: of the function that this is part of.
+/// `caller` and `frame` are those of the function that this is inlined into.
 template <PythonDetail detail>
 [[gnu::always_inline]] inline std::uint32_t stack_of(std::uintptr_t caller, std::uintptr_t frame) noexcept {
     assert_no_lock("the loader, for a stack,");
@@ -203,8 +204,8 @@ template <PythonDetail detail>
     ThreadWriter* writer = thread_writer();
     if (writer == nullptr)
         return 0;
-    // Reading the loader's counters costs more than a hit, so hits do it now and then: what they miss until
-    // then is an object that was replaced by another with the very same return addresses.
+    // Reading the loader's counters costs more than a hit, so hits do it only sometimes. Until then they miss
+    // an object that was replaced by another one with the very same return addresses.
     constexpr std::uint32_t hits_between_looks = 1024;
     std::uint32_t id = 0;
     if (++writer->stacks.looks % hits_between_looks != 0)
@@ -238,7 +239,7 @@ std::uint64_t stack_key(std::uint64_t stack) noexcept {
     return known_frames.key(static_cast<std::uint32_t>(stack));
 }
 
-/// Frames hold return addresses, one byte beyond the instruction that they are about.
+/// Frames hold return addresses, so the instruction is given as one that ends there.
 std::uint64_t instruction(std::uintptr_t address) noexcept {
     if (depth == 0 || address == 0)
         return 0;

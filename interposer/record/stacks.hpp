@@ -7,15 +7,15 @@
 
 namespace umadvisor::record {
 
-/// Loads the unwinder and notes where our own code lies. `frames`: depth to keep, 0 for none. `python`: the
-/// frames of an interpreter are kept too. Once, from open().
+/// Loads the unwinder and notes the addresses of our own code. `frames`: depth to keep, 0 for none. `python`:
+/// Python frames are kept, too. Called once, from open().
 void prepare_stacks(int frames, bool python) noexcept;
 
-/// Looks whether objects came or went, so that stacks through another object in the place of one that is gone
-/// are its own. Called at each look-up of a symbol: what dlopen(3) brought in is first reached by one.
+/// Notes loaded and unloaded objects, so that addresses of an unloaded object are not taken for those of a new
+/// one. Called at each look-up of a symbol, by which code of dlopen(3) is first reached.
 void follow_modules() noexcept;
 
-/// The same for instruction(), which asks nobody.
+/// The same for instruction(), which does not check it.
 void follow_objects() noexcept;
 
 /// The path of the first object whose file's name starts with one of `names`, among those that hold the

@@ -17,7 +17,7 @@ class StringTable {
 public:
     constexpr StringTable() noexcept = default;
 
-    /// 0 when there is no memory or no room.
+    /// 0 without memory, or if the table is full.
     std::uint64_t id(std::string_view text) noexcept {
         const std::uint64_t hash = base::hash(text);
         if (const Slot* const known = table_.find(hash, [&](const Slot& slot) {

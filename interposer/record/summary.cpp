@@ -14,16 +14,15 @@ void Summary::begin() noexcept {
     header->kind = trace::ChunkKind::summary;
     header->base_time = now();
     header->committed.store(trace::summary_slots * sizeof(trace::SummarySlot), std::memory_order_relaxed);
-    // A chunk with the magic has the rest: release here, acquire where it is looked for. The exchange above
-    // orders nothing, and need not: who comes second only adds to slots, which were zero before the chunk was
-    // handed out.
+    // A chunk with the magic is complete: release here, acquire in readers. The exchange above need not order
+    // anything: a second thread only adds to slots, which were zero before the chunk was claimed.
     std::atomic_ref(header->magic).store(trace::chunk_magic, std::memory_order_release);
 }
 
 trace::SummarySlot& Summary::slot_of(std::uint64_t site) noexcept {
     auto* const slots = reinterpret_cast<trace::SummarySlot*>(chunk_ + sizeof(trace::ChunkHeader));
-    constexpr std::uint32_t own = trace::summary_slots - 1; // the first one is everybody's
-    constexpr int most_looks = 32;                          // so that a full table does not slow the program
+    constexpr std::uint32_t own = trace::summary_slots - 1; // the first one is shared
+    constexpr int most_looks = 32; // bounded, so that a full table does not slow the program
     auto at = static_cast<std::uint32_t>((site * 0x9e3779b97f4a7c15u) >> 32) % own;
     for (int looks = 0; looks < most_looks; ++looks, at = (at + 1) % own) {
         trace::SummarySlot& slot = slots[1 + at];
@@ -43,8 +42,8 @@ void Summary::count(std::uint64_t site, std::uint64_t calls, std::uint64_t statu
         return;
     begin();
     trace::SummarySlot& slot = slot_of(site);
-    // Relaxed: each is a sum by itself, and is read when the program has ended, or as an instant that may lie
-    // between two of them. A slot belongs to a site from the exchange on, whatever is in it.
+    // Relaxed: each is an independent sum, read after the program's end or at any moment between two additions.
+    // A slot belongs to a site from the exchange on.
     slot.calls.fetch_add(calls, std::memory_order_relaxed);
     slot.ticks.fetch_add(ticks, std::memory_order_relaxed);
     if (status != 0)

@@ -1,4 +1,4 @@
-/// Counts by call site for what the full file does not take any more.
+/// Counts by call site of the records that a full file drops.
 #pragma once
 
 #include "trace/event_records.hpp"
@@ -16,8 +16,8 @@ class Summary {
 public:
     constexpr Summary() noexcept = default;
 
-    /// Takes a zeroed chunk. It is part of the trace from the first add() on.
-    void place(std::uint8_t* chunk) noexcept { chunk_ = chunk; }
+    /// Sets the zeroed chunk for the counts. It is part of the trace from the first add() on.
+    void use(std::uint8_t* chunk) noexcept { chunk_ = chunk; }
 
     /// Counts a dropped record, if it is of a call that the program made.
     template <class Record>

@@ -25,7 +25,7 @@ constinit Mutex waiting_mutex{Lock::texts};
 constinit ThreadWriter* waiting = nullptr;
 constinit pthread_key_t writer_key = 0;
 
-ThreadWriter* take_writer() noexcept {
+ThreadWriter* claim_writer() noexcept {
     {
         const Guard guard(waiting_mutex);
         if (ThreadWriter* writer = waiting) {
@@ -71,14 +71,14 @@ bool prepare_threads() noexcept {
 }
 
 void forget_threads() noexcept {
-    pthread_setspecific(writer_key, nullptr); // or the thread's end would seal a chunk of the parent
+    pthread_setspecific(writer_key, nullptr); // else the thread's end would seal a chunk of the parent
     pthread_key_delete(writer_key);
     seat = {.writer = nullptr, .inside_wrapper = seat.inside_wrapper, .thread = 0, .sequence = 0};
 }
 
 ThreadWriter* seat_thread() noexcept {
     const Quiet quiet;
-    ThreadWriter* writer = take_writer();
+    ThreadWriter* writer = claim_writer();
     if (writer == nullptr)
         return nullptr;
     seat.writer = writer;
@@ -92,7 +92,7 @@ ThreadWriter* seat_thread() noexcept {
 
 bool ThreadWriter::renew(std::size_t bytes) noexcept {
     if (chunk.header == nullptr && sink.full())
-        return false; // without the lock: a full file must not slow the program
+        return false; // checked without the lock, since a full file must not slow the program
     const Quiet quiet;
     if (chunk.reopen() && chunk.room(bytes))
         return true;
@@ -109,7 +109,7 @@ void ThreadWriter::keep_late() noexcept {
 
 void ThreadWriter::forget_launches() noexcept {
     Fingerprint row;
-    row.add_at(Fingerprint::apart, ++marks);
+    row.add_at(Fingerprint::extra, ++marks);
     mark = row.value();
 }
 
@@ -133,10 +133,10 @@ bool ThreadWriter::claim() noexcept {
     std::uint8_t* memory = sink.claim(trace::ChunkKind::event);
     if (memory == nullptr)
         return false;
-    first_serial = last_serial + 1; // the new chunk knows no shape
+    first_serial = last_serial + 1; // the new chunk has defined no shape
     forget_launches();
-    // All its pages at once, where the kernel can (5.14): a fault for each would fall into the program's calls.
-    // But not of a thread's first: most threads that end soon need a page.
+    // Populates all its pages at once, if the kernel can (5.14): else each would fault in a call of the
+    // program. Not for a thread's first chunk, since most short threads need a single page.
     if (seat.sequence != 0)
         madvise(memory, trace::chunk_bytes, MADV_POPULATE_WRITE);
     const trace::ClockPair pair = read_clock_pair();

@@ -9,7 +9,7 @@
 
 namespace umadvisor::record {
 
-/// What looking at frames one by one works on: 2 KiB.
+/// The state for looking at frames one by one: 2 KiB.
 struct UnwinderState {
     unw_context_t context;
     unw_cursor_t cursor;
@@ -19,7 +19,7 @@ struct UnwinderState {
 struct Unwinder {
     int (*backtrace)(void** addresses, int capacity); ///< null: no unwinder
 
-    // To look at single frames; null where the library lacks one of them.
+    // To look at single frames; null if the library lacks one of them.
     int (*get_context)(unw_context_t*);
     int (*init_local)(unw_cursor_t*, unw_context_t*);
     int (*step)(unw_cursor_t*);
@@ -31,19 +31,18 @@ struct Unwinder {
     const unw_addr_space_t* local_space;
     bool steps;
 
-    /// The same as backtrace(), twenty times slower, and right where other code lies now than at an earlier
-    /// time.
+    /// The same as backtrace(), twenty times slower, but right if other code was loaded at an address since.
     [[gnu::noinline]] int backtrace_by_steps(void** addresses, int capacity) const noexcept;
 
-    /// For backtrace_by_steps(): code has gone. What backtrace() remembers of it cannot be made void.
+    /// For backtrace_by_steps(): code was unloaded. backtrace() cannot be made to forget it.
     void forget_code() const noexcept {
         if (steps)
             flush_cache(*local_space, 0, 0);
     }
 };
 
-/// Loads libunwind.so.8 from `directory` (with a slash at its end), else from where the loader finds it.
-/// Returns nullptr or why not (text of the loader).
+/// Loads libunwind.so.8 from `directory` (with a slash at its end), else by the loader's search. Returns
+/// nullptr or why not (the loader's text).
 const char* load_unwinder(Unwinder& unwinder, std::string_view directory) noexcept;
 
 } // namespace umadvisor::record

@@ -22,9 +22,9 @@ namespace {
 constexpr int floor_number = 512;
 constinit Mutex pipe_mutex{Lock::texts};
 
-/// Holds all low descriptors that are free, so that what is opened meanwhile gets a high one. The kernel hands
-/// out 253 copies of a file in one call where they come by a socket (SCM_RIGHTS, unix(7)), always the lowest
-/// that are free; dup(2) would take a call for each.
+/// Occupies all free low descriptors while it lives, so that new ones are high. Received by a socket
+/// (SCM_RIGHTS, unix(7)), one call gives 253 copies of a file, always at the lowest free numbers; dup(2) would
+/// need a call for each.
 class LowDescriptors {
 public:
     LowDescriptors() noexcept {
@@ -34,15 +34,15 @@ public:
             socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends_) != 0)
             return;
         file_ = eventfd(0, EFD_CLOEXEC);
-        while (file_ >= 0 && (count_ == 0 || taken_[count_ - 1] < floor_number) && count_ + batch <= capacity &&
+        while (file_ >= 0 && (count_ == 0 || held_[count_ - 1] < floor_number) && count_ + batch <= capacity &&
                send() && receive()) {
         }
     }
     ~LowDescriptors() {
         for (std::size_t at = 0, next = 0; at < count_; at = next) {
-            for (next = at + 1; next < count_ && taken_[next] == taken_[next - 1] + 1;)
+            for (next = at + 1; next < count_ && held_[next] == held_[next - 1] + 1;)
                 ++next;
-            close_run(taken_[at], taken_[next - 1]);
+            close_run(held_[at], held_[next - 1]);
         }
         for (const int number : {ends_[0], ends_[1], file_})
             if (number >= 0)
@@ -55,7 +55,7 @@ private:
     static constexpr std::size_t batch = 253; ///< SCM_MAX_FD
     static constexpr std::size_t capacity = (floor_number / batch + 1) * batch;
 
-    /// A message with room for the copies.
+    /// A message with a buffer for the copies.
     struct Message {
         alignas(cmsghdr) char control[CMSG_SPACE(batch * sizeof(int))] = {};
         char byte = 0;
@@ -95,7 +95,7 @@ private:
         if (rights == nullptr || rights->cmsg_type != SCM_RIGHTS)
             return false;
         const std::size_t came = std::min((rights->cmsg_len - CMSG_LEN(0)) / sizeof(int), batch);
-        std::memcpy(taken_ + count_, CMSG_DATA(rights), came * sizeof(int));
+        std::memcpy(held_ + count_, CMSG_DATA(rights), came * sizeof(int));
         count_ += came;
         return came == batch;
     }
@@ -107,11 +107,11 @@ private:
     }
 
     int ends_[2] = {-1, -1}, file_ = -1; // low ones themselves
-    int taken_[capacity];
+    int held_[capacity];
     std::size_t count_ = 0;
 };
 
-/// Of the pipe at that number; 0: it is none.
+/// The inode of the pipe at that number; 0: it is no pipe.
 ino_t pipe_at(int number) noexcept {
     struct stat file {};
     return fstat(number, &file) == 0 && S_ISFIFO(file.st_mode) ? file.st_ino : 0;
@@ -121,7 +121,7 @@ ino_t pipe_at(int number) noexcept {
 
 void UnwinderPipe::open(int (*backtrace)(void**, int)) noexcept {
     const OffStack<LowDescriptors> low;
-    // The numbers that a pipe gets now, unless another thread opens something just here.
+    // A pipe opened now gets these numbers, unless another thread opens something at this moment.
     int next[2] = {};
     if (pipe2(next, O_CLOEXEC | O_NONBLOCK) != 0)
         return;
@@ -140,7 +140,7 @@ void UnwinderPipe::open(int (*backtrace)(void**, int)) noexcept {
 
 bool UnwinderPipe::intact() noexcept {
     const ino_t inode = inode_.load(std::memory_order_acquire);
-    // The end that is read from is the lower one: a program that has closed both gets this number first.
+    // The read end has the lower number: if the program has closed both, it gets this number first.
     if (inode == 0 || (!lost_.load(std::memory_order_relaxed) && pipe_at(ends_[0]) == inode)) [[likely]]
         return true;
     const Guard guard(pipe_mutex);

@@ -1,6 +1,6 @@
 /// The pipe that libunwind keeps. To learn whether an address can be read, in frames without unwinding
 /// information, it writes the byte there into a pipe of its own and reads it back (src/x86_64/Ginit.c,
-/// write_validate): by number, with no look at what stands there by then.
+/// write_validate). It uses the descriptors by number, even if they are another file's by then.
 #pragma once
 
 #include <atomic>
@@ -12,13 +12,13 @@ class UnwinderPipe {
 public:
     constexpr UnwinderPipe() noexcept = default;
 
-    /// Lets libunwind open it, in its first call, at numbers that programs do not look at: those that close
-    /// descriptors or select(2) on them look at low ones. Once, before anybody else calls libunwind.
+    /// Has libunwind open the pipe, in its first call, at high numbers: programs that close descriptors or
+    /// select(2) on them use low ones. Called once, before any other call of libunwind.
     void open(int (*backtrace)(void**, int)) noexcept;
 
-    /// Whether libunwind may be called. A program that closes descriptors it has not opened (closefrom(3)) gets
-    /// its pipe back; one that has given the number to a file of its own must not find bytes of ours there, and
-    /// libunwind is not called any more. A system call.
+    /// Whether libunwind may be called. If the program has closed descriptors that it has not opened
+    /// (closefrom(3)), the pipe is opened again. If it has given the number to a file of its own, that must not
+    /// get bytes of ours, and libunwind is not called any more. Makes a system call.
     bool intact() noexcept;
 
 private:

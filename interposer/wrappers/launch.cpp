@@ -80,16 +80,16 @@ void begin_timing(TimedLaunch& timed, const LaunchCall& call) noexcept {
     const std::uint32_t passed = entry.left == 0 ? entry.interval : 1; // else it is measured after a pause
     timed.launch.shape = trace::BriefLaunch::shape(entry.head);
     timed.launch.stands_for = passed - 1;
-    entry.untold += passed;
-    if (entry.untold < entry.period)
+    entry.unasked += passed;
+    if (entry.unasked < entry.period)
         return;
     const observe::Function* const function = observe::known_function(call.function);
     timed.sample =
         observe::device_timer().begin(reinterpret_cast<CUstream>(call.stream_name),
-                                      timer_key(call, function != nullptr ? function->id : 0), entry.untold);
+                                      timer_key(call, function != nullptr ? function->id : 0), entry.unasked);
     timed.launch.sample = timed.sample.number;
-    entry.period = entry.untold;
-    entry.untold = 0;
+    entry.period = entry.unasked;
+    entry.unasked = 0;
 }
 
 void finish_timing(TimedLaunch& timed, const LaunchCall& call) noexcept {
