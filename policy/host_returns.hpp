@@ -59,7 +59,7 @@ public:
 
     /// The program has waited at `site`, since `begun` (0: not known), for launches that reached the
     /// allocation.
-    void wait(std::uint64_t address, std::uint64_t bytes, std::uint64_t place, std::uint64_t begun) noexcept;
+    void wait(std::uint64_t address, std::uint64_t bytes, std::uint64_t site, std::uint64_t begun) noexcept;
 
 private:
     /// The key is made of address and size, not of the id: a program that allocates anew in each round mostly

@@ -61,8 +61,7 @@ private:
 /// launch. Instead of faults there are two strategies:
 /// - prefetch all of the allocation to the device of each launch that follows one on another device. It can pay
 ///   where the program waits in between and each device needs what the other one had;
-/// - give each device a copy (read-mostly). It can pay where launches of several devices run at the same time,
-/// or
+/// - give each device a copy (read-mostly). It can pay where launches of several devices run concurrently, or
 ///   where each device only reads what it faults in from the other.
 /// A strategy is tried for two rounds and kept only if they are clearly shorter than those without. Nothing is
 /// tried where rounds are so short that faults cannot have moved much. One allocation is tried at a time, so

@@ -53,7 +53,7 @@ void before_launch(LaunchScope& launch) noexcept {
     if (!touched.scanned && !blindness_noted.load(std::memory_order_relaxed) && !blindness_noted.exchange(true))
         record::note("--act prefetch: launches whose parameters this driver does not tell (before CUDA 12.4) "
                      "are left alone");
-    if (touched.managed_count == 0 && !touched.leads_on)
+    if (touched.managed_count == 0 && !touched.holds_pointers)
         return;
     if (plan_leaves(&policy::Plan::never_prefetch, launch.stack))
         return;
@@ -129,8 +129,8 @@ void before_copy(const trace::Copy& copy) noexcept {
         const record::Guard guard(knowledge.mutex);
         points = knowledge.pointees.copied(holder, copy.destination, copy.source, copy.bytes);
     }
-    if (points && holder.memory == Memory::device && !holder.leads_on)
-        observe::allocations().set_leads_on(holder.address);
+    if (points && holder.memory == Memory::device && !holder.holds_pointers)
+        observe::allocations().set_holds_pointers(holder.address);
 }
 
 void on_move(std::uint64_t allocation, std::uint64_t first, std::uint64_t bytes) noexcept {
@@ -148,7 +148,7 @@ void on_allocation(const observe::Allocation& allocation, std::uint64_t stack) n
 }
 
 void on_free(const observe::Allocation& allocation) noexcept {
-    if (allocation.memory != trace::Memory::managed && !allocation.leads_on)
+    if (allocation.memory != trace::Memory::managed && !allocation.holds_pointers)
         return;
     const record::Guard guard(knowledge.mutex);
     knowledge.pointees.forget(allocation.id);

@@ -260,7 +260,7 @@ public:
             for (std::uint32_t i = 0; i < touched.managed_count; ++i)
                 if (touched.managed[i].bytes <= Pointees::most_bytes)
                     resident = run_for_pointees(touched.managed[i].id, depth) && resident;
-        if (touched.leads_on)
+        if (touched.holds_pointers)
             for (const std::uint64_t holder : touched.ids)
                 resident = run_for_pointees(holder, depth) && resident;
         return resident;

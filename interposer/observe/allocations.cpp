@@ -17,14 +17,15 @@ constexpr auto release = std::memory_order_release;
 // A kind packs what an allocation is, apart from address and size, into one word.
 constexpr std::uint64_t memory_mask = 0xff;
 constexpr std::uint64_t rewritten_bit = 1 << 8, readable_bit = 1 << 9, fills_card_bit = 1 << 10,
-                        kept_on_device_bit = 1 << 11, pooled_bit = 1 << 12, leads_on_bit = 1 << 13;
+                        kept_on_device_bit = 1 << 11, pooled_bit = 1 << 12, holds_pointers_bit = 1 << 13;
 constexpr unsigned device_shift = 16, context_shift = 48;
 
 std::uint64_t kind_of(const Allocation& allocation) {
     return static_cast<std::uint64_t>(allocation.memory) | (allocation.rewritten ? rewritten_bit : 0) |
            (allocation.readable ? readable_bit : 0) | (allocation.fills_card ? fills_card_bit : 0) |
            (allocation.kept_on_device ? kept_on_device_bit : 0) | (allocation.pooled ? pooled_bit : 0) |
-           (allocation.leads_on ? leads_on_bit : 0) | std::uint64_t{allocation.device} << device_shift |
+           (allocation.holds_pointers ? holds_pointers_bit : 0) |
+           std::uint64_t{allocation.device} << device_shift |
            std::uint64_t{allocation.context} << context_shift;
 }
 
@@ -138,7 +139,7 @@ Allocation AllocationIndex::read(Position at) const noexcept {
     out.fills_card = (kind & fills_card_bit) != 0;
     out.kept_on_device = (kind & kept_on_device_bit) != 0;
     out.pooled = (kind & pooled_bit) != 0;
-    out.leads_on = (kind & leads_on_bit) != 0;
+    out.holds_pointers = (kind & holds_pointers_bit) != 0;
     out.device = static_cast<std::uint32_t>(kind >> device_shift);
     out.context = static_cast<std::uint16_t>(kind >> context_shift);
     return out;
@@ -365,8 +366,8 @@ void AllocationIndex::set_kept_on_device(std::uint64_t address, bool kept) noexc
     set_bit(address, kept_on_device_bit, kept);
 }
 
-void AllocationIndex::set_leads_on(std::uint64_t address) noexcept {
-    set_bit(address, leads_on_bit, true);
+void AllocationIndex::set_holds_pointers(std::uint64_t address) noexcept {
+    set_bit(address, holds_pointers_bit, true);
 }
 
 void AllocationIndex::visit_managed(void (*visit)(void*, const Allocation&), void* to) noexcept {

@@ -23,7 +23,7 @@ struct Allocation {
     bool fills_card = false; ///< device memory of the program's own: act/ counts it
     bool pooled = false;     ///< rewritten, and from a pool
     bool kept_on_device = false; ///< rewritten, and kept on its device: launches need no look at its residency
-    bool leads_on = false;       ///< device memory that the program has copied addresses of managed memory to
+    bool holds_pointers = false; ///< device memory that the program has copied addresses of managed memory to
 };
 
 /// Address -> allocation. Allocations do not overlap: one that a new one covers was freed unseen (with its
@@ -96,8 +96,8 @@ public:
 
     /// Whether the rewritten allocation that starts at `address` is kept on its device.
     void set_kept_on_device(std::uint64_t address, bool kept) noexcept;
-    /// The allocation that starts at `address` leads on from now on.
-    void set_leads_on(std::uint64_t address) noexcept;
+    /// The allocation that starts at `address` holds pointers to managed memory from now on.
+    void set_holds_pointers(std::uint64_t address) noexcept;
 
     /// Calls `visit(allocation)` for each managed allocation in the order of addresses, under the lock: `visit`
     /// must not change the index nor call the driver.

@@ -74,7 +74,7 @@ void ManagedWatch::deliver() noexcept {
 void ManagedWatch::suspend(bool on) noexcept {
     const runtime::Options& options = runtime::options();
     if (options.managed_witness == ManagedWitness::best &&
-        options.managed_detail == runtime::ManagedDetailWanted::light)
+        options.managed_detail == runtime::ManagedDetailOption::light)
         queue_watch().suspend(on);
 }
 

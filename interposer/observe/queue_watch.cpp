@@ -27,7 +27,7 @@
 namespace umadvisor::observe {
 
 namespace tools = residency::tools;
-using runtime::ManagedDetailWanted;
+using runtime::ManagedDetailOption;
 using runtime::ManagedWitness;
 using trace::ManagedEventKind;
 
@@ -184,7 +184,7 @@ void give_up(const char* why) {
 
 /// One round of the thread. Returns how long to sleep after it; 0: longer than before.
 std::uint64_t run_round(Totals& seen, std::uint64_t& window_begun) {
-    const bool by_traffic = runtime::options().managed_detail == ManagedDetailWanted::by_traffic;
+    const bool by_traffic = runtime::options().managed_detail == ManagedDetailOption::by_traffic;
     record::follow_objects(); // not under our lock: a thread that holds the loader's lock may wait for ours
     const record::Guard guard(mutex);
     if (!watching.load())
@@ -221,12 +221,12 @@ void* run_rounds(void*) {
 
 std::uint64_t requested_types() {
     switch (runtime::options().managed_detail) {
-    case ManagedDetailWanted::full:
+    case ManagedDetailOption::full:
         return light_types | fault_types | move_types;
-    case ManagedDetailWanted::faults:
+    case ManagedDetailOption::faults:
         return light_types | fault_types;
-    case ManagedDetailWanted::light:
-    case ManagedDetailWanted::by_traffic:
+    case ManagedDetailOption::light:
+    case ManagedDetailOption::by_traffic:
         break;
     }
     return light_types;

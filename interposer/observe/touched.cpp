@@ -20,7 +20,7 @@ void add(const Allocation& allocation, Touched& out) {
         return;
     }
     out.ids.add(allocation.id);
-    out.leads_on |= allocation.leads_on;
+    out.holds_pointers |= allocation.holds_pointers;
     if (allocation.memory == trace::Memory::managed && !allocation.kept_on_device &&
         out.managed_count < Touched::max_managed)
         out.managed[out.managed_count++] = allocation;

@@ -16,7 +16,7 @@ struct Touched {
     trace::Numbers<trace::max_touched> ids; ///< without repetition, in the order of the parameters
     std::uint64_t omitted = 0;              ///< further hits that found `ids` full
     bool scanned = false;                   ///< the parameters were looked at
-    bool leads_on = false;                  ///< one of `ids` does
+    bool holds_pointers = false;            ///< one of `ids` does
     trace::Numbers<trace::max_reached_ranges> host_ranges; ///< pageable memory that kernels may reach
     std::uint32_t managed_count = 0;
     Allocation managed[max_managed]; ///< those of `ids` that are managed, except those kept on the device

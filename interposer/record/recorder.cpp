@@ -36,7 +36,7 @@ void move_counters(std::uint64_t* counters) noexcept {
 } // namespace
 
 constinit std::uint64_t* umadvisor_counters = private_counters;
-constinit bool detail::stacks_wanted = false;
+constinit bool detail::records_stacks = false;
 
 const char* open(const Settings& settings) noexcept {
     const Quiet quiet;
@@ -49,7 +49,7 @@ const char* open(const Settings& settings) noexcept {
     }
     move_counters(sink.counters());
     stop_in_children();
-    detail::stacks_wanted = settings.stack_frames > 0;
+    detail::records_stacks = settings.stack_frames > 0;
     // With release: after see_trace() a thread sees the header, the counters and the key of threads.
     detail::taking.store(Taking::everything, std::memory_order_release);
     define_process();

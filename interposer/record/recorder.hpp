@@ -86,11 +86,11 @@ std::uint64_t instruction(std::uintptr_t address) noexcept;
 std::uint64_t stack_key(std::uint64_t stack) noexcept;
 
 namespace detail {
-extern constinit bool stacks_wanted;
+extern constinit bool records_stacks;
 }
 /// Whether stacks are recorded; if not, stack() returns 0.
-inline bool stacks_wanted() noexcept {
-    return detail::stacks_wanted;
+inline bool records_stacks() noexcept {
+    return detail::records_stacks;
 }
 
 /// Renews the header's clock pair.

@@ -13,8 +13,8 @@ namespace umadvisor::runtime {
 
 namespace {
 
-/// All the writable memory of this library at once, rather than every table, list and lock by its own routine:
-/// a variable that is added later cannot be forgotten.
+/// All the writable memory of this library is restored at once, and not each table, list and lock by a routine
+/// of its own, so that a variable that is added later cannot be forgotten.
 struct Part {
     char* at;
     std::size_t bytes;
@@ -28,7 +28,7 @@ void add(std::uintptr_t first, std::uintptr_t last) {
         parts[count++] = {reinterpret_cast<char*>(first), last - first, nullptr};
 }
 
-/// The object's writable segments, but for what the loader has made read-only after relocation.
+/// The object's writable segments, except what the loader has made read-only after relocation.
 int find_parts(dl_phdr_info* object, std::size_t, void* first_object) {
     const bool is_program = std::exchange(*static_cast<bool*>(first_object), false);
     const auto here = reinterpret_cast<std::uintptr_t>(&parts);

@@ -1,15 +1,14 @@
-/// A forked child that is to have a trace of its own starts anew, as the shim was before its parent entered
-/// CUDA.
+/// Restores the shim's state from before CUDA was entered, for a forked child that gets a trace of its own.
 #pragma once
 
 namespace umadvisor::runtime {
 
-/// Copies the shim's variables. Before the process enters CUDA: what they refer to by then (options, the
-/// driver's addresses) is the child's as well. False where the shim is part of the program itself, or without
-/// memory.
+/// Copies the shim's variables, before the process enters CUDA: what they refer to then (options, the driver's
+/// addresses) is valid in the child, too. False if the shim is part of the program itself, or without memory.
 bool remember_variables() noexcept;
 
-/// Puts them back: no file, no lock, no id of the parent is left. In the child, whose only thread calls it.
+/// Puts the variables back, so that no file, lock or id of the parent is left. Called by the only thread of the
+/// child.
 void restore_variables() noexcept;
 
 } // namespace umadvisor::runtime

@@ -1,4 +1,4 @@
-/// What happens without being called: loading and unloading of the shim.
+/// The shim's constructor and destructor.
 #include "interposer/record/high_descriptor.hpp"
 #include "interposer/runtime/message.hpp"
 #include "interposer/runtime/options.hpp"
@@ -10,7 +10,7 @@ namespace umadvisor::runtime {
 
 namespace {
 
-/// What can be done at no other time, and no more: most processes that this is preloaded into never enter CUDA.
+/// Does only what can be done at no other time, since most processes with the shim never enter CUDA.
 [[gnu::constructor]] void load() {
     read_options();
     record::make_room_for_descriptors();

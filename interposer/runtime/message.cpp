@@ -16,8 +16,8 @@ namespace umadvisor::runtime {
 
 namespace {
 
-/// What stderr was when the program started. A descriptor of our own would keep a pipe open that the program
-/// has closed, and a program that has put something else at number 2 must not find our lines in it.
+/// The file that stderr was when the program started. A descriptor of our own would keep a pipe open that the
+/// program has closed, and another file that the program has opened as number 2 must not get our lines.
 struct stat stderr_at_start;
 bool had_stderr = false;
 
@@ -42,11 +42,11 @@ void say(const char* format, ...) noexcept {
         va_start(arguments, format);
         vsnprintf(line + prefix, sizeof(Line) - prefix - 1, format, arguments);
         va_end(arguments);
-        // It repeats names and paths, and what a driver says.
+        // The text has names and paths, and messages of the driver.
         std::size_t length =
             prefix + trace::make_plain(line + prefix, std::strlen(line + prefix), trace::Plain::line);
         line[length++] = '\n';
-        // One write, so lines of several processes do not mix; whatever it answers, there is nobody to tell.
+        // One write, so that lines of several processes do not mix. A failure cannot be reported anywhere.
         record::write_within_limit(STDERR_FILENO, line, length);
     }
     errno = kept;

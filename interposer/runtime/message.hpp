@@ -1,9 +1,9 @@
-/// The shim's only voice: single lines on stderr, prefixed with "umadvisor: ".
+/// The shim's messages: single lines on stderr, prefixed with "umadvisor: ".
 #pragma once
 
 namespace umadvisor::runtime {
 
-/// Remembers what stderr is. Called by the library's constructor.
+/// Notes which file stderr is. Called by the library's constructor.
 void remember_stderr() noexcept;
 
 /// Writes one line (printf format, at most 1 KiB) with a single write(2) to the stderr that the process had at

@@ -47,7 +47,7 @@ template <>
 constexpr auto words<ManagedWitness> = std::to_array<std::string_view>({"auto", "queue", "pagemap", "off",
                                                                         "cupti"});
 template <>
-constexpr auto words<ManagedDetailWanted> = std::to_array<std::string_view>({"auto", "light", "faults",
+constexpr auto words<ManagedDetailOption> = std::to_array<std::string_view>({"auto", "light", "faults",
                                                                              "full"});
 template <>
 constexpr auto words<Hashing> = std::to_array<std::string_view>({"sample", "full", "off", "auto"});
@@ -56,7 +56,7 @@ constexpr auto words<DeviceTiming> = std::to_array<std::string_view>({"0", "1", 
 template <>
 constexpr auto words<LaunchDetail> = std::to_array<std::string_view>({"full", "brief", "auto"});
 
-/// all, spill or SIZE+. Said twice, the same: it is meant.
+/// all, spill or SIZE+. The same word twice means that it is done even if it is unsafe.
 bool parse_rewrite(std::string_view what, Options& to) {
     const bool spill = what == "spill";
     const Rewriting kind = spill ? Rewriting::spill : Rewriting::from_size;
@@ -195,14 +195,14 @@ void read_options() noexcept {
     current = Options{};
 #define OPTION(name, type, member, default_value, help) set(#name, default_value, current);
 #include "interposer/runtime/options.def"
-    // In a set-user-ID program the environment is not to be trusted (secure_getenv(3)); the loader refuses most
+    // The environment of a set-user-ID program cannot be trusted (secure_getenv(3)); the loader refuses most
     // preloads there anyway.
     if (getuid() == geteuid() && getgid() == getegid())
         visit_settings([](std::string_view name, std::string_view value) { set(name, value, current); });
     if (current.hashing == Hashing::automatic)
         current.hashing = current.acts() ? Hashing::off : Hashing::sample;
-    if (current.managed_detail == ManagedDetailWanted::by_traffic && current.acts())
-        current.managed_detail = ManagedDetailWanted::light;
+    if (current.managed_detail == ManagedDetailOption::by_traffic && current.acts())
+        current.managed_detail = ManagedDetailOption::light;
     if (current.device_timing == DeviceTiming::automatic)
         current.device_timing = current.acts() ? DeviceTiming::off : DeviceTiming::on;
     if (current.launches == LaunchDetail::automatic && (!current.acts() || current.acts_on_launches()))

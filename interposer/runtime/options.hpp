@@ -6,54 +6,53 @@
 
 namespace umadvisor::runtime {
 
-/// Who is asked about managed memory.
+/// The source of events of managed memory.
 enum class ManagedWitness : std::uint8_t {
-    best, ///< the tools queue where the driver's release was tested, else pagemap; that, too, where the program
-          ///< is repaired and no repair listens to the queue
+    best, ///< the tools queue if the driver's release was tested, else pagemap; also pagemap with --act if no
+          ///< action listens to the queue
     queue,
     pagemap,
     none,
-    cupti, ///< never by itself: it has one seat a process
+    cupti, ///< only if named: a process can have one CUPTI subscriber
 };
 
-/// Which events of the tools queue are taken.
-enum class ManagedDetailWanted : std::uint8_t {
-    by_traffic, ///< light; all of them in short windows while memory moves. Not after read_options() where the
-                ///< program is to be repaired
+/// Which events of the tools queue are recorded.
+enum class ManagedDetailOption : std::uint8_t {
+    by_traffic, ///< light; all of them in short windows while memory moves. Not after read_options() with
+                ///< --act
     light,      ///< without device faults and migrations
     faults,     ///< without migrations
     full,
 };
 
-/// Of the bytes of copies.
+/// Which bytes of copies are hashed.
 enum class Hashing : std::uint8_t {
     sample, ///< some, and all where they were equal before
     full,
     off,
-    automatic, ///< sample; off where the program is to be repaired, which is to be fast. Not after
-               ///< read_options()
+    automatic, ///< sample; off with --act, since the program is to be fast then. Not after read_options()
 };
 
 /// Whether event pairs are recorded around some of the program's work.
 enum class DeviceTiming : std::uint8_t {
     off,
     on,
-    automatic, ///< on; off where the program is to be repaired. Not after read_options()
+    automatic, ///< on; off with --act. Not after read_options()
 };
 
 /// What is recorded of launches.
 enum class LaunchDetail : std::uint8_t {
     full,      ///< also the call stack, and the allocations that the parameters reach
     brief,     ///< kernel, shape, stream and time
-    automatic, ///< full; after read_options(), where the program is to be repaired and no repair goes by
-               ///< launches: brief as long as it has no managed memory of its own
+    automatic, ///< full; after read_options() with --act, if no action depends on launches: brief as long
+               ///< as the program has no managed memory of its own
 };
 
 /// Which of the program's device allocations are answered with managed memory.
 enum class Rewriting : std::uint8_t {
     none,
     from_size, ///< those of rewrite_least bytes and more
-    spill,     ///< those that the card has no room for
+    spill,     ///< those that do not fit the card
 };
 
 /// Plain values; strings point into the environment as it was at start (copied, never freed).
@@ -65,7 +64,7 @@ struct Options {
     int stack_frames = 64; ///< 0: off
     bool python = true;
     ManagedWitness managed_witness = ManagedWitness::best;
-    ManagedDetailWanted managed_detail = ManagedDetailWanted::by_traffic;
+    ManagedDetailOption managed_detail = ManagedDetailOption::by_traffic;
     Hashing hashing = Hashing::sample;
     DeviceTiming device_timing = DeviceTiming::on;
     LaunchDetail launches = LaunchDetail::full;
@@ -78,28 +77,29 @@ struct Options {
     bool act_prefetch = false;
     Rewriting act_rewrite = Rewriting::none;
     std::uint64_t rewrite_least = 0;  ///< bytes
-    bool rewrite_asked_twice = false; ///< the same word again: also where it would be refused to be safe
+    bool rewrite_asked_twice = false; ///< named twice: done even where it would be refused as unsafe
     bool act_stage = false;
     const char* act_plan = ""; ///< file of a plan to follow; empty: none
     bool act_relieve = false;
-    bool act_auto = false;           ///< nobody has asked for relief by name: only where nothing else can help
+    bool act_auto = false;           ///< relief was not named: used only where nothing else can help
     std::uint64_t pretend_bytes = 0; ///< 0: none
     std::uint64_t budget_bytes = 0;  ///< of rewritten memory on each device; 0: by the mode
 
-    /// Whether the program is to be repaired.
+    /// Whether --act names any action.
     bool acts() const noexcept {
         return act_prefetch || act_relieve || act_stage || act_rewrite != Rewriting::none ||
                act_plan[0] != '\0';
     }
 
-    /// Whether any repair may go by what launches reach, and from where they are made.
+    /// Whether any action may depend on what launches reach, and on their call sites.
     bool acts_on_launches() const noexcept { return act_prefetch || act_relieve || act_plan[0] != '\0'; }
 };
 
 /// Reads the environment. Called once, from the library's constructor; tests may call it again.
 void read_options() noexcept;
 
-/// Adds what a list as UMADVISOR_ACT has it asks for. False, and nothing changed, where it is not understood.
+/// Adds the actions of a list in the form of UMADVISOR_ACT. False, and nothing changed, if it is not
+/// understood.
 bool parse_actions(std::string_view text, Options& to) noexcept;
 
 /// Says what is wrong with the settings (unknown names, bad values), one line each. Called when the process

@@ -3,11 +3,11 @@
 
 namespace umadvisor::runtime {
 
-/// Remembers on which cores the process may run. At start, before the program binds its threads to some of
-/// them: own threads started later run on all of them, whoever starts them.
+/// Notes on which cores the process may run, before the program binds its threads to some of them: our threads
+/// run on all of them, whichever thread starts them.
 void remember_cores() noexcept;
 
-/// How many were remembered; 0: none, or not known (more than a cpu_set_t has).
+/// How many cores were noted; 0: none, or more than a cpu_set_t has.
 unsigned remembered_cores() noexcept;
 
 /// Whether a thread blocks SIGSEGV, SIGBUS, SIGFPE and SIGILL. One that touches the program's memory must not:

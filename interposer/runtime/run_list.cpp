@@ -14,7 +14,7 @@ namespace umadvisor::runtime {
 
 namespace {
 
-/// Whether it is a list that a run of this user has made.
+/// Whether the file is a list that a run of this user has made.
 bool is_list(int file) noexcept {
     struct stat status;
     std::array<char, trace::run_list_magic.size()> start;
@@ -25,23 +25,24 @@ bool is_list(int file) noexcept {
 
 } // namespace
 
-bool tell_run(trace::RunEntryKind kind, const char* folder, const char* text) noexcept {
+bool report_to_run(trace::RunEntryKind kind, const char* folder, const char* text) noexcept {
     const char* const list = options().run;
     if (list[0] == '\0')
         return false;
-    // The variable may have outlived its run: nothing is created, and what is no list is left alone.
+    // The variable may have outlived its run: the file is not created, and a file that is no list is not
+    // changed.
     const int file = open(list, O_RDWR | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (file < 0)
         return false;
-    static char entry[8600]; // of the one thread that enters
+    static char entry[8600]; // static, since only the one thread that enters uses it
     const char* const slash = *folder != '\0' ? "/" : "";
     const std::size_t bytes = std::strlen(folder) + std::strlen(slash) + std::strlen(text);
     const int length = std::snprintf(entry, sizeof entry, "%c%c%d %zu %s%s%s", '\0', static_cast<char>(kind),
                                      static_cast<int>(getpid()), bytes, folder, slash, text);
-    const bool told = is_list(file) && length > 0 && static_cast<std::size_t>(length) < sizeof entry &&
-                      record::write_within_limit(file, entry, static_cast<std::size_t>(length) + 1);
+    const bool written = is_list(file) && length > 0 && static_cast<std::size_t>(length) < sizeof entry &&
+                         record::write_within_limit(file, entry, static_cast<std::size_t>(length) + 1);
     close(file);
-    return told;
+    return written;
 }
 
 } // namespace umadvisor::runtime

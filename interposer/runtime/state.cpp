@@ -42,17 +42,17 @@ using attach::real;
 namespace {
 
 std::atomic<bool> entered{false};
-/// Held while the driver and the loader are called; so nobody waits for it without an end.
+/// Held while the driver and the loader are called, so waits for it are bounded.
 pthread_mutex_t entering = PTHREAD_MUTEX_INITIALIZER;
 constinit record::Mutex mutex{
     record::Lock::lists}; ///< guards the two lists below; nothing waits while it is held
 char path[4200];
-char directory[4096];        ///< that `path` starts from, should the program go elsewhere
+char directory[4096];        ///< to which `path` is relative, in case the program changes its directory
 std::atomic<pid_t> owner{0}; ///< the process whose trace it is
 
-bool can_start_anew = false; ///< a forked child can be put back to before all this
+bool can_start_anew = false; ///< the variables of a forked child can be restored to those before the start
 bool followed = false;       ///< this process is such a child
-bool run_knows = false;      ///< `umadvisor run` was told where the trace is
+bool run_knows = false;      ///< `umadvisor run` has the trace's path
 
 struct UnknownLookup {
     char symbol[64];
@@ -62,7 +62,7 @@ struct UnknownLookup {
 UnknownLookup early_lookups[record::most(record::Bound::early_lookups)];
 int early_count = 0, early_lost = 0;
 const char* runtime_object = nullptr;
-bool lists_are_told = false; ///< in the trace already: what comes now goes there at once
+bool lists_are_recorded = false; ///< so later entries are recorded at once
 
 void define(const UnknownLookup& lookup) {
     trace::UnknownLookup record;
@@ -78,7 +78,7 @@ void define_runtime(const char* object) {
     record::define(record);
 }
 
-void tell_lists() {
+void record_lists() {
     const record::Guard guard(mutex);
     for (int i = 0; i < early_count; ++i)
         define(early_lookups[i]);
@@ -86,7 +86,7 @@ void tell_lists() {
         record::reached(record::Bound::early_lookups);
     if (runtime_object != nullptr)
         define_runtime(runtime_object);
-    lists_are_told = true;
+    lists_are_recorded = true;
 }
 
 int attribute(CUdevice_attribute which, CUdevice device) {
@@ -94,7 +94,7 @@ int attribute(CUdevice_attribute which, CUdevice device) {
     return real<Entry::cuDeviceGetAttribute>()(&value, which, device) == CUDA_SUCCESS ? value : 0;
 }
 
-/// 0: the driver does not know the attribute, or has no value of it.
+/// 0 if the driver does not know the attribute, or has no value for it.
 std::uint64_t attribute_plus_one(CUdevice_attribute which, CUdevice device) {
     int value = -1;
     const CUresult status = real<Entry::cuDeviceGetAttribute>()(&value, which, device);
@@ -173,8 +173,8 @@ void describe() {
     });
 }
 
-/// By another trace: of this run or of one before.
-bool is_taken(const char* name) {
+/// Whether another trace, of this run or of an earlier one, has the name.
+bool is_in_use(const char* name) {
     struct stat file;
     return !options().force && lstat(name, &file) == 0 && S_ISREG(file.st_mode);
 }
@@ -187,27 +187,26 @@ bool open_trace() {
     for (int number = 1; number <= most_names; ++number) {
         if (!trace_path(path, sizeof path, number)) {
             say("the trace's name is too long; nothing is recorded");
-            tell_run(trace::RunEntryKind::trouble, "", "the trace's name is too long");
+            report_to_run(trace::RunEntryKind::trouble, "", "the trace's name is too long");
             return false;
         }
         trouble = record::open({path, options().force, options().max_bytes, options().stack_frames,
                                 options().python, attach::simulated_clock()});
         if (trouble == nullptr) {
-            run_knows = tell_run(trace::RunEntryKind::trace, *path == '/' ? "" : directory, path);
+            run_knows = report_to_run(trace::RunEntryKind::trace, *path == '/' ? "" : directory, path);
             return true;
         }
-        if (!is_taken(path))
+        if (!is_in_use(path))
             break;
     }
     say("cannot write %s: %s; nothing is recorded (UMADVISOR_OUTPUT names another place)", path, trouble);
-    static char why[sizeof path + 256]; // threads may have next to no stack
+    static char why[sizeof path + 256]; // static, since threads may have small stacks
     std::snprintf(why, sizeof why, "%s: %s", path, trouble);
-    tell_run(trace::RunEntryKind::trouble, *path == '/' ? "" : directory, why);
+    report_to_run(trace::RunEntryKind::trouble, *path == '/' ? "" : directory, why);
     return false;
 }
 
-/// In a forked child the trace's memory is the parent's: CUDA does not survive fork, and the parent's trace
-/// must not be written by two.
+/// A forked child must not write to its parent's trace, whose memory it shares. CUDA does not survive fork.
 void after_fork_in_child() {
     record::forget_loader_users();
     record::abandon();
@@ -216,7 +215,7 @@ void after_fork_in_child() {
         return;
     record::forget_threads();
     restore_variables();
-    entering = PTHREAD_MUTEX_INITIALIZER; // it was held when they were remembered
+    entering = PTHREAD_MUTEX_INITIALIZER; // it was locked when the variables were copied
     followed = true;
 }
 
@@ -226,8 +225,8 @@ void enter() noexcept {
     if (entered.load(std::memory_order_acquire))
         return;
     const wrappers::KeepErrno keep;
-    // Entering needs the loader's lock, and this thread may hold it (CUDA in a library's constructor) while
-    // another is entering: so the wait has an end. What this thread does before the other is done is then not
+    // Entering locks the loader, and this thread may hold that lock (CUDA in a library's constructor) while
+    // another thread enters, so the wait is bounded. Calls of this thread before the other is done are then not
     // recorded.
     timespec end{};
     clock_gettime(CLOCK_MONOTONIC, &end);
@@ -244,7 +243,7 @@ void enter() noexcept {
             owner.store(getpid(), std::memory_order_relaxed);
             pthread_atfork(&record::wait_for_loader_users, &record::let_loader_users_in, &after_fork_in_child);
             describe();
-            tell_lists();
+            record_lists();
             act::initialize(act::with_plan(options()));
             open_window();
         } else {
@@ -266,7 +265,7 @@ void note_unknown_lookup(const char* symbol, int version, unsigned long long fla
     UnknownLookup lookup{"", version, flags};
     std::snprintf(lookup.symbol, sizeof lookup.symbol, "%s", symbol);
     const record::Guard guard(mutex);
-    if (lists_are_told)
+    if (lists_are_recorded)
         define(lookup);
     else if (early_count < static_cast<int>(std::size(early_lookups)))
         early_lookups[early_count++] = lookup;
@@ -277,21 +276,21 @@ void note_unknown_lookup(const char* symbol, int version, unsigned long long fla
 void note_runtime(const void* caller) noexcept {
     const wrappers::KeepErrno keep;
     Dl_info info;
-    record::assert_no_lock("dladdr"); // takes the loader's
+    record::assert_no_lock("dladdr"); // locks the loader
     if (dladdr(caller, &info) == 0)
         return;
     const record::Guard guard(mutex);
     if (runtime_object == nullptr) {
         runtime_object = info.dli_fname;
-        if (lists_are_told)
+        if (lists_are_recorded)
             define_runtime(runtime_object);
     }
 }
 
-/// Ends the trace. Calls nothing of the driver: after the program's exit handlers it answers
-/// CUDA_ERROR_DEINITIALIZED.
+/// Ends the trace. Does not call the driver, which answers CUDA_ERROR_DEINITIALIZED after the program's exit
+/// handlers.
 void leave() noexcept {
-    // A child made by _Fork(3) or clone(2) has run no atfork handler; the trace is its parent's all the same.
+    // A child made by _Fork(3) or clone(2) has run no atfork handler, but the trace is its parent's, too.
     if (!record::recording() || owner.load(std::memory_order_relaxed) != getpid())
         return;
     attach::find_bypasses([](const char* symbol, const char* object) {
@@ -303,12 +302,12 @@ void leave() noexcept {
     observe::managed_watch().finish();
     record::close();
     if (record::lost())
-        return; // it has been told
+        return; // it was reported then
     struct stat here;
     const bool elsewhere = *path != '/' && *directory != '\0' && lstat(path, &here) != 0;
     const char* const from = elsewhere ? directory : "";
     const char* const slash = elsewhere ? "/" : "";
-    if (run_knows) // and says it of all its processes
+    if (run_knows) // it lists the traces of all its processes
         return;
     say("wrote %s%s%s; read it with: umadvisor report %s%s%s", from, slash, path, from, slash, path);
 }

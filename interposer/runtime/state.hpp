@@ -4,19 +4,19 @@
 namespace umadvisor::runtime {
 
 /// The program has entered CUDA (its cuInit succeeded): creates the trace, describes process, driver and
-/// devices, starts recording. Does so once; later calls are one load. Any failure: one line on stderr and
-/// forward only.
+/// devices, starts recording. Done once; later calls are one load. After a failure: one line on stderr, and
+/// calls are only forwarded.
 void enter() noexcept;
 
-/// Whether this is a forked child of a process that had entered CUDA, and is to have its own trace. No driver
-/// serves such a child: its trace tells what it was refused.
+/// Whether this is a forked child of a process that had entered CUDA, with a trace of its own. The driver
+/// refuses all calls of such a child; its trace has these refusals.
 bool is_followed_child() noexcept;
 
-/// Remembers an answer of cuGetProcAddress that equals no entry point we know. Before the trace exists a
-/// bounded number of them is kept.
+/// Notes an answer of cuGetProcAddress that equals no known entry point. Before the trace exists a bounded
+/// number of them is kept.
 void note_unknown_lookup(const char* symbol, int version, unsigned long long flags) noexcept;
 
-/// Remembers that the CUDA runtime is in use, and which file holds it. `caller` is an address inside it.
+/// Notes that the CUDA runtime is in use, and its file. `caller` is an address in it.
 void note_runtime(const void* caller) noexcept;
 
 /// Ends the trace and says where it is. Called when the process exits.

@@ -25,7 +25,7 @@ constexpr unsigned bit(PauseCause cause) {
     return 1u << static_cast<unsigned>(cause);
 }
 
-void tell(PauseCause cause) {
+void record_change(PauseCause cause) {
     trace::Pause record;
     record.start = record::now();
     record.recording = held == 0;
@@ -41,9 +41,9 @@ void sleep_until(std::uint64_t nanoseconds) {
     }
 }
 
-/// The other ways to a change at its time: a signal handler, which a library must not have, or a look at the
-/// clock in every call, which costs where nothing is to be recorded. A thread costs nothing while it sleeps,
-/// and a program that only launches is stopped in time as well.
+/// A thread, because a library must not have a signal handler, and reading the clock in every call would cost
+/// time while nothing is recorded. The thread costs nothing while it sleeps, and it also pauses a program that
+/// only launches.
 void* keep_time(void*) {
     const std::uint64_t delay_end = process_start + options().delay_ns;
     const std::uint64_t begin = std::max(delay_end, record::monotonic_nanoseconds());
@@ -82,7 +82,7 @@ void hold(PauseCause cause) noexcept {
     held |= bit(cause);
     if (before != 0)
         return;
-    tell(cause);
+    record_change(cause);
     record::pause();
 }
 
@@ -93,7 +93,7 @@ void lift(PauseCause cause) noexcept {
     if (before == 0 || held != 0)
         return;
     record::resume();
-    tell(cause);
+    record_change(cause);
 }
 
 } // namespace umadvisor::runtime

@@ -5,13 +5,13 @@
 
 namespace umadvisor::runtime {
 
-/// Remembers when the process began: a delay counts from there. Called by the library's constructor.
+/// Notes when the process began, from which a delay counts. Called by the library's constructor.
 void remember_start() noexcept;
 
-/// Begins as the options say. Called once, when the trace is open.
+/// Begins the window that the options ask for. Called once, when the trace is open.
 void open_window() noexcept;
 
-/// Recording pauses while any cause holds it; each change is in the trace. Any thread.
+/// Recording pauses while any cause holds it; each change is recorded. Any thread may call these.
 void hold(trace::PauseCause cause) noexcept;
 void lift(trace::PauseCause cause) noexcept;
 

@@ -16,22 +16,24 @@ namespace umadvisor::wrappers {
 
 namespace {
 
-/// Host memory that is plain to read: write-combined memory is read a hundred times slower, and reading a
-/// device's registers may change them. Memory of pools and mapped ranges may be closed to the host.
+/// Whether the host can read the memory fast and without side effects: write-combined memory is a hundred times
+/// slower, and reading a device's registers may change them. Memory of pools and mapped ranges may be
+/// inaccessible to the host.
 bool is_readable(const trace::Alloc& record) {
     if (record.memory == trace::Memory::pinned)
         return record.part == 0 && record.pool == 0 && (record.flags & CU_MEMHOSTALLOC_WRITECOMBINED) == 0;
     return record.memory == trace::Memory::registered && (record.flags & CU_MEMHOSTREGISTER_IOMEMORY) == 0;
 }
 
-/// Not variables of modules and memory of graphs, which go without a word, nor what other calls than an
-/// allocation's and a mapping's bring.
+/// Whether act/ counts the memory as the program's own. Not variables of modules and memory of graphs, which
+/// are freed without a call, nor what calls make that are neither allocations nor mappings.
 bool fills_card(const trace::Alloc& record) {
     const bool asked_for = record.part == 0 || record.entry == attach::index(Entry::cuMemMap);
     return asked_for && record.memory == trace::Memory::device && record.symbol == 0 && record.captured == 0;
 }
 
-/// Of memory from pools, mapped ranges and other processes nobody here knows who allocated it.
+/// The NUMA node of host memory. Not known for memory from pools, mapped ranges and other processes, which
+/// another thread may have allocated.
 std::uint64_t host_node(const trace::Alloc& record) {
     if (record.part != 0 || record.pool != 0)
         return 0;
@@ -71,7 +73,8 @@ void finish_allocation(trace::Alloc& record, std::uint64_t address, std::uint64_
         record.node = host_node(record);
         gone = std::min(observe::allocations().insert(allocation, covered, most_covered), most_covered);
     }
-    // What stood at its addresses went unseen, or goes just now: with a context that another thread destroys.
+    // Allocations that it covers were freed unseen, or are being freed with a context that another thread
+    // destroys.
     leave_parts(record, covered, gone);
     record::write(record);
     if (allocation.id != 0 && allocation.memory == trace::Memory::managed) {
@@ -97,7 +100,7 @@ void finish_global(trace::Alloc& record, CUdeviceptr address, std::size_t bytes,
     const KeepErrno keep;
     observe::Allocation known;
     if (observe::allocations().find(address, known) && known.address == address)
-        return; // asked for before
+        return; // it was entered before
     record.memory = observe::classify(address, bytes).memory;
     if (record.memory == trace::Memory::unknown)
         record.memory = trace::Memory::device;
@@ -115,20 +118,20 @@ void begin_free(FreeScope& scope, std::uint64_t address) noexcept {
         record.allocation = observe::allocations().find(address, known) ? known.id : 0;
         return;
     }
-    if (address == 0 || !observe::allocations().erase(address, scope.taken))
+    if (address == 0 || !observe::allocations().erase(address, scope.removed))
         return;
-    record.allocation = scope.taken.id;
-    if (scope.taken.memory == trace::Memory::managed && !scope.taken.kept_on_device &&
+    record.allocation = scope.removed.id;
+    if (scope.removed.memory == trace::Memory::managed && !scope.removed.kept_on_device &&
         record::takes(record::Taking::everything))
-        observe::residency_sampler().before_free(scope.taken);
+        observe::residency_sampler().before_free(scope.removed);
 }
 
 void finish_free(FreeScope& scope) noexcept {
     const KeepErrno keep;
-    if (scope.record.status != CUDA_SUCCESS && scope.taken.id != 0)
-        observe::allocations().insert(scope.taken);
-    else if (scope.taken.id != 0)
-        act::notify_started<&act::Action::on_free>(scope.taken);
+    if (scope.record.status != CUDA_SUCCESS && scope.removed.id != 0)
+        observe::allocations().insert(scope.removed);
+    else if (scope.removed.id != 0)
+        act::notify_started<&act::Action::on_free>(scope.removed);
     scope.record.stack = record::stack();
     record::write(scope.record);
 }

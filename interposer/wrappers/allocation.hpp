@@ -10,20 +10,19 @@
 
 namespace umadvisor::wrappers {
 
-/// What takes an allocation along when it goes: the context it was made in; the device, when it is reset
-/// (stream-ordered memory belongs to a pool of the device); or nothing.
+/// With what an allocation is freed, at the latest: the context it was made in; the device, when it is reset
+/// (stream-ordered memory belongs to a pool of the device); or neither.
 enum class Owner : std::uint8_t { context, device, none };
 
 /// Enters a new allocation into the index and the trace, after the driver made it. `record` has its times,
-/// status, memory, flags and stream, and its device where the owner is none; nothing is entered when the call
-/// failed.
+/// status, memory, flags and stream, and its device if the owner is none. A call that failed is only recorded.
 void finish_allocation(trace::Alloc& record, std::uint64_t address, std::uint64_t bytes,
                        Owner owner = Owner::context) noexcept;
 
-/// How many bytes the driver has mapped from `address` on; 0 where it does not tell.
+/// How many bytes the driver has mapped from `address` on; 0 if it does not say.
 std::uint64_t mapped_bytes(CUdeviceptr address) noexcept;
 
-/// An allocation that a call made beside what its own record says of it; an Owner of none has its `device`.
+/// Enters an allocation that a call made which has a record of its own. `device` counts for an Owner of none.
 template <class Record>
 void enter_part(const Record& call, std::uint64_t address, std::uint64_t bytes, trace::Memory memory,
                 Owner owner, std::uint64_t device = 0, CUmemoryPool pool = nullptr) noexcept {
@@ -39,7 +38,8 @@ void enter_part(const Record& call, std::uint64_t address, std::uint64_t bytes, 
     finish_allocation(record, address, bytes, owner);
 }
 
-/// Records that allocations taken out of the index are gone, by a call that has a record of its own.
+/// Records that allocations, which the caller has removed from the index, were freed by a call that has a
+/// record of its own.
 template <class Record>
 void leave_parts(const Record& call, const observe::Allocation* gone, std::size_t count) noexcept {
     for (std::size_t i = 0; i < count; ++i) {
@@ -55,23 +55,23 @@ void leave_parts(const Record& call, const observe::Allocation* gone, std::size_
     }
 }
 
-/// A variable of a loaded module: entered like an allocation when it is first asked for.
+/// Enters a variable of a loaded module, like an allocation, when the program first asks for it.
 void finish_global(trace::Alloc& record, CUdeviceptr address, std::size_t bytes, const char* name,
                    std::uint64_t module) noexcept;
 
 /// A free, from before the driver's call to after it.
 struct FreeScope {
     trace::Free record;
-    observe::Allocation taken{}; ///< out of the index, to be put back should the driver refuse; no id: none
+    observe::Allocation removed{}; ///< from the index, to be entered again if the driver refuses; no id: none
 };
 
-/// Takes the address out of the index before the driver frees it, since another thread may be given it at once.
-/// Looks where managed memory is, for the last time.
+/// Removes the allocation from the index before the driver frees it, since another thread may get its address
+/// at once. Samples the residency of managed memory for the last time.
 void begin_free(FreeScope& scope, std::uint64_t address) noexcept;
-/// Records the free; puts the allocation back when the driver refused.
+/// Records the free; enters the allocation again if the driver refused.
 void finish_free(FreeScope& scope) noexcept;
 
-/// Device memory for the program: by `call`, which asks the driver, or by an action.
+/// Allocates device memory for the program: by `call`, which asks the driver, or by an action.
 template <Entry E, class Call>
 CUresult allocate(act::AllocationScope asked, const Call& call) noexcept {
     using act::Action;
@@ -210,10 +210,10 @@ struct free_async : WhilePaused {
         record.stream = stream_of<E>(stream);
         begin_free(scope, address);
         CUresult result = timed<E>(record, address, stream);
-        // Managed memory cannot be freed in the order of a stream; cuMemFree waits for all that uses it. Only
-        // the refusal that tells so is answered that way: a capture's, for one, is the program's to see.
+        // Managed memory cannot be freed in stream order; cuMemFree waits for all that uses it. It is called
+        // only after the refusals that mean this: the program must see others, as that of a capture.
         if ((result == CUDA_ERROR_NOT_SUPPORTED || result == CUDA_ERROR_INVALID_VALUE) &&
-            scope.taken.rewritten) {
+            scope.removed.rewritten) {
             result = attach::real<Entry::cuMemFree_v2>()(address);
             record.duration = record::now() - record.start;
             record.status = static_cast<std::uint64_t>(result);

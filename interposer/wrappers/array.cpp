@@ -9,10 +9,10 @@ namespace umadvisor::wrappers {
 
 namespace {
 
-/// Once: what they are mapped to is not followed, so reports should not count on their bytes.
-void tell_of_unmapped_arrays() {
-    static std::atomic_flag told;
-    if (!told.test_and_set(std::memory_order_relaxed))
+/// Notes once that their bytes are not known, since it is not recorded what is mapped into them.
+void note_unmapped_arrays() {
+    static std::atomic_flag noted;
+    if (!noted.test_and_set(std::memory_order_relaxed))
         record::note("sparse or deferred-mapping CUDA arrays are recorded with 0 bytes: they have no memory of "
                      "their own, and what is mapped into them is not told apart");
 }
@@ -30,7 +30,7 @@ void finish_array(trace::Alloc& record, const void* handle, const ArrayExtent& e
         record.allocation = observe::allocations().next_id();
         record.address = number(handle);
         record.device = observe::current_device();
-        // Of no length: nothing but the handle itself stands for the array.
+        // It has no length in the index, so that only the handle itself finds the array.
         observe::Allocation array{};
         array.id = record.allocation;
         array.address = record.address;
@@ -39,7 +39,7 @@ void finish_array(trace::Alloc& record, const void* handle, const ArrayExtent& e
         array.context = observe::current_context_number();
         observe::arrays().insert(array);
         if ((extent.flags & (CUDA_ARRAY3D_SPARSE | CUDA_ARRAY3D_DEFERRED_MAPPING)) != 0)
-            tell_of_unmapped_arrays();
+            note_unmapped_arrays();
     }
     record::write(record);
 }
@@ -56,16 +56,16 @@ void note_level(CUmipmappedArray whole, CUarray level) noexcept {
 void begin_destroy(FreeScope& scope, const void* handle) noexcept {
     const KeepErrno keep;
     scope.record.address = number(handle);
-    if (handle != nullptr && observe::arrays().erase(scope.record.address, scope.taken))
-        scope.record.allocation = scope.taken.id;
+    if (handle != nullptr && observe::arrays().erase(scope.record.address, scope.removed))
+        scope.record.allocation = scope.removed.id;
 }
 
 void finish_destroy(FreeScope& scope, bool has_levels) noexcept {
     const KeepErrno keep;
-    if (scope.taken.id != 0 && scope.record.status != CUDA_SUCCESS)
-        observe::arrays().insert(scope.taken);
-    else if (scope.taken.id != 0 && has_levels)
-        observe::arrays().erase_all(scope.taken.id);
+    if (scope.removed.id != 0 && scope.record.status != CUDA_SUCCESS)
+        observe::arrays().insert(scope.removed);
+    else if (scope.removed.id != 0 && has_levels)
+        observe::arrays().erase_all(scope.removed.id);
     scope.record.stack = record::stack();
     record::write(scope.record);
 }

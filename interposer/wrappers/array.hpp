@@ -10,10 +10,10 @@ namespace umadvisor::wrappers {
 void finish_array(trace::Alloc& record, const void* handle, const ArrayExtent& extent,
                   unsigned levels) noexcept;
 
-/// A level's handle stands for its mipmapped array.
+/// Enters a level's handle, with the id of its mipmapped array.
 void note_level(CUmipmappedArray whole, CUarray level) noexcept;
 
-/// Takes the handle out before the driver destroys the array; puts it back should the driver refuse.
+/// Removes the handle before the driver destroys the array, and enters it again if the driver refuses.
 void begin_destroy(FreeScope& scope, const void* handle) noexcept;
 void finish_destroy(FreeScope& scope, bool has_levels) noexcept;
 

@@ -1,4 +1,4 @@
-/// What CUDA arrays take, from their descriptors. Plain arithmetic.
+/// Sizes of CUDA arrays, from their descriptors. Plain arithmetic.
 #pragma once
 
 #include "interposer/attach/entries.hpp"
@@ -7,8 +7,7 @@
 
 namespace umadvisor::wrappers {
 
-/// Bits of one element: planes that are sampled more coarsely are spread over all. 0: a format newer than
-/// umadvisor.
+/// Bits of one element, with its share of planes that are sampled more coarsely. 0: an unknown format.
 std::uint64_t element_bits(CUarray_format format, unsigned channels) noexcept;
 
 struct ArrayExtent {

@@ -19,7 +19,7 @@ namespace {
 using attach::real;
 
 /// The current context that the trace has for this thread.
-CUcontext& told() {
+CUcontext& recorded_current() {
     return record::kept_of_thread<CUcontext, record::Kept::context>();
 }
 
@@ -32,14 +32,15 @@ CUcontext current_context() {
     return real<Entry::cuCtxGetCurrent>()(&context) == CUDA_SUCCESS ? context : nullptr;
 }
 
-/// A primary context has one handle in all its lives, but another id in each; 0: not known.
+/// The id of a primary context's life: after a release it is created anew with the same handle, but with
+/// another id; 0: not known.
 unsigned long long life_of(CUcontext context) {
     unsigned long long id = 0;
     return context != nullptr && real<Entry::cuCtxGetId>()(context, &id) == CUDA_SUCCESS ? id : 0;
 }
 
-/// Whether the release left the device's context to its other users. Another thread may have retained it anew
-/// since it went.
+/// Whether the context lives on after the release, because it has other users. Another thread may have created
+/// it anew meanwhile.
 bool still_lives(CUdevice device, const Leaving& leaving) {
     unsigned flags = 0;
     int active = 0;
@@ -49,14 +50,14 @@ bool still_lives(CUdevice device, const Leaving& leaving) {
     return life == 0 || life == leaving.life;
 }
 
-/// All that was allocated under a number.
+/// Frees all allocations with the number `owner`.
 void forget_memory(const trace::Context& record, std::uint16_t owner) {
     constexpr std::size_t batch = 64;
     struct Batch {
         observe::Allocation all[batch];
     };
-    const record::OffStack<Batch> taken;
-    auto& gone = taken->all;
+    const record::OffStack<Batch> removed;
+    auto& gone = removed->all;
     for (std::size_t count = batch; owner != 0 && count == batch;) {
         count = observe::allocations().remove_context(owner, gone, batch);
         for (std::size_t i = 0; i < count; ++i)
@@ -70,9 +71,9 @@ void forget_memory(const trace::Context& record, std::uint16_t owner) {
     }
 }
 
-/// A call that was no set_current may have changed the thread's context all the same.
+/// A call other than set_current may have changed the thread's current context, too.
 void follow_current(const trace::Context& call) {
-    if (current_context() == told())
+    if (current_context() == recorded_current())
         return;
     trace::Context record;
     record.entry = call.entry;
@@ -96,16 +97,16 @@ void went(const trace::Context& record, const Leaving& leaving) {
 
 } // namespace
 
-bool is_told(CUcontext context) noexcept {
-    return context == told();
+bool is_recorded_current(CUcontext context) noexcept {
+    return context == recorded_current();
 }
 
 void finish_current(trace::Context& record) noexcept {
     const KeepErrno keep;
     const CUcontext context = current_context();
-    if (context == told() && record.status == CUDA_SUCCESS)
+    if (context == recorded_current() && record.status == CUDA_SUCCESS)
         return;
-    told() = context;
+    recorded_current() = context;
     record.action = trace::ContextAction::set_current;
     record.context = number(context);
     record.device = context != nullptr ? observe::current_device() : 0;
@@ -119,8 +120,8 @@ void finish_create(trace::Context& record, CUcontext context) noexcept {
     record.stack = record::stack();
     record::write(record);
     if (context != nullptr) {
-        observe::retire_context(context); // a context that went unseen may have had its handle
-        told() = context;
+        observe::retire_context(context); // a context that was destroyed unseen may have had its handle
+        recorded_current() = context;
     }
 }
 

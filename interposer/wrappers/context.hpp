@@ -1,4 +1,4 @@
-/// Contexts: made, destroyed, and which of them each thread works in.
+/// Contexts: creation, destruction, and the current context of each thread.
 #pragma once
 
 #include "interposer/observe/capture.hpp"
@@ -8,34 +8,34 @@
 
 namespace umadvisor::wrappers {
 
-/// Whether the trace has it that the calling thread's current context is this one.
-bool is_told(CUcontext context) noexcept;
+/// Whether the trace has this context as the calling thread's current one.
+bool is_recorded_current(CUcontext context) noexcept;
 
-/// The thread's current context may be another: asks, and records a set_current where it is, or where the call
-/// failed. `record` has the call's entry and times.
+/// The thread's current context may have changed: asks the driver, and records a set_current if it has, or if
+/// the call failed. `record` has the call's entry and times.
 void finish_current(trace::Context& record) noexcept;
 
 void finish_create(trace::Context& record, CUcontext context) noexcept;
 void finish_retain(trace::Context& record, CUcontext context, CUdevice device) noexcept;
-/// Of the records of green contexts. `context` may be null.
+/// For the records of green contexts. `context` may be null.
 void finish_green(trace::Context& record, CUcontext context, CUgreenCtx green) noexcept;
 /// `begun`: captures, before the call.
 void finish_destroy_green(trace::Context& record, CUgreenCtx green, std::uint64_t begun) noexcept;
 
-/// Before a context may go: what its handle means from then on is another one.
+/// A context that may be destroyed by the call, after which its handle may be another context's.
 struct Leaving {
     CUcontext context;
     std::uint16_t number;    ///< of its allocations
-    std::uint16_t device;    ///< of the device's, where its primary context goes
-    unsigned long long life; ///< of a primary context that may live on; 0: not known
+    std::uint16_t device;    ///< number of the device's allocations, if its primary context is reset
+    unsigned long long life; ///< id of a primary context that may live on; 0: not known
     std::uint64_t captures;  ///< begun before the call
 };
 Leaving begin_destroy(CUcontext context) noexcept;
 Leaving begin_leave_primary(CUdevice device, bool reset) noexcept;
 
-/// Records the call; what went with the context is allocated no more, and its kernels are looked up anew.
+/// Records the call; the context's memory counts as freed, and its kernels are looked up again.
 void finish_destroy(trace::Context& record, const Leaving& leaving) noexcept;
-/// `reset` as above. Whether the context went, the driver is asked.
+/// `reset` as above. Asks the driver whether the context was destroyed.
 void finish_leave_primary(trace::Context& record, const Leaving& leaving, CUdevice device, bool reset) noexcept;
 
 /// All its forms end with flags and device.
@@ -64,11 +64,11 @@ struct destroy_context : WhilePaused {
     }
 };
 
-/// Programs and libraries set the context that is current already over and over: that costs a comparison.
+/// Programs and libraries often set the context that is current already; that costs a comparison.
 struct set_context : WhilePaused {
     template <Entry E>
     static CUresult call(CUcontext context) noexcept {
-        if (is_told(context) && context != nullptr)
+        if (is_recorded_current(context) && context != nullptr)
             return attach::real<E>()(context);
         trace::Context record;
         const CUresult result = timed<E>(record, context);

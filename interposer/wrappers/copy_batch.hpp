@@ -7,7 +7,7 @@
 
 namespace umadvisor::wrappers {
 
-/// `call` has what all records share. Of a call that failed nothing is known to have been good enough to read:
+/// `call` has what all records share. The arguments of a call that failed may be invalid and are not read, so
 /// it has one record without ends.
 void finish_batch(trace::Copy& call, const CUdeviceptr* destinations, const CUdeviceptr* sources,
                   const std::size_t* sizes, std::size_t count) noexcept;

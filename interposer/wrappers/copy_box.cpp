@@ -11,7 +11,7 @@ std::uint64_t span_of(const CopyBox& box, std::uint64_t pitch, std::uint64_t lay
     return box.bytes == 0 ? 0 : (box.depth - 1) * layer + (box.height - 1) * pitch + box.width;
 }
 
-/// cuda.h, cuMemcpy3D: Start = base + (Z * height + Y) * pitch + XInBytes. Unified addresses stand in the field
+/// cuda.h, cuMemcpy3D: Start = base + (Z * height + Y) * pitch + XInBytes. Unified addresses are in the field
 /// for device addresses.
 CopyEnd end_of(const RowsEnd& given, const CopyBox& box) {
     if (given.type == CU_MEMORYTYPE_ARRAY)
@@ -22,7 +22,7 @@ CopyEnd end_of(const RowsEnd& given, const CopyBox& box) {
     else if (given.type == CU_MEMORYTYPE_DEVICE || given.type == CU_MEMORYTYPE_UNIFIED)
         end = given.device;
     else
-        return end; // the driver's to refuse
+        return end; // the driver refuses it
     end.address += (given.z * given.layer_height + given.y) * given.pitch + given.x;
     end.pitch = given.pitch;
     end.span = span_of(box, given.pitch, given.pitch * given.layer_height);

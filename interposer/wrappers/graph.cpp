@@ -11,14 +11,14 @@ namespace umadvisor::wrappers {
 
 namespace {
 
-constinit std::atomic<bool> device_launch_told{false};
+constinit std::atomic<bool> device_launch_noted{false};
 
 void name_exec(trace::Graph& record, CUgraphExec exec) {
     record.exec = number(exec);
     record.stack = record::stack();
 }
 
-/// The tail of every change.
+/// Records a change of an executable graph.
 template <class Change>
 void changed(trace::Graph& record, CUgraphExec exec, Change change) {
     const KeepErrno keep;
@@ -39,7 +39,7 @@ void finish_instantiate(trace::Graph& record, CUgraphExec exec, CUgraph graph, s
     if (record.status == CUDA_SUCCESS) {
         record.exec = number(exec);
         observe::enter_graph(record);
-        if ((flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0 && !device_launch_told.exchange(true))
+        if ((flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0 && !device_launch_noted.exchange(true))
             record::note("a graph was made to be launched from the device: such launches are not seen");
     }
     record::write(record);

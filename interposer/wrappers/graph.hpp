@@ -1,5 +1,5 @@
-/// Executable graphs and their launches, and stream capture. What builds or asks about a graph that is not yet
-/// executable moves nothing: it is only counted.
+/// Executable graphs and their launches, and stream capture. Calls that build or query a graph that is not yet
+/// executable move nothing: they are only counted.
 #pragma once
 
 #include "interposer/act/action.hpp"
@@ -27,13 +27,13 @@ struct NewGraphLaunch : act::LaunchScope {
 void begin_graph_launch(NewGraphLaunch& made, Entry entry, CUgraphExec exec, std::uint64_t stream) noexcept;
 void finish_graph_launch(NewGraphLaunch& made) noexcept;
 
-/// Where the capture on the record's stream will have begun.
+/// The origin of the capture that is about to begin on the record's stream.
 observe::CaptureOrigin begin_capturing(const trace::Graph& record) noexcept;
 void finish_begin_capture(trace::Graph& record, const observe::CaptureOrigin& origin) noexcept;
 void finish_end_capture(trace::Graph& record, CUgraph* graph, std::uint64_t begun) noexcept;
 void note_conditional(const CUgraphNode* node, const CUgraphNodeParams* given) noexcept;
 
-/// What a node that is set anew does, from the structure that the program gave.
+/// Fill in what a changed node does, from the structure that the program gave.
 void describe_kernel_v1(observe::GraphNodeRead& node, const void* given);
 void describe_kernel_v2(observe::GraphNodeRead& node, const void* given);
 void describe_copy(observe::GraphNodeRead& node, const void* given);
@@ -41,7 +41,7 @@ void describe_set(observe::GraphNodeRead& node, const void* given);
 void describe_host(observe::GraphNodeRead& node, const void* given);
 void describe_event_record(observe::GraphNodeRead& node, const void* given);
 void describe_event_wait(observe::GraphNodeRead& node, const void* given);
-/// Of any kind: null where nothing is to be told.
+/// The function for a node of any kind; null if nothing is to be recorded.
 observe::DescribeNode describe_any(const CUgraphNodeParams& given, const void*& of) noexcept;
 
 struct instantiate_graph : WhilePaused {
@@ -75,7 +75,7 @@ struct instantiate_graph_params : WhilePaused {
     }
 };
 
-/// Both forms of cuGraphExecUpdate: what they answer beside the result differs.
+/// Both forms of cuGraphExecUpdate, whose output parameters differ.
 struct update_graph : WhilePaused {
     template <Entry E, class... Answers>
     static CUresult call(CUgraphExec exec, CUgraph graph, Answers... answers) noexcept {
@@ -164,7 +164,7 @@ struct launch_graph : WhileRecording {
     }
 };
 
-/// The driver tells of a conditional node's bodies when it is made, and never again.
+/// The driver gives the bodies of a conditional node only when it is made.
 struct add_node : WhilePaused {
     template <Entry E, class... Arguments>
     static CUresult call(CUgraphNode* out, CUgraph graph, const CUgraphNode* dependencies,

@@ -1,5 +1,5 @@
-/// What every recorded entry point does, whatever its signature: forward only while nothing is recorded, else
-/// hand over to the entry's policy.
+/// The wrapper of every recorded entry point: it only forwards while nothing is recorded, and else calls the
+/// entry's policy.
 #pragma once
 
 #include "interposer/attach/real.hpp"
@@ -43,17 +43,17 @@ template <Entry E, class Policy, class... Arguments>
 struct Hook<E, Policy, CUresult (*)(Arguments...)> {
     static CUresult CUDAAPI call(Arguments... arguments) noexcept {
         if constexpr (Policy::from == record::Taking::nothing) {
-            return act(arguments...); // with the return address that it may look at
+            return act(arguments...); // inlined, since it may read the return address
         } else {
-            // Both ways through one pointer: gcc makes a single jump of it and leaves the arguments where they
-            // are. While calls of this policy are not taken, that is all they cost.
-            const auto way = record::takes(Policy::from) ? &taken : attach::forwarded<E>();
-            return way(arguments...);
+            // One pointer for both: gcc makes a single jump of it and does not move the arguments. While calls
+            // of this policy are not recorded, that is all they cost.
+            const auto target = record::takes(Policy::from) ? &recorded : attach::forwarded<E>();
+            return target(arguments...);
         }
     }
 
 private:
-    [[gnu::hot]] static CUresult CUDAAPI taken(Arguments... arguments) noexcept {
+    [[gnu::hot]] static CUresult CUDAAPI recorded(Arguments... arguments) noexcept {
         record::see_trace();
         return act(arguments...);
     }
@@ -71,7 +71,7 @@ struct WhileRecording {
     static constexpr record::Taking from = record::Taking::everything;
 };
 
-/// A policy that acts in a pause too: what it follows, records after the pause refer to.
+/// A policy that acts in a pause, too, because records after the pause refer to what it records.
 struct WhilePaused {
     static constexpr record::Taking from = record::Taking::state;
 };
@@ -81,8 +81,8 @@ struct Always {
     static constexpr record::Taking from = record::Taking::nothing;
 };
 
-/// What the driver answered through `out`, or zero. Where a call failed nobody has written there, and it need
-/// not even be memory.
+/// What the driver answered through `out`, or zero. A call that failed has written nothing there, and `out` may
+/// be an invalid address.
 template <class Value>
 Value answered(CUresult result, const Value* out) noexcept {
     return result == CUDA_SUCCESS && out != nullptr ? *out : Value{};
@@ -102,7 +102,7 @@ std::uint64_t stream_of(CUstream stream) noexcept {
     return number(stream);
 }
 
-/// Has `call` made for entry E and fills in what every record of a call has. Returns its answer.
+/// Makes `call` for entry E and fills in what every record of a call has. Returns the answer.
 template <Entry E, class Record, class Call>
 CUresult timed_call(Record& record, const Call& call) noexcept {
     record.entry = attach::index(E);
@@ -113,16 +113,15 @@ CUresult timed_call(Record& record, const Call& call) noexcept {
     return result;
 }
 
-/// The same of the driver's own function.
+/// The same with the driver's own function.
 template <Entry E, class Record, class... Arguments>
 CUresult timed(Record& record, Arguments... arguments) noexcept {
     return timed_call<E>(record, [&] { return attach::real<E>()(arguments...); });
 }
 
-/// A policy whose calls are recorded and nothing else: each has one record, which `Finish` writes. The policy's
-/// fill(record, arguments...) enters what the call says. Its answer(record, out, ...), if it has one, enters
-/// what the driver answered to a call that succeeded, through `out`, the first argument. Both are given streams
-/// as traces name them.
+/// A policy that only records calls, each with one record, which `Finish` writes. The policy's fill(record,
+/// arguments...) enters the arguments. Its answer(record, out, ...), if it has one, enters the driver's answer
+/// to a call that succeeded, through `out`, the first argument. Both get streams as traces name them.
 template <class Policy, auto Finish, auto Action, class When = WhilePaused>
 struct Recorded;
 

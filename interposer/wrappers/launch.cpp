@@ -37,7 +37,7 @@ std::uint64_t timer_key(const LaunchCall& call, std::uint64_t function) {
 
 void begin_launch(NewLaunch& made, std::uint64_t stack, const LaunchCall& call) noexcept {
     const KeepErrno keep;
-    // The generation first: what changes after it belongs to a later one, and so do launches remembered by it.
+    // The generation is read first, so that a change during the scan makes the memo's entry void.
     made.generation = observe::allocations().generation();
     const bool captured = observe::is_captured(reinterpret_cast<CUstream>(call.stream_name));
     const observe::Function* const function = observe::function_of(call.function);
@@ -46,15 +46,15 @@ void begin_launch(NewLaunch& made, std::uint64_t stack, const LaunchCall& call) 
     made.stream = reinterpret_cast<CUstream>(call.stream_name);
     made.stack = stack;
     made.shape.captured = captured;
-    if (captured) { // it does not run; the graph's nodes tell what it reaches
+    if (captured) { // it does not run; the graph's nodes say what it reaches
         describe_shape(made.shape, call, function, stack, touched);
         return;
     }
     if (function != nullptr && !brief)
         observe::scan(*function, call.parameters, call.extra, touched);
     describe_shape(made.shape, call, function, stack, touched);
-    // The sampler and the actions look at every launch that they may have to do with.
-    made.memorable = (touched.scanned || brief) && touched.managed_count == 0 && !touched.leads_on &&
+    // Launches that the sampler or the actions have to see are not entered in the memo.
+    made.memorable = (touched.scanned || brief) && touched.managed_count == 0 && !touched.holds_pointers &&
                      function != nullptr && describe(call, *function, brief, stack, nullptr, made.key);
     observe::managed_watch().look();
     observe::residency_sampler().before_launch(touched);
@@ -77,7 +77,8 @@ void finish_launch(NewLaunch& made) noexcept {
 
 void begin_timing(TimedLaunch& timed, const LaunchCall& call) noexcept {
     record::LaunchMemo::Entry& entry = timed.entry;
-    const std::uint32_t passed = entry.left == 0 ? entry.interval : 1; // else it is measured after a pause
+    const std::uint32_t passed =
+        entry.left == 0 ? entry.interval : 1; // else it is measured because of long_pause
     timed.launch.shape = trace::BriefLaunch::shape(entry.head);
     timed.launch.stands_for = passed - 1;
     entry.unasked += passed;

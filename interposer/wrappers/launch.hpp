@@ -11,7 +11,7 @@
 
 namespace umadvisor::wrappers {
 
-/// What the program asked for.
+/// The arguments of the program's call.
 struct LaunchCall {
     Entry entry;
     CUfunction function;
@@ -22,23 +22,23 @@ struct LaunchCall {
     void** extra;
 };
 
-/// A launch that looks like none before, from before the driver's call to after it.
+/// A launch that the memo does not have, from before the driver's call to after it.
 struct NewLaunch : act::LaunchScope {
     trace::Launch launch;
     trace::LaunchShape shape;
     observe::DeviceSample sample;
     record::LaunchKey key;
-    std::uint64_t generation = 0; ///< of the index of allocations, before it was looked at
-    bool memorable = false;       ///< by its key
+    std::uint64_t generation = 0; ///< of the index of allocations, before the scan
+    bool memorable = false;       ///< whether the memo may have it by its key
     std::uint32_t period = 1;     ///< the device timer's answer
 };
 
-/// Fills in the shape: finds out what the launch reaches, lets the observers and actions look at it, starts the
-/// device timer. Errno needs no keeping: whatever calls the system keeps it itself.
+/// Fills in the shape: scans what the launch reaches, passes it to the observers and actions, starts the device
+/// timer.
 void begin_launch(NewLaunch& made, std::uint64_t stack, const LaunchCall& call) noexcept;
 void finish_launch(NewLaunch& made) noexcept;
 
-/// A launch that is recalled and measured.
+/// A launch that the memo has, and that is measured.
 struct TimedLaunch {
     trace::Launch launch;
     record::ThreadWriter& writer;
@@ -48,10 +48,11 @@ struct TimedLaunch {
 void begin_timing(TimedLaunch& timed, const LaunchCall& call) noexcept;
 void finish_timing(TimedLaunch& timed, const LaunchCall& call) noexcept;
 
-/// Of a launch that is recalled and failed, so that it was not as short as others.
+/// Records a launch that the memo has and that failed.
 void write_failed(std::uint32_t head, std::uint64_t start, CUresult result) noexcept;
 
-/// What a shape follows from: the call, the stack, what the parameters reach; of a brief launch the call alone.
+/// Adds to `key` what determines a shape: the call, the stack, what the parameters reach; for a brief launch
+/// the call alone.
 [[gnu::always_inline]] inline bool describe(const LaunchCall& call, const observe::Function& function,
                                             bool brief, std::uint64_t stack, record::PieceMemo* memo,
                                             record::LaunchKey& key) noexcept {
@@ -69,7 +70,7 @@ void write_failed(std::uint32_t head, std::uint64_t start, CUresult result) noex
 }
 
 /// Ticks since the thread's last record after which a launch is measured: 20 to 70 us, of which another reading
-/// of the clock is a thousandth. Launches that block follow each other at such distances, so hardly one is
+/// of the clock is a thousandth. Launches that block follow each other at such intervals, so hardly one is
 /// missed.
 inline constexpr std::uint64_t long_pause = 1u << 16;
 static_assert(long_pause <= trace::BriefLaunch::span);
@@ -101,15 +102,15 @@ template <Entry E, class Policy, class... Arguments>
     return result;
 }
 
-/// A launch that looks like an earlier one goes straight through here: the driver has pushed our code and data
-/// out of the caches meanwhile, so every line of either and every branch counts. What stands aside is handed
-/// the arguments once more: what has an address is kept in memory.
+/// The fast path of a launch that the memo has. The driver has evicted our code and data from the caches
+/// meanwhile, so every line and every branch counts. Slow paths get the arguments by value again, since a
+/// variable whose address is taken would be kept in memory.
 template <Entry E, class Policy, class... Arguments>
 [[gnu::always_inline]] inline CUresult launch_recorded(Arguments... arguments) noexcept {
     const LaunchCall call = Policy::template asked<E>(arguments...);
     record::ThreadWriter* const writer = record::seat.writer;
     const bool brief = observe::launches_are_brief();
-    const std::uint64_t stack = record::stacks_wanted() && !brief ? record::launch_stack() : 0;
+    const std::uint64_t stack = record::records_stacks() && !brief ? record::launch_stack() : 0;
     const observe::Function* const function = observe::known_function(call.function);
     record::LaunchKey key;
     if (writer == nullptr || function == nullptr || !observe::nothing_is_captured() ||

@@ -1,4 +1,4 @@
-/// The start of everything: initialisation, and the driver's answers to "where is that function".
+/// Initialisation, and the driver's answers to look-ups of functions.
 #pragma once
 
 #include "interposer/attach/driver.hpp"

@@ -6,7 +6,7 @@
 namespace umadvisor::wrappers {
 
 void finish_load(trace::GpuModule& record, std::uint64_t module) noexcept;
-/// Forgets the module's kernels and variables before their handles and addresses can be given out again.
+/// Forgets the module's kernels and variables before their handles and addresses can be used again.
 void begin_unload(trace::GpuModule& record, std::uint64_t module) noexcept;
 void finish_unload(trace::GpuModule& record) noexcept;
 void note_function(CUfunction function, CUmodule module, const char* name) noexcept;

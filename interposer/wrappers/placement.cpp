@@ -12,7 +12,7 @@ namespace umadvisor::wrappers {
 
 namespace {
 
-/// What prefetches, advice and attachments have in common.
+/// The common part of prefetches, advice and attachments.
 template <class Record>
 void finish(Record& record, CUdeviceptr address, std::uint64_t bytes) {
     observe::managed_watch().note_change();
@@ -33,17 +33,18 @@ void look_before_prefetch(CUdeviceptr address) noexcept {
         observe::residency_sampler().before_prefetch(allocation);
 }
 
-void begin_prefetch(const trace::Prefetch& record, CUdeviceptr address, Place place) noexcept {
+void begin_prefetch(const trace::Prefetch& record, CUdeviceptr address, MemoryLocation location) noexcept {
     const KeepErrno keep;
-    if (place.location == trace::Location::device && observe::residency_sampler().works() &&
+    if (location.kind == trace::Location::device && observe::residency_sampler().works() &&
         !observe::is_captured(reinterpret_cast<CUstream>(record.stream)))
         look_before_prefetch(address);
 }
 
-void finish_prefetch(trace::Prefetch& record, CUdeviceptr address, std::uint64_t bytes, Place place) noexcept {
+void finish_prefetch(trace::Prefetch& record, CUdeviceptr address, std::uint64_t bytes,
+                     MemoryLocation location) noexcept {
     const KeepErrno keep;
-    record.location = place.location;
-    record.location_id = place.id;
+    record.location = location.kind;
+    record.location_id = location.id;
     if (observe::looks_for_pageable_memory())
         record.host_range = observe::classify(address, bytes).host_range;
     finish(record, address, bytes);
@@ -52,11 +53,11 @@ void finish_prefetch(trace::Prefetch& record, CUdeviceptr address, std::uint64_t
 }
 
 void finish_advise(trace::Advise& record, CUdeviceptr address, std::uint64_t bytes, CUmem_advise advice,
-                   Place place) noexcept {
+                   MemoryLocation location) noexcept {
     const KeepErrno keep;
     record.advice = static_cast<std::uint64_t>(advice);
-    record.location = place.location;
-    record.location_id = place.id;
+    record.location = location.kind;
+    record.location_id = location.id;
     finish(record, address, bytes);
     if (record.status == CUDA_SUCCESS)
         act::notify<&act::Action::on_advice>(record);

@@ -5,19 +5,20 @@
 
 namespace umadvisor::wrappers {
 
-/// Where memory shall be, from either ABI: a device ordinal (CU_DEVICE_CPU is the host), or a location.
-struct Place {
-    trace::Location location;
+/// The location that a call names, from either ABI: a device ordinal (CU_DEVICE_CPU is the host), or a
+/// CUmemLocation.
+struct MemoryLocation {
+    trace::Location kind;
     std::uint64_t id;
 
-    explicit Place(CUdevice device) noexcept
-        : location(device == CU_DEVICE_CPU ? trace::Location::host : trace::Location::device),
+    explicit MemoryLocation(CUdevice device) noexcept
+        : kind(device == CU_DEVICE_CPU ? trace::Location::host : trace::Location::device),
           id(device == CU_DEVICE_CPU ? 0 : static_cast<std::uint64_t>(device)) {}
-    explicit Place(const CUmemLocation& given) noexcept
-        : location(static_cast<trace::Location>(given.type)), id(static_cast<std::uint64_t>(given.id)) {}
+    explicit MemoryLocation(const CUmemLocation& given) noexcept
+        : kind(static_cast<trace::Location>(given.type)), id(static_cast<std::uint64_t>(given.id)) {}
 };
 
-/// Who may access memory: the first of a list, and of all a bit for each device.
+/// Access rights to memory: the first entry of a list, and a bit for each device of all entries.
 struct Access {
     trace::Location location{};
     std::uint64_t id = 0, flags = 0, devices = 0;
@@ -25,28 +26,28 @@ struct Access {
     /// `list` may be null.
     Access(const CUmemAccessDesc* list, std::size_t count) noexcept {
         for (std::size_t i = 0; list != nullptr && i < count; ++i) {
-            const Place to(list[i].location);
+            const MemoryLocation to(list[i].location);
             if (i == 0) {
-                location = to.location;
+                location = to.kind;
                 id = to.id;
                 flags = static_cast<std::uint64_t>(list[i].flags);
             }
-            if (to.location == trace::Location::device && to.id < 64)
+            if (to.kind == trace::Location::device && to.id < 64)
                 devices |= std::uint64_t{1} << to.id;
         }
     }
 };
 
-/// Looks where the memory at `address` is, if it is managed.
+/// Samples the residency of the memory at `address`, if it is managed.
 void look_before_prefetch(CUdeviceptr address) noexcept;
-/// The same, before a prefetch to a device that is to run now and that nobody else tells of. `record` has its
-/// stream.
-void begin_prefetch(const trace::Prefetch& record, CUdeviceptr address, Place place) noexcept;
+/// The same before a prefetch to a device that is not captured. `record` has its stream.
+void begin_prefetch(const trace::Prefetch& record, CUdeviceptr address, MemoryLocation location) noexcept;
 
-/// Fills in the allocation and the stack, tells the actions where the memory is now, records.
-void finish_prefetch(trace::Prefetch& record, CUdeviceptr address, std::uint64_t bytes, Place place) noexcept;
+/// Fills in the allocation and the stack, records, and notifies the actions.
+void finish_prefetch(trace::Prefetch& record, CUdeviceptr address, std::uint64_t bytes,
+                     MemoryLocation location) noexcept;
 void finish_advise(trace::Advise& record, CUdeviceptr address, std::uint64_t bytes, CUmem_advise advice,
-                   Place place) noexcept;
+                   MemoryLocation location) noexcept;
 void finish_attach(trace::Attach& record, CUdeviceptr address, std::uint64_t bytes) noexcept;
 
 struct prefetch : WhileRecording {
@@ -54,9 +55,9 @@ struct prefetch : WhileRecording {
     static CUresult call(CUdeviceptr address, std::size_t bytes, CUdevice device, CUstream stream) noexcept {
         trace::Prefetch record;
         record.stream = stream_of<E>(stream);
-        begin_prefetch(record, address, Place(device));
+        begin_prefetch(record, address, MemoryLocation(device));
         const CUresult result = timed<E>(record, address, bytes, device, stream);
-        finish_prefetch(record, address, bytes, Place(device));
+        finish_prefetch(record, address, bytes, MemoryLocation(device));
         return result;
     }
 };
@@ -67,19 +68,20 @@ struct prefetch_location : WhileRecording {
                          CUstream stream) noexcept {
         trace::Prefetch record;
         record.stream = stream_of<E>(stream);
-        begin_prefetch(record, address, Place(location));
+        begin_prefetch(record, address, MemoryLocation(location));
         const CUresult result = timed<E>(record, address, bytes, location, flags, stream);
-        finish_prefetch(record, address, bytes, Place(location));
+        finish_prefetch(record, address, bytes, MemoryLocation(location));
         return result;
     }
 };
 
 struct advise : WhilePaused {
-    template <Entry E, class Where>
-    static CUresult call(CUdeviceptr address, std::size_t bytes, CUmem_advise advice, Where where) noexcept {
+    template <Entry E, class Location>
+    static CUresult call(CUdeviceptr address, std::size_t bytes, CUmem_advise advice,
+                         Location location) noexcept {
         trace::Advise record;
-        const CUresult result = timed<E>(record, address, bytes, advice, where);
-        finish_advise(record, address, bytes, advice, Place(where));
+        const CUresult result = timed<E>(record, address, bytes, advice, location);
+        finish_advise(record, address, bytes, advice, MemoryLocation(location));
         return result;
     }
 };

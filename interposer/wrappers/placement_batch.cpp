@@ -15,7 +15,7 @@ namespace umadvisor::wrappers {
 
 namespace {
 
-/// Writes `call` once for each range, `fill` having said the rest of it.
+/// Writes `call` once for each range; `fill(i)` fills in the rest.
 template <class Record, class Fill>
 void write_ranges(Record& call, const Ranges& ranges, Fill&& fill) noexcept {
     const KeepErrno keep;
@@ -36,17 +36,17 @@ void write_ranges(Record& call, const Ranges& ranges, Fill&& fill) noexcept {
     }
 }
 
-/// Where range `i` goes; null: not said. `next` leads from range to range.
-const CUmemLocation* location_of(std::size_t i, const RangePlaces& places, std::size_t& next) {
-    while (next < places.count && places.first[next] <= i)
+/// The location for range `i`; null if there is none. `next` is the state between calls for ascending ranges.
+const CUmemLocation* location_of(std::size_t i, const RangeLocations& targets, std::size_t& next) {
+    while (next < targets.count && targets.first[next] <= i)
         ++next;
-    return next != 0 ? &places.locations[next - 1] : nullptr;
+    return next != 0 ? &targets.locations[next - 1] : nullptr;
 }
 
 constexpr std::size_t most_looked_at = 256;
 
-/// What the program hands over, before the driver has found it good enough to read: through the kernel, which
-/// answers what cannot be read with an error instead of a signal (process_vm_readv(2)).
+/// Copies the program's arguments before the driver has checked them. It reads through the kernel, which
+/// answers with an error instead of a signal for an invalid address (process_vm_readv(2)).
 template <class Value>
 bool copy_given(Value* to, const Value* given, std::size_t count) {
     const iovec here{to, count * sizeof(Value)};
@@ -56,7 +56,7 @@ bool copy_given(Value* to, const Value* given, std::size_t count) {
 
 } // namespace
 
-void begin_prefetches(const trace::Prefetch& call, Ranges ranges, RangePlaces places) noexcept {
+void begin_prefetches(const trace::Prefetch& call, Ranges ranges, RangeLocations targets) noexcept {
     const KeepErrno keep;
     if (!observe::residency_sampler().works() || observe::allocations().managed_count() == 0 ||
         observe::is_captured(reinterpret_cast<CUstream>(call.stream)))
@@ -69,26 +69,26 @@ void begin_prefetches(const trace::Prefetch& call, Ranges ranges, RangePlaces pl
     const record::OffStack<Given> given;
     auto& [addresses, locations, first] = *given;
     const std::size_t count = std::min(ranges.count, most_looked_at);
-    const std::size_t location_count = std::min(places.count, most_looked_at);
+    const std::size_t location_count = std::min(targets.count, most_looked_at);
     if (!copy_given(addresses, ranges.addresses, count) ||
-        !copy_given(locations, places.locations, location_count) ||
-        !copy_given(first, places.first, location_count))
+        !copy_given(locations, targets.locations, location_count) ||
+        !copy_given(first, targets.first, location_count))
         return;
-    const RangePlaces copied{locations, first, location_count};
+    const RangeLocations copied{locations, first, location_count};
     for (std::size_t i = 0, next = 0; i < count; ++i) {
         const CUmemLocation* const to = location_of(i, copied, next);
-        if (to != nullptr && Place(*to).location == trace::Location::device)
+        if (to != nullptr && MemoryLocation(*to).kind == trace::Location::device)
             look_before_prefetch(addresses[i]);
     }
 }
 
-void finish_prefetches(trace::Prefetch& call, Ranges ranges, RangePlaces places) noexcept {
+void finish_prefetches(trace::Prefetch& call, Ranges ranges, RangeLocations targets) noexcept {
     std::size_t next = 0;
     write_ranges(call, ranges, [&](std::size_t i) {
-        if (const CUmemLocation* const to = location_of(i, places, next); to != nullptr) {
-            const Place place(*to);
-            call.location = place.location;
-            call.location_id = place.id;
+        if (const CUmemLocation* const to = location_of(i, targets, next); to != nullptr) {
+            const MemoryLocation location(*to);
+            call.location = location.kind;
+            call.location_id = location.id;
         }
         act::notify<&act::Action::on_prefetch>(call);
     });

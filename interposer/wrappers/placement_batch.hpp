@@ -11,19 +11,19 @@ struct Ranges {
     std::size_t count;
 };
 
-/// Location k holds for the ranges from `first[k]` on.
-struct RangePlaces {
+/// Location k applies to the ranges from `first[k]` on.
+struct RangeLocations {
     const CUmemLocation* locations;
     const std::size_t* first;
     std::size_t count;
 };
 
-/// Looks where the memory is that goes to a device. Of many ranges the first are looked at.
-void begin_prefetches(const trace::Prefetch& call, Ranges ranges, RangePlaces places) noexcept;
+/// Samples the residency of ranges that are to be prefetched to a device; of many ranges only the first.
+void begin_prefetches(const trace::Prefetch& call, Ranges ranges, RangeLocations targets) noexcept;
 
-/// `call` has what all records share. Of a call that failed nothing is known to have been good enough to read:
+/// `call` has what all records share. The arguments of a call that failed may be invalid and are not read, so
 /// it has one record without a range.
-void finish_prefetches(trace::Prefetch& call, Ranges ranges, RangePlaces places) noexcept;
+void finish_prefetches(trace::Prefetch& call, Ranges ranges, RangeLocations targets) noexcept;
 void finish_discards(trace::Discard& call, Ranges ranges) noexcept;
 
 struct prefetch_batch : WhileRecording {

@@ -1,4 +1,4 @@
-/// What the program learns of an address.
+/// The program's queries about an address.
 #pragma once
 
 #include "interposer/act/stand_ins.hpp"
@@ -6,9 +6,9 @@
 
 namespace umadvisor::wrappers {
 
-// The runtime calls memory managed by IS_MANAGED, and frameworks choose other paths for it: of memory that was
-// rewritten they are told what they would be of device memory. Everything else stays the driver's answer, above
-// all what the memory can be used for: IPC, GPUDirect RDMA, exportable handles.
+// By IS_MANAGED the runtime and frameworks recognise managed memory, and they use other paths for it. So for
+// rewritten memory the answers are changed to those of device memory. All others are the driver's, above all
+// those about what the memory can be used for: IPC, GPUDirect RDMA, exportable handles.
 
 struct get_pointer_attribute : WhilePaused {
     template <Entry E>

@@ -12,15 +12,15 @@ inline void finish_pool(trace::Pool& record, CUmemoryPool pool) noexcept {
     record.pool = number(pool);
     write_pool(record);
 }
-/// Of a pool that the driver answered: recorded when it is new to us, or the call failed.
+/// A pool that the driver returned is recorded if it is new to us, or if the call failed.
 void finish_pool_look_up(trace::Pool& record, CUmemoryPool pool) noexcept;
 /// A pointer that another process exported from its pool is an allocation of ours, freed like one.
 void finish_pointer_import(trace::Pool& record, CUmemoryPool pool, CUdeviceptr address) noexcept;
 
 inline void describe(trace::Pool& record, CUmemLocation location, CUmemAllocationType type) noexcept {
-    const Place place(location);
-    record.location = place.location;
-    record.location_id = place.id;
+    const MemoryLocation named(location);
+    record.location = named.kind;
+    record.location_id = named.id;
     record.memory = observe::memory_at(type, location.type);
 }
 
@@ -35,19 +35,19 @@ inline void describe(trace::Pool& record, const CUmemLocation* location, CUmemAl
 
 struct create_pool : WhilePaused {
     template <Entry E>
-    static CUresult call(CUmemoryPool* out, const CUmemPoolProps* wanted) noexcept {
+    static CUresult call(CUmemoryPool* out, const CUmemPoolProps* properties) noexcept {
         trace::Pool record;
         record.action = trace::PoolAction::create;
-        if (wanted != nullptr) {
-            describe(record, wanted->location, wanted->allocType);
-            record.attribute = static_cast<std::uint64_t>(wanted->handleTypes);
-            record.value = wanted->maxSize;
+        if (properties != nullptr) {
+            describe(record, properties->location, properties->allocType);
+            record.attribute = static_cast<std::uint64_t>(properties->handleTypes);
+            record.value = properties->maxSize;
         }
-        const CUresult result = timed<E>(record, out, wanted);
+        const CUresult result = timed<E>(record, out, properties);
         const CUmemoryPool made = answered(result, out);
         if (made != nullptr) {
             observe::note_pool(made, record.memory);
-            act::note_pool_made(made, *wanted);
+            act::note_pool_made(made, *properties);
         }
         finish_pool(record, made);
         return result;
@@ -59,7 +59,7 @@ struct destroy_pool : WhilePaused {
     static CUresult call(CUmemoryPool pool) noexcept {
         trace::Pool record;
         record.action = trace::PoolAction::destroy;
-        // Before the call: from then on another thread may be given the handle.
+        // Before the call, after which another thread may get the handle.
         const trace::Memory memory = observe::forget_pool(pool);
         const act::PoolTwins twins = act::remove_twins(pool);
         const CUresult result = timed<E>(record, pool);
@@ -108,8 +108,8 @@ struct set_pool_attribute : WhilePaused {
         record.action = trace::PoolAction::set_attribute;
         record.attribute = static_cast<std::uint64_t>(attribute);
         const CUresult result = timed<E>(record, pool, attribute, value);
-        // cuMemPoolSetAttribute: the rules of reuse are an int, sizes a cuuint64_t. Of a call that failed, what
-        // lies there need be neither.
+        // cuMemPoolSetAttribute: the rules of reuse are an int, sizes a cuuint64_t. The value of a call that
+        // failed may be neither.
         if (result == CUDA_SUCCESS && value != nullptr)
             record.value = attribute <= CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES
                                ? static_cast<std::uint64_t>(*static_cast<const int*>(value))
@@ -121,7 +121,7 @@ struct set_pool_attribute : WhilePaused {
     }
 };
 
-/// Tells of what was rewritten, too.
+/// Adds what was rewritten to the answer.
 struct get_pool_attribute : WhilePaused {
     template <Entry E>
     static CUresult call(CUmemoryPool pool, CUmemPool_attribute attribute, void* value) noexcept {
@@ -134,12 +134,12 @@ struct get_pool_attribute : WhilePaused {
 
 /// The default or the current pool of a device, or of a location and kind of memory.
 struct get_pool : WhilePaused {
-    template <Entry E, class... Place>
-    static CUresult call(CUmemoryPool* out, Place... place) noexcept {
+    template <Entry E, class... Location>
+    static CUresult call(CUmemoryPool* out, Location... location) noexcept {
         trace::Pool record;
         record.action = trace::PoolAction::get;
-        describe(record, place...);
-        const CUresult result = timed<E>(record, out, place...);
+        describe(record, location...);
+        const CUresult result = timed<E>(record, out, location...);
         finish_pool_look_up(record, answered(result, out));
         return result;
     }
@@ -177,7 +177,7 @@ struct import_pool : WhilePaused {
         record.attribute = static_cast<std::uint64_t>(type);
         const CUresult result = timed<E>(record, out, from, type, flags);
         const CUmemoryPool made = answered(result, out);
-        if (made != nullptr) { // a handle that has come back, of a pool that went unseen
+        if (made != nullptr) { // a pool that was destroyed unseen may have had its handle
             observe::forget_pool(made);
             act::forget_pool_twins(made);
         }

@@ -42,7 +42,7 @@ void finish_external(trace::External& record) noexcept {
     const KeepErrno keep;
     record.stack = record::stack();
     record::write(record);
-    // An array of which nothing is known but that its handle is no other's any more.
+    // The size of the new array is not known, so it is not entered; a former array with its handle is removed.
     if (observe::Allocation gone; record.action == trace::ExternalAction::map_array && record.address != 0)
         observe::arrays().erase(record.address, gone);
     // Freed by cuMemFree, not with the external memory (cuExternalMemoryGetMappedBuffer).

@@ -5,7 +5,7 @@
 
 namespace umadvisor::wrappers {
 
-/// What pairs the two ends of a handle across traces: a hash of its bytes (FNV-1a).
+/// A hash of a handle's bytes (FNV-1a), by which the two ends of the handle are matched across traces.
 template <class Handle>
 std::uint64_t key_of(const Handle& handle) noexcept {
     std::uint64_t hash = 0xcbf29ce484222325u;
@@ -14,7 +14,7 @@ std::uint64_t key_of(const Handle& handle) noexcept {
     return hash;
 }
 
-/// Records the call; opened memory is entered as an allocation, closed memory leaves.
+/// Records the call; opened memory is entered as an allocation, closed memory is removed.
 void finish_ipc(trace::Ipc& record) noexcept;
 void begin_close(FreeScope& part, CUdeviceptr address) noexcept;
 void finish_close(trace::Ipc& record, FreeScope& part) noexcept;
@@ -78,43 +78,43 @@ struct open_ipc_event : Recorded<open_ipc_event, finish_ipc, trace::IpcAction::o
 
 struct import_external_memory
     : Recorded<import_external_memory, finish_external, trace::ExternalAction::import_memory> {
-    using Wanted = CUDA_EXTERNAL_MEMORY_HANDLE_DESC;
-    static void fill(trace::External& record, CUexternalMemory*, const Wanted* from) noexcept {
+    using Description = CUDA_EXTERNAL_MEMORY_HANDLE_DESC;
+    static void fill(trace::External& record, CUexternalMemory*, const Description* from) noexcept {
         if (from == nullptr)
             return;
         record.handle_type = static_cast<std::uint64_t>(from->type);
         record.bytes = from->size;
     }
-    static void answer(trace::External& record, const CUexternalMemory* out, const Wanted*) noexcept {
+    static void answer(trace::External& record, const CUexternalMemory* out, const Description*) noexcept {
         record.external = number(*out);
     }
 };
 
 struct map_external_buffer : Recorded<map_external_buffer, finish_external, trace::ExternalAction::map_buffer> {
-    using Wanted = CUDA_EXTERNAL_MEMORY_BUFFER_DESC;
+    using Description = CUDA_EXTERNAL_MEMORY_BUFFER_DESC;
     static void fill(trace::External& record, CUdeviceptr*, CUexternalMemory memory,
-                     const Wanted* wanted) noexcept {
+                     const Description* description) noexcept {
         record.external = number(memory);
-        if (wanted == nullptr)
+        if (description == nullptr)
             return;
-        record.offset = wanted->offset;
-        record.bytes = wanted->size;
+        record.offset = description->offset;
+        record.bytes = description->size;
     }
     static void answer(trace::External& record, const CUdeviceptr* out, CUexternalMemory,
-                       const Wanted*) noexcept {
+                       const Description*) noexcept {
         record.address = *out;
     }
 };
 
 struct map_external_array : Recorded<map_external_array, finish_external, trace::ExternalAction::map_array> {
-    using Wanted = CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC;
+    using Description = CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC;
     static void fill(trace::External& record, CUmipmappedArray*, CUexternalMemory memory,
-                     const Wanted* wanted) noexcept {
+                     const Description* description) noexcept {
         record.external = number(memory);
-        record.offset = wanted != nullptr ? wanted->offset : 0;
+        record.offset = description != nullptr ? description->offset : 0;
     }
     static void answer(trace::External& record, const CUmipmappedArray* out, CUexternalMemory,
-                       const Wanted*) noexcept {
+                       const Description*) noexcept {
         record.address = number(*out);
     }
 };

@@ -42,11 +42,11 @@ void finish_sync(trace::Sync& record, std::uint64_t begun) noexcept {
 void finish_stream(trace::Stream& record) noexcept {
     const KeepErrno keep;
     record.stack = record::stack();
-    // A handle that is given out anew: what has captured on it went unseen.
+    // The handle is new or used again, so captures on a former stream have ended unseen.
     if (record.action == trace::StreamAction::create && record.stream != 0)
         observe::forget_captures(reinterpret_cast<CUstream>(record.stream), observe::captures_begun());
-    // After the call: a wait may have drawn the stream into a capture. A destroyed stream is not to be asked
-    // for.
+    // Asked after the call, since a wait may have joined the stream to a capture. The driver must not be asked
+    // about a destroyed stream.
     if (record.action != trace::StreamAction::create && record.action != trace::StreamAction::destroy)
         record.captured = observe::is_captured(reinterpret_cast<CUstream>(record.stream));
     record::write(record);

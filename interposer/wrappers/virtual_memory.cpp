@@ -9,12 +9,12 @@ namespace umadvisor::wrappers {
 
 namespace {
 
-/// The memory's own location decides what the range is; who may access it comes later.
+/// The memory's own location decides of which kind the range is; access is granted later.
 void enter_mapping(const trace::VirtualMemory& record) {
     CUmemAllocationProp made{};
     trace::Memory memory = trace::Memory::device;
     std::uint64_t device = 0;
-    // Refused for multicast objects, which are of devices only.
+    // The driver refuses this for multicast objects, which are always device memory.
     if (attach::real<Entry::cuMemGetAllocationPropertiesFromHandle>()(&made, record.handle) == CUDA_SUCCESS) {
         memory = observe::memory_at(made.type, made.location.type);
         if (made.location.type == CU_MEM_LOCATION_TYPE_DEVICE)
@@ -23,15 +23,15 @@ void enter_mapping(const trace::VirtualMemory& record) {
     enter_part(record, record.address, record.bytes, memory, Owner::none, device);
 }
 
-/// One call may unmap many ranges. After it, since the addresses stay the program's own: nobody else is given
-/// them.
+/// One call may unmap many ranges. They are removed after the call: the addresses stay reserved, so no other
+/// thread gets them.
 void leave_mappings(const trace::VirtualMemory& record) {
     constexpr std::size_t batch = 64;
     struct Batch {
         observe::Allocation all[batch];
     };
-    const record::OffStack<Batch> taken;
-    auto& gone = taken->all;
+    const record::OffStack<Batch> removed;
+    auto& gone = removed->all;
     for (std::size_t count = batch; count == batch;) {
         count = observe::allocations().remove_range(record.address, record.address + record.bytes, gone, batch);
         leave_parts(record, gone, count);

@@ -1,12 +1,12 @@
-/// Virtual memory management: addresses, memory, and one mapped to the other. What is mapped is an allocation.
+/// Virtual memory management: addresses, memory, and mappings. A mapped range counts as an allocation.
 #pragma once
 
 #include "interposer/wrappers/placement.hpp"
 
 namespace umadvisor::wrappers {
 
-/// Records the call; a range that was mapped is entered as an allocation, one that was unmapped leaves with
-/// everything that was mapped into it.
+/// Records the call; a range that was mapped is entered as an allocation, and one that was unmapped is removed
+/// with all that was mapped into it.
 void finish_virtual_memory(trace::VirtualMemory& record) noexcept;
 
 template <class Policy, trace::VirtualMemoryAction Action>
@@ -33,14 +33,14 @@ using unmap_memory = OfRange<trace::VirtualMemoryAction::unmap>;
 
 struct create_memory : OfVirtualMemory<create_memory, trace::VirtualMemoryAction::create> {
     static void fill(trace::VirtualMemory& record, CUmemGenericAllocationHandle*, std::size_t bytes,
-                     const CUmemAllocationProp* wanted, auto...) noexcept {
+                     const CUmemAllocationProp* properties, auto...) noexcept {
         record.bytes = bytes;
-        if (wanted == nullptr)
+        if (properties == nullptr)
             return;
-        const Place place(wanted->location);
-        record.location = place.location;
-        record.location_id = place.id;
-        record.flags = wanted->requestedHandleTypes;
+        const MemoryLocation location(properties->location);
+        record.location = location.kind;
+        record.location_id = location.id;
+        record.flags = properties->requestedHandleTypes;
     }
     static void answer(trace::VirtualMemory& record, const CUmemGenericAllocationHandle* out,
                        auto...) noexcept {
