@@ -100,7 +100,7 @@ Cost AddressSpace::touch_together(Processor who, std::span<const Part> parts, Ac
     }
     Cost cost;
     FaultGroup group = 0;
-    for (const auto& [place, in_block] : reached) {
+    for (const auto& [address, in_block] : reached) {
         cost += reach(who, *in_block.first, in_block.second, access, group, now + cost.time);
     }
     return cost;
@@ -137,7 +137,7 @@ Cost AddressSpace::service_fault(Processor who, Block& block, const PageMask& mi
     if (const Nanoseconds wait = block.thrashing.throttle(parameters_.thrashing, who, missing, now);
         wait != 0) {
         ++counters_.throttlings;
-        tell_throttling(who, block, missing & block.thrashing.thrashing(), now, now + wait);
+        notify_throttling(who, block, missing & block.thrashing.thrashing(), now, now + wait);
         block.thrashing.throttle(parameters_.thrashing, who, missing, now + wait);
         cost.time += wait;
     }
@@ -149,9 +149,8 @@ Cost AddressSpace::service_fault(Processor who, Block& block, const PageMask& mi
                  : device               ? prices_.device_fault_group
                                         : prices_.host_fault;
 
-    // A device maps host pages over the link, without moving them, where they are pinned against thrashing,
-    // prefer the host, or are to be reachable for it by advice. The host of a PCIe machine cannot map device
-    // memory.
+    // A device maps host pages over the link, without migration, if they are pinned against thrashing, prefer
+    // the host, or have accessed-by advice for it. The host of a PCIe machine cannot map device memory.
     PageMask remote;
     if (device) {
         const PageMask pinned = block.thrashing.pinned(now + cost.time);
@@ -159,8 +158,8 @@ Cost AddressSpace::service_fault(Processor who, Block& block, const PageMask& mi
         remote = faulting & stays & block.resident[host_processor] & ~block.read_mostly;
         block.remote[who] |= remote;
         counters_.bytes_remote_mapped += remote.count() * page_bytes;
-        tell_remote_mapping(who, block, remote & pinned, RemoteMapping::Cause::thrashing, now + cost.time);
-        tell_remote_mapping(who, block, remote & ~pinned, RemoteMapping::Cause::advice, now + cost.time);
+        notify_remote_mapping(who, block, remote & pinned, RemoteMapping::Cause::thrashing, now + cost.time);
+        notify_remote_mapping(who, block, remote & ~pinned, RemoteMapping::Cause::advice, now + cost.time);
         cost.remote_bytes += (remote & missing).count() * page_bytes;
     }
 
@@ -171,8 +170,8 @@ Cost AddressSpace::service_fault(Processor who, Block& block, const PageMask& mi
     if (first_touch && (moving & block.preferred[who]).any()) {
         moving = block.valid & ~block.resident_anywhere();
     } else if (parameters_.driver_prefetch && !first_touch) {
-        // Nothing is prefetched out of a preferred location, and no thrashing page; pages that exist nowhere
-        // come only by a fault of their own.
+        // The driver prefetches neither pages at their preferred location nor thrashing pages; pages that are
+        // resident nowhere become resident only by a fault of their own.
         const PageMask elsewhere = block.preferred_anywhere() & ~block.preferred[who];
         const PageMask allowed =
             block.valid & block.resident_anywhere() & ~elsewhere & ~block.thrashing.thrashing();
@@ -195,7 +194,7 @@ Cost AddressSpace::service_fault(Processor who, Block& block, const PageMask& mi
     if (counted.any()) {
         const PageMask found = block.thrashing.record(parameters_.thrashing, who, counted, begun);
         counters_.thrashing_pages += found.count();
-        tell_thrashing(block, found, now + cost.time);
+        notify_thrashing(block, found, now + cost.time);
     }
     return cost;
 }
@@ -206,13 +205,13 @@ Cost AddressSpace::prefetch(Processor target, std::uint64_t address, std::uint64
     bool moves = false;
     visit_blocks(address, bytes, [&](Block& block, const PageMask& pages) {
         cost.time += prices_.prefetch_block;
-        const PageMask wanted = pages & block.valid;
-        block.remote[target] &= ~wanted;
-        block.thrashing.forget(wanted);
+        const PageMask requested = pages & block.valid;
+        block.remote[target] &= ~requested;
+        block.thrashing.forget(requested);
         if (target != host_processor) {
             used(block, ++uses_);
         }
-        const PageMask moving = wanted & ~block.resident[target];
+        const PageMask moving = requested & ~block.resident[target];
         if (moving.any() && !std::exchange(moves, true)) {
             cost.time += prices_.prefetch_move;
         }
@@ -266,8 +265,8 @@ void AddressSpace::advise(Advice advice, Processor who, std::uint64_t address, s
             block.accessed_by[who] |= pages;
             if (who != host_processor) {
                 const PageMask reached = pages & block.resident[host_processor] & ~block.resident[who];
-                tell_remote_mapping(who, block, reached & ~block.remote[who], RemoteMapping::Cause::advice,
-                                    now);
+                notify_remote_mapping(who, block, reached & ~block.remote[who], RemoteMapping::Cause::advice,
+                                      now);
                 block.remote[who] |= reached;
             }
             break;

@@ -27,16 +27,16 @@ struct Parameters {
     ThrashingParameters thrashing;
 };
 
-/// A part of memory that is reached.
+/// A range of memory that a device accesses.
 struct Part {
     std::uint64_t address;
     std::uint64_t bytes;
 };
 
-/// Time an operation takes, split by who has to wait how long for what.
+/// The time of an operation, split by what has to wait for it.
 struct Cost {
     Nanoseconds time = 0;
-    std::uint64_t remote_bytes = 0; ///< bytes reached over the link without moving
+    std::uint64_t remote_bytes = 0; ///< bytes accessed over the link without migration
 
     Cost& operator+=(const Cost& other) {
         time += other.time;
@@ -52,8 +52,8 @@ class AddressSpace {
 public:
     explicit AddressSpace(Prices prices = {}, Parameters parameters = {}, Observer* observer = nullptr);
 
-    /// Bytes of device memory that managed pages may take on a device; eviction starts beyond. Unlimited at
-    /// first.
+    /// Bytes of device memory that managed pages may occupy on a device; beyond it pages are evicted. Unlimited
+    /// at first.
     void set_capacity(Processor device, std::uint64_t bytes);
     std::uint64_t resident_bytes(Processor processor) const { return resident_pages_[processor] * page_bytes; }
 
@@ -63,22 +63,21 @@ public:
     /// True if the address lies in a known range.
     bool contains(std::uint64_t address) const;
 
-    /// A processor touches [address, address + bytes); what is not reachable faults. Bytes outside known ranges
-    /// are ignored.
+    /// A processor accesses [address, address + bytes); pages without a mapping fault. Bytes outside known
+    /// ranges are ignored.
     Cost touch(Processor who, std::uint64_t address, std::uint64_t bytes, Access access, Nanoseconds now);
-    /// A device's threads touch the parts side by side: what faults is one batch, which the driver serves block
-    /// by block.
+    /// A device's threads access the parts at the same time: their faults are one batch, which the driver
+    /// serves block by block.
     Cost touch_together(Processor who, std::span<const Part> parts, Access access, Nanoseconds now);
     /// cuMemPrefetchAsync: moves in bulk, 2 MiB block by block.
     Cost prefetch(Processor target, std::uint64_t address, std::uint64_t bytes, Nanoseconds now);
-    /// cuMemDiscardBatchAsync: whole pages of the range are resident nowhere, so nothing of them is moved
-    /// again.
+    /// cuMemDiscardBatchAsync: whole pages of the range become resident nowhere, so they are not copied again.
     void discard(std::uint64_t address, std::uint64_t bytes);
     /// cuMemAdvise; `who` is the location or the accessing processor.
     void advise(Advice advice, Processor who, std::uint64_t address, std::uint64_t bytes, Nanoseconds now = 0);
 
-    /// Until their next use by a device, the blocks of [address, address + bytes) are evicted as if `use` had
-    /// been the number of their last one; uses are counted from 1. For policies that know more than the past.
+    /// Sets the number of the last use of the blocks of [address, address + bytes) for eviction, until a device
+    /// uses them next; uses are counted from 1. For policies that know future uses.
     void rank(std::uint64_t address, std::uint64_t bytes, std::uint64_t use);
 
     /// Pages of [address, address + bytes) resident on the processor.
@@ -97,7 +96,7 @@ private:
 
     template <class Visit>
     void visit_blocks(std::uint64_t address, std::uint64_t bytes, Visit visit);
-    /// Number of the faults that are served together; 0: none has come yet.
+    /// Number of the faults that are served together; 0: there was no fault yet.
     using FaultGroup = std::uint64_t;
     Cost reach(Processor who, Block& block, const PageMask& pages, Access access, FaultGroup& group,
                Nanoseconds now);
@@ -115,17 +114,17 @@ private:
     void set_resident(Block& block, Processor who, const PageMask& pages, Nanoseconds now);
     void clear_resident(Block& block, Processor who, const PageMask& pages);
 
-    // What the observer hears of; see telling.cpp.
+    // Notify the observer; see notifications.cpp.
     void count_fault(Processor who, const Block& block, const PageMask& pages, Access access, bool mapped,
                      FaultGroup& group, Nanoseconds now);
-    void tell_throttling(Processor who, const Block& block, const PageMask& pages, Nanoseconds begin,
-                         Nanoseconds end) const;
-    void tell_thrashing(const Block& block, const PageMask& found, Nanoseconds now) const;
-    void tell_remote_mapping(Processor who, const Block& block, const PageMask& pages,
-                             RemoteMapping::Cause cause, Nanoseconds now) const;
-    void tell_duplicates(const Block& block, const PageMask& pages, Nanoseconds now) const;
-    void tell_duplicates_ended(const Block& block, const PageMask& pages, Processor holder,
-                               Nanoseconds now) const;
+    void notify_throttling(Processor who, const Block& block, const PageMask& pages, Nanoseconds begin,
+                           Nanoseconds end) const;
+    void notify_thrashing(const Block& block, const PageMask& found, Nanoseconds now) const;
+    void notify_remote_mapping(Processor who, const Block& block, const PageMask& pages,
+                               RemoteMapping::Cause cause, Nanoseconds now) const;
+    void notify_duplicates(const Block& block, const PageMask& pages, Nanoseconds now) const;
+    void notify_duplicates_ended(const Block& block, const PageMask& pages, Processor holder,
+                                 Nanoseconds now) const;
 
     Prices prices_;
     Parameters parameters_;

@@ -4,7 +4,7 @@
 
 namespace umadvisor::residency {
 
-/// Pages the driver pulls along with a fault inside one 2 MiB block, the faulting pages included.
+/// Pages that the driver migrates with a fault inside one 2 MiB block, the faulting pages included.
 ///
 /// The driver sees the block as a binary tree over 64 KiB granules; around each faulting granule it takes the
 /// largest subtree of which more than `threshold_percent` (uvm_perf_prefetch_threshold, 51) is resident at the

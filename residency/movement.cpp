@@ -1,4 +1,4 @@
-// How pages change place: bytes counted by direction and cause, room made by eviction, host mappings kept true.
+// Migrations: counts bytes by direction and cause, makes room by eviction, and keeps host mappings up to date.
 #include "residency/address_space.hpp"
 
 namespace umadvisor::residency {
@@ -18,7 +18,7 @@ Cost AddressSpace::move(Block& block, const PageMask& pages, Processor target, M
     PageMask collapsed;
     for (Processor from = 0; from < max_processors; ++from) {
         const PageMask leaving = moving & block.resident[from];
-        // A duplicated page can be resident at several places: its bytes travel once.
+        // A duplicated page can be resident on several processors: its bytes are copied once.
         cost.time += count_bytes(block, leaving & pending, from, target, cause, now + cost.time);
         collapsed |= duplicate ? PageMask() : leaving & ~pending;
         pending &= ~leaving;
@@ -30,8 +30,8 @@ Cost AddressSpace::move(Block& block, const PageMask& pages, Processor target, M
         }
     }
     set_resident(block, target, moving, now + cost.time);
-    tell_duplicates(block, copied, now + cost.time);
-    tell_duplicates_ended(block, collapsed, target, now + cost.time);
+    notify_duplicates(block, copied, now + cost.time);
+    notify_duplicates_ended(block, collapsed, target, now + cost.time);
     visit_runs(block.base, copied & block.resident[host_processor], [&](std::uint64_t at, std::uint64_t size) {
         if (observer_) {
             observer_->host_write_protected(at, size);
@@ -78,8 +78,8 @@ Nanoseconds AddressSpace::make_room(Processor device, const Block& keep, std::ui
         const PageMask leaving = victim->resident[device];
         const PageMask duplicated = leaving & victim->resident[host_processor];
         clear_resident(*victim, device, duplicated);
-        tell_duplicates_ended(*victim, duplicated & ~victim->duplicates(host_processor), host_processor,
-                              now + time);
+        notify_duplicates_ended(*victim, duplicated & ~victim->duplicates(host_processor), host_processor,
+                                now + time);
         time +=
             move(*victim, leaving & ~duplicated, host_processor, MigrationCause::eviction, false, now + time)
                 .time;
@@ -123,7 +123,7 @@ void AddressSpace::drop_duplicates(Block& block, const PageMask& pages, Processo
             clear_resident(block, other, dropped);
         }
     }
-    tell_duplicates_ended(block, dropped, owner, now);
+    notify_duplicates_ended(block, dropped, owner, now);
 }
 
 void AddressSpace::set_resident(Block& block, Processor who, const PageMask& pages, Nanoseconds now) {
@@ -137,8 +137,8 @@ void AddressSpace::set_resident(Block& block, Processor who, const PageMask& pag
     if (who == host_processor) {
         for (Processor device = 1; device < max_processors; ++device) {
             const PageMask reached = gained & block.accessed_by[device] & ~block.resident[device];
-            tell_remote_mapping(device, block, reached & ~block.remote[device], RemoteMapping::Cause::advice,
-                                now);
+            notify_remote_mapping(device, block, reached & ~block.remote[device], RemoteMapping::Cause::advice,
+                                  now);
             block.remote[device] |= reached;
         }
         visit_runs(block.base, gained, [&](std::uint64_t at, std::uint64_t size) {

@@ -1,4 +1,4 @@
-// What the observer hears of, in the runs and units of the driver's own events.
+// Notifies the observer, in the runs and units of the driver's own events.
 #include "residency/address_space.hpp"
 
 namespace umadvisor::residency {
@@ -38,14 +38,14 @@ void AddressSpace::count_fault(Processor who, const Block& block, const PageMask
     }
 }
 
-void AddressSpace::tell_throttling(Processor who, const Block& block, const PageMask& pages, Nanoseconds begin,
-                                   Nanoseconds end) const {
+void AddressSpace::notify_throttling(Processor who, const Block& block, const PageMask& pages,
+                                     Nanoseconds begin, Nanoseconds end) const {
     if (observer_) {
         observer_->throttled({first_page(block, pages), who, begin, end});
     }
 }
 
-void AddressSpace::tell_thrashing(const Block& block, const PageMask& found, Nanoseconds now) const {
+void AddressSpace::notify_thrashing(const Block& block, const PageMask& found, Nanoseconds now) const {
     if (observer_) {
         visit_runs(block.base, found, [&](std::uint64_t at, std::uint64_t size) {
             observer_->thrashing_found({at, size, block.thrashing.processors(), now});
@@ -53,8 +53,8 @@ void AddressSpace::tell_thrashing(const Block& block, const PageMask& found, Nan
     }
 }
 
-void AddressSpace::tell_remote_mapping(Processor who, const Block& block, const PageMask& pages,
-                                       RemoteMapping::Cause cause, Nanoseconds now) const {
+void AddressSpace::notify_remote_mapping(Processor who, const Block& block, const PageMask& pages,
+                                         RemoteMapping::Cause cause, Nanoseconds now) const {
     if (observer_) {
         visit_runs(block.base, pages, [&](std::uint64_t at, std::uint64_t size) {
             observer_->remote_mapped({at, size, who, host_processor, cause, now});
@@ -62,11 +62,11 @@ void AddressSpace::tell_remote_mapping(Processor who, const Block& block, const 
     }
 }
 
-void AddressSpace::tell_duplicates(const Block& block, const PageMask& pages, Nanoseconds now) const {
+void AddressSpace::notify_duplicates(const Block& block, const PageMask& pages, Nanoseconds now) const {
     if (!observer_) {
         return;
     }
-    // Neighbours may have different holders.
+    // Adjacent pages may have different holders.
     for (unsigned page = 0; page < pages_per_block;) {
         const unsigned first = page++;
         if (pages[first]) {
@@ -80,8 +80,8 @@ void AddressSpace::tell_duplicates(const Block& block, const PageMask& pages, Na
     }
 }
 
-void AddressSpace::tell_duplicates_ended(const Block& block, const PageMask& pages, Processor holder,
-                                         Nanoseconds now) const {
+void AddressSpace::notify_duplicates_ended(const Block& block, const PageMask& pages, Processor holder,
+                                           Nanoseconds now) const {
     if (observer_) {
         visit_runs(block.base, pages, [&](std::uint64_t at, std::uint64_t size) {
             observer_->read_duplicate_ended({at, size, holder, now});

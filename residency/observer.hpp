@@ -6,8 +6,8 @@ namespace umadvisor::residency {
 
 enum class Access : std::uint8_t { read, write };
 
-// What is told to the observer as it happens: runs of pages, times on the caller's clock. An operation that
-// takes time tells each thing at the time it happens within the operation.
+// Events for the observer: runs of pages, with times on the caller's clock. An operation that takes time gives
+// each event its time within the operation.
 
 /// A page that the host touched without a mapping that allows it.
 struct HostFault {
@@ -16,12 +16,12 @@ struct HostFault {
     Nanoseconds time;
 };
 
-/// A 64 KiB granule that a device touched so.
+/// A 64 KiB granule that a device touched without such a mapping.
 struct DeviceFault {
     std::uint64_t address;
     Processor who;
     Access access;
-    bool mapped;         ///< for reading: only the write faults
+    bool mapped;         ///< for reading, so that only the write faults
     std::uint64_t group; ///< faults that are served together, counted from 1
     Nanoseconds time;
 };
@@ -39,18 +39,18 @@ struct Migration {
 struct Thrashing {
     std::uint64_t address;
     std::uint64_t bytes;
-    ProcessorSet processors; ///< that fight for them
+    ProcessorSet processors; ///< between which they thrash
     Nanoseconds time;
 };
 
-/// A wait that a fault on a thrashing page has to bear.
+/// A wait of a fault on a thrashing page.
 struct Throttling {
     std::uint64_t address;
     Processor who;
     Nanoseconds begin, end;
 };
 
-/// Pages that a processor reaches from now on while they stay where they are.
+/// Pages that a processor accesses over the link from now on.
 struct RemoteMapping {
     /// Advice is the driver's "policy": preferred location or accessed-by.
     enum class Cause : std::uint8_t { thrashing, advice };
@@ -78,15 +78,15 @@ struct ReadDuplicateEnd {
     Nanoseconds time;
 };
 
-/// Is told what the model does. Called inside the operation that causes it; must not call the model back.
+/// Receives the model's events, during the operation that causes them; must not call the model back.
 class Observer {
 public:
     virtual ~Observer() = default;
-    /// The host may no longer reach these bytes without a fault.
+    /// The host cannot access these bytes without a fault any more.
     virtual void host_mapping_lost(std::uint64_t address, std::uint64_t bytes) = 0;
-    /// These bytes are reachable from the host.
+    /// The host can access these bytes now.
     virtual void host_mapping_gained(std::uint64_t address, std::uint64_t bytes) = 0;
-    /// These bytes now have a copy elsewhere: a host write must fault, so that the model hears of it.
+    /// These bytes now have a second copy: a host write must fault, so that the model can end it.
     virtual void host_write_protected(std::uint64_t /*address*/, std::uint64_t /*bytes*/) {}
     virtual void host_fault(const HostFault&) {}
     virtual void device_fault(const DeviceFault&) {}

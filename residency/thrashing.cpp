@@ -90,8 +90,8 @@ Nanoseconds BlockThrashing::throttle_page(const ThrashingParameters& parameters,
     }
     if (now > page.nap_ends) {
         page.nap_ends = now + parameters.nap;
-        page.free = static_cast<std::uint8_t>(page.free == who ? nobody : who);
-    } else if (page.free == nobody) {
+        page.free = static_cast<std::uint8_t>(page.free == who ? no_processor : who);
+    } else if (page.free == no_processor) {
         page.free = static_cast<std::uint8_t>(who);
     }
     if (page.free != who) {

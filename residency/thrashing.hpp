@@ -18,38 +18,38 @@ struct ThrashingParameters {
     Nanoseconds pin = 150'000'000;
 };
 
-/// Thrash detection of one 2 MiB block. Events are migrations caused by faults; times may not run backwards by
-/// more than a caller can bear: a negative gap counts as none.
+/// Thrash detection of one 2 MiB block. Events are migrations caused by faults. Times should not run backwards:
+/// a negative gap counts as none.
 class BlockThrashing {
 public:
     /// Records that `pages` moved to `who`; returns the pages newly found to thrash.
     PageMask record(const ThrashingParameters& parameters, Processor who, const PageMask& pages,
                     Nanoseconds now);
 
-    /// How long `who` has to wait before its fault on these pages is serviced. Of the processors that fight
-    /// over a page one goes free for the time of a nap, another one for the next; who has gone free after
-    /// enough waits pins the page. Called again once the wait is over.
+    /// How long `who` has to wait before its fault on these pages is serviced. Of the processors between which
+    /// a page thrashes, one need not wait during a nap, and another one during the next. After enough waits,
+    /// the next fault of the one that need not wait pins the page. Called again once the wait is over.
     Nanoseconds throttle(const ThrashingParameters& parameters, Processor who, const PageMask& faulting,
                          Nanoseconds now);
 
     /// Pages that are pinned at `now`, or the empty mask once the pin has run out.
     PageMask pinned(Nanoseconds now) const;
     const PageMask& thrashing() const { return thrashing_; }
-    /// That have taken pages of the block since it was last quiet for an epoch.
+    /// The processors to which pages of the block have migrated since it was last quiet for an epoch.
     ProcessorSet processors() const { return processors_; }
 
     /// A migration on request (user prefetch) clears the marks of these pages.
     void forget(const PageMask& pages);
 
 private:
-    static constexpr Processor nobody = max_processors;
+    static constexpr Processor no_processor = max_processors;
     struct Page {
         Nanoseconds last = 0;
         Nanoseconds nap_ends = 0;
         ProcessorSet waiting = 0;
         unsigned throttlings = 0;
         std::uint8_t count = 0;
-        std::uint8_t free = nobody; ///< the processor that need not wait
+        std::uint8_t free = no_processor; ///< the processor that need not wait
         bool seen = false;
     };
     using Pages = std::array<Page, pages_per_block>;
