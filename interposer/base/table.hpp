@@ -16,9 +16,9 @@ namespace umadvisor::base {
 /// Which threads may search a table while its owner adds to it under a lock.
 enum class Searched { under_the_lock, by_any_thread };
 
-/// Open addressing. At most one of `room` slots is used. A slot of zeros is free. `Slot` is trivially copyable
-/// and has free() and hash(), of which the upper bits count; if entries can be removed, it also has gone():
-/// such a slot may be used again, but a search goes on behind it.
+/// Open addressing. Fewer than one in `room` slots are used. A slot of zeros is free. `Slot` is trivially
+/// copyable and has free() and hash(), of which the upper bits count; if entries can be removed, it also has
+/// gone(): such a slot may be used again, but a search goes on behind it.
 ///
 /// A search by_any_thread does not lock and is safe in a signal handler. The member that makes a slot not free
 /// must then be atomic and written last, with release. An outgrown table is never unmapped, since a reader may
@@ -54,7 +54,7 @@ public:
     Slot* add(std::uint64_t hash) noexcept {
         Slots in(slots_.load(std::memory_order_relaxed));
         if ((used_ + 1) * room >= in.count() &&
-            !enlarge(in)) // an unallocated table has two slots, which must stay free
+            !enlarge(in)) // the two slots before the first entry must stay free
             return nullptr;
         Slot& slot = vacant(in, hash);
         used_ += slot.free();

@@ -1,4 +1,4 @@
-/// What the driver's unified-memory module is set to.
+/// The settings of the driver's unified-memory module.
 #pragma once
 
 #include "interposer/base/small_file.hpp"
@@ -12,7 +12,7 @@ std::string_view driver_release(ReleaseText& release) noexcept;
 
 /// Of CoherentGPUMemoryMode in `text`, the content of /proc/driver/nvidia/params; empty where it has none.
 std::string_view coherent_memory_mode_in(std::string_view text) noexcept;
-/// Of this machine. Text of static storage duration; call once.
+/// The same for this machine. Text of static storage duration; called once.
 std::string_view coherent_memory_mode() noexcept;
 /// The module's parameter uvm_disable_hmm, plus 1; 0 if it is not known.
 std::uint64_t hmm_disabled() noexcept;

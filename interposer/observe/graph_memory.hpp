@@ -6,20 +6,19 @@
 
 namespace umadvisor::observe {
 
-/// Memory of an allocation node is an allocation from now on, recorded as made by `call`; gives the node its
-/// id.
+/// Enters the memory of an allocation node as an allocation made by `call`, and gives the node its id.
 void enter_graph_memory(GraphNodeRead& node, const trace::Graph& call) noexcept;
 
-/// What a node that frees frees, if it is known.
+/// Gives a free node the id of the allocation that it frees, if that is known.
 void name_freed_memory(GraphNodeRead& node) noexcept;
 
-/// The executable graph ends: what of its memory is left is freed by `call`. Under exec_graphs_lock.
+/// The executable graph is destroyed: `call` frees the rest of its memory. Under exec_graphs_lock.
 void free_graph_memory(const ExecGraph& exec, const trace::Graph& call) noexcept;
 
-/// Before a launch of a graph that allocates: memory that the program has freed since is made again.
+/// Before a launch of a graph that allocates: enters memory again that the program has freed since.
 void revive_graph_memory(CUgraphExec exec, const trace::GraphLaunch& call) noexcept;
 
-/// Managed memory that a launch may reach and that is still there.
+/// The managed memory that a launch may reach, without what was freed.
 void managed_of_graph(CUgraphExec exec, Touched& out) noexcept;
 
 } // namespace umadvisor::observe

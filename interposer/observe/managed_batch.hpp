@@ -16,7 +16,7 @@ struct ManagedBatch {
     trace::ManagedEvent events[most];
     std::size_t count;
 
-    /// By their start.
+    /// Sorts the events by their start.
     void sort() noexcept;
 };
 

@@ -10,8 +10,8 @@ namespace umadvisor::observe {
 
 namespace {
 
-/// What goes up by the same step from each word to the next does so over every multiple of their distance: the
-/// largest distance stands for all that divide it.
+/// Words that rise by the same step from one to the next also do so over every multiple of their distance, so a
+/// check of the largest distance covers all that divide it.
 constexpr std::size_t distance = 128;
 constexpr std::size_t fewest = 4; ///< numbers of one sequence; two are always regular
 

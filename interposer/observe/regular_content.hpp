@@ -1,4 +1,4 @@
-/// Whether memory holds what a kernel could as well have made.
+/// Whether memory holds values that a kernel could compute itself.
 #pragma once
 
 #include "trace/values.hpp"

@@ -10,7 +10,8 @@
 namespace umadvisor::record {
 namespace {
 
-/// In the upper half of an entry's epoch; the lower counts the owners of the pages.
+/// Counts loads and unloads, in the upper half of an entry's epoch; the lower half counts the owners of the
+/// pages.
 constinit std::atomic<std::uint64_t> loads{0};
 
 } // namespace

@@ -60,7 +60,7 @@ struct StackCache {
 
     std::uint64_t epoch;        ///< layouts of others are void
     std::uintptr_t first, last; ///< the thread's stack; 0: not asked yet
-    std::uint32_t looks;        ///< calls of find()
+    std::uint32_t looks;        ///< stacks that were asked for
     std::uint32_t learned;      ///< calls of learn(), for stacks that were not found
 
     /// A tag of each layout, so that one cache line shows which layouts of a set to check. 0: none.

@@ -35,7 +35,7 @@ constinit std::uintptr_t own_first = 0, own_last = 0;
 /// Code that was on a stack was unloaded, and other code may be loaded at its address. unw_backtrace remembers
 /// for good by address how a frame is left, which would be wrong for the new code.
 constinit std::atomic<bool> only_steps{false};
-constinit bool python_wanted = false;
+constinit bool records_python = false;
 constinit std::atomic<bool> objects_have_come{false}; ///< since a Python interpreter was looked for
 
 void forget_frames(std::uintptr_t first, std::uintptr_t last) noexcept {
@@ -150,7 +150,7 @@ void prepare_stacks(int frames, bool python) noexcept {
     }
     refresh_modules(); // libunwind itself
     depth = std::min(frames, max_depth);
-    python_wanted = python;
+    records_python = python;
     if (python)
         look_for_python(depth);
 }
@@ -170,7 +170,7 @@ void follow_modules() noexcept {
     const Quiet quiet;
     // Only here, since looking for an interpreter locks the loader, and dlsym(3) is about to do so anyway.
     if (objects_have_come.load(std::memory_order_relaxed) &&
-        objects_have_come.exchange(false, std::memory_order_relaxed) && python_wanted)
+        objects_have_come.exchange(false, std::memory_order_relaxed) && records_python)
         look_for_python(depth);
 }
 

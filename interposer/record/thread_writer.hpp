@@ -14,7 +14,7 @@
 
 namespace umadvisor::record {
 
-/// In pages of its own, which a new thread gets from one that has ended. All zeros: new.
+/// It is in pages of its own, which a new thread gets from one that has ended. All zeros: new.
 struct alignas(64) ThreadWriter {
     // Two cache lines with all that a repeated launch needs.
     ChunkWriter chunk;

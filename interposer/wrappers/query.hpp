@@ -1,11 +1,11 @@
-/// Questions to the driver that are recorded for the time they take.
+/// Queries of the driver, recorded for their time.
 #pragma once
 
 #include "interposer/wrappers/hook.hpp"
 
 namespace umadvisor::wrappers {
 
-/// Not in a pause: nothing that is recorded later refers to a question.
+/// Not in a pause: nothing that is recorded later refers to a query.
 void finish_query(trace::Query& record) noexcept;
 
 /// Asks the driver.
