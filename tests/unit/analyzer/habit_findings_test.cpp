@@ -418,7 +418,7 @@ BOOST_AUTO_TEST_CASE(work_of_another_thread_may_be_in_flight) {
         s.builder.add(record, 2);
         s.now += 1000;
         s.synchronize({.stack = 1});
-        s.synchronize({.stack = 2});
+        s.synchronize({.stack = 2, .duration = 20'000});
     }
     nothing_is_redundant(s);
 }
