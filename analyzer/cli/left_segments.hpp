@@ -13,8 +13,8 @@ struct LeftSegment {
     std::int64_t made = 0;   ///< seconds since 1970
 };
 
-/// This user's, attached by nobody, whose maker is dead; the latest first. Nothing is removed: a trace may still want its own,
-/// and a segment does not say where that is.
+/// This user's, attached by nobody, whose maker is dead; the latest first. Nothing is removed: a trace may
+/// still want its own, and a segment does not say where that is.
 std::vector<LeftSegment> left_segments();
 
 } // namespace umadvisor::cli
