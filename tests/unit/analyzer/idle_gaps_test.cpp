@@ -126,7 +126,11 @@ BOOST_AUTO_TEST_CASE(turns_that_are_none) {
 
 BOOST_AUTO_TEST_CASE(work_of_another_thread_may_fill_the_gap) {
     Turns t;
-    t.call(trace::Set(), "cuMemsetD8Async", us, 2);
+    trace::Set set;
+    set.entry = t.entry("cuMemsetD8Async");
+    set.start = t.now;
+    set.memory = Memory::device;
+    t.builder.add(set, 2);
     BOOST_TEST(t.rounds(2 * ms, [&] { t.waits_for(ms); }).empty());
 }
 
