@@ -268,8 +268,8 @@ void Track::write_arguments(std::span<const Argument> arguments) {
     }
 }
 
-/// What differs from event to event stands side by side, and what is alike behind it: so the file is a
-/// fifteenth smaller.
+/// The fields that differ from event to event are written side by side: the deflated file is a fifteenth
+/// smaller for it.
 void Track::add(std::int64_t at, const Event& event) {
     const std::uint64_t time = std::max(last_, static_cast<std::uint64_t>(std::max<std::int64_t>(at, 0)));
     event_.clear();
