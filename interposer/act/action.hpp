@@ -1,5 +1,5 @@
-/// What --act does around the program's calls. Wrappers notify the list of actions and name none of them.
-/// Without an action that is one load and a branch.
+/// The actions that --act takes around the program's calls. Wrappers notify the list of actions and name none
+/// of them. Without an action that is one load and a branch.
 ///
 /// Every call of the driver that an action makes is recorded with origin umadvisor. One that is refused or
 /// fails leaves the program exactly as it would have been; an action that keeps failing is switched off with
@@ -59,7 +59,7 @@ struct AllocationScope {
     CUdeviceptr* out;
     std::size_t bytes;                  ///< 0: no action can answer
     const StreamOrder* order = nullptr; ///< null: cuMemAlloc and cuMemAllocPitch
-    // Of cuMemAllocPitch, whose bytes depend on how the driver pads a row.
+    // Set for cuMemAllocPitch, whose bytes depend on how the driver pads a row.
     std::size_t* pitch = nullptr;
     std::size_t width = 0, height = 0;
     unsigned element = 0;

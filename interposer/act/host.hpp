@@ -1,4 +1,4 @@
-/// What the host has for the program: memory, cores, and processes that were started with it.
+/// The memory and the cores that the host leaves to the program, and the processes that were started with it.
 #pragma once
 
 #include <cstdint>

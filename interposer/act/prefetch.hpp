@@ -16,7 +16,7 @@
 
 namespace umadvisor::act {
 
-/// What the action has learned about the program, for the whole process.
+/// The action's knowledge of the program, one for the whole process.
 struct Knowledge {
     record::Mutex mutex{record::Lock::actions}; ///< guards the rest; never held during a call of the driver
     policy::ResidencyMap residency;
@@ -30,7 +30,7 @@ struct Knowledge {
 };
 extern constinit Knowledge knowledge;
 
-/// What the calling thread's launches have reached since it last waited for them. All zeros when empty.
+/// Allocations that the calling thread's launches have reached since it last waited for them. All zeros: none.
 /// Allocations beyond `most` are left out.
 class Reached {
 public:
