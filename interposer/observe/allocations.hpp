@@ -16,14 +16,14 @@ struct Allocation {
     std::uint64_t id; ///< of its Alloc record
     std::uint64_t address, bytes;
     trace::Memory memory;
-    std::uint32_t device;    ///< ordinal of the device it was made for
-    bool rewritten;          ///< the program asked for device memory and was given managed memory
-    std::uint16_t context;   ///< number of the context or device that it is freed with (contexts.hpp); 0: none
-    bool readable = false;   ///< the host can read it at full speed and without side effects
-    bool fills_card = false; ///< device memory of the program's own: act/ counts it
-    bool pooled = false;     ///< rewritten, and from a pool
-    bool kept_on_device = false; ///< rewritten, and kept on its device: launches need no look at its residency
-    bool holds_pointers = false; ///< device memory that the program has copied addresses of managed memory to
+    std::uint32_t device;  ///< ordinal of the device it was made for
+    bool rewritten;        ///< the program asked for device memory and was given managed memory
+    std::uint16_t context; ///< number of the context or device that it is freed with (contexts.hpp); 0: none
+    bool readable;         ///< the host can read it at full speed and without side effects
+    bool fills_card;       ///< device memory of the program's own: act/ counts it
+    bool pooled;           ///< rewritten, and from a pool
+    bool kept_on_device;   ///< rewritten, and kept on its device: launches need no look at its residency
+    bool holds_pointers;   ///< device memory that the program has copied addresses of managed memory to
 };
 
 /// Address -> allocation. Allocations do not overlap: one that a new one covers was freed unseen (with its

@@ -143,8 +143,8 @@ struct Numbered {
 
 void add_dependencies(CUgraphNode node, Numbered* first, Numbered* last, trace::GraphNode& record) {
     struct Before {
-        CUgraphNode nodes[trace::max_dependencies] = {};
-        CUgraphEdgeData edges[trace::max_dependencies] = {};
+        CUgraphNode nodes[trace::max_dependencies];
+        CUgraphEdgeData edges[trace::max_dependencies];
     };
     const record::OffStack<Before> memory;
     auto& [before, edges] = *memory;

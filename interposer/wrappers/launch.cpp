@@ -5,6 +5,8 @@
 #include "interposer/observe/managed_watch.hpp"
 #include "interposer/observe/residency_sampler.hpp"
 
+#include <limits>
+
 namespace umadvisor::wrappers {
 
 namespace {
@@ -28,6 +30,19 @@ void describe_shape(trace::LaunchShape& shape, const LaunchCall& call, const obs
     shape.host_ranges = touched.host_ranges;
 }
 
+bool is_captured(const LaunchCall& call) {
+    return observe::is_captured(reinterpret_cast<CUstream>(call.stream_name));
+}
+
+/// The key of a launch that becomes a node: the nodes say what they reach.
+record::LaunchKey captured_key(const LaunchCall& call, const observe::Function& function, std::uint64_t stack) {
+    record::LaunchKey key;
+    describe(call, function, true, 0, nullptr, key);
+    key.add(stack);
+    key.add(1);
+    return key;
+}
+
 std::uint64_t timer_key(const LaunchCall& call, std::uint64_t function) {
     return function << 24 ^ std::uint64_t{call.grid_x} << 12 ^ std::uint64_t{call.grid_y} << 6 ^ call.grid_z ^
            std::uint64_t{call.block_x} << 40;
@@ -35,19 +50,31 @@ std::uint64_t timer_key(const LaunchCall& call, std::uint64_t function) {
 
 } // namespace
 
+record::LaunchMemo::Entry* recall_captured(const LaunchCall& call, std::uint64_t stack) noexcept {
+    const observe::Function* const function = observe::known_function(call.function);
+    if (record::seat.writer == nullptr || function == nullptr || !is_captured(call))
+        return nullptr;
+    return record::seat.writer->recall(captured_key(call, *function, stack),
+                                       observe::allocations().generation());
+}
+
 void begin_launch(NewLaunch& made, std::uint64_t stack, const LaunchCall& call) noexcept {
     const KeepErrno keep;
     // The generation is read first, so that a change during the scan makes the memo's entry void.
     made.generation = observe::allocations().generation();
-    const bool captured = observe::is_captured(reinterpret_cast<CUstream>(call.stream_name));
+    const bool captured = is_captured(call);
     const observe::Function* const function = observe::function_of(call.function);
     observe::Touched& touched = made.touched;
     const bool brief = observe::launches_are_brief();
     made.stream = reinterpret_cast<CUstream>(call.stream_name);
     made.stack = stack;
     made.shape.captured = captured;
-    if (captured) { // it does not run; the graph's nodes say what it reaches
+    if (captured) { // it does not run
         describe_shape(made.shape, call, function, stack, touched);
+        made.memorable = function != nullptr;
+        if (made.memorable)
+            made.key = captured_key(call, *function, stack);
+        made.period = std::numeric_limits<std::uint32_t>::max(); // the device timer is not asked
         return;
     }
     if (function != nullptr && !brief)

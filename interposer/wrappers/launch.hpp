@@ -33,6 +33,10 @@ struct NewLaunch : act::LaunchScope {
     std::uint32_t period = 1;     ///< the device timer's answer
 };
 
+/// The memo's entry of a launch that becomes a node of a graph: it reaches nothing, so it is told by the call
+/// and the stack. Null: it has none, or the launch runs.
+record::LaunchMemo::Entry* recall_captured(const LaunchCall& call, std::uint64_t stack) noexcept;
+
 /// Fills in the shape: scans what the launch reaches, passes it to the observers and actions, starts the device
 /// timer.
 void begin_launch(NewLaunch& made, std::uint64_t stack, const LaunchCall& call) noexcept;
@@ -76,19 +80,6 @@ inline constexpr std::uint64_t long_pause = 1u << 16;
 static_assert(long_pause <= trace::BriefLaunch::span);
 
 template <Entry E, class Policy, class... Arguments>
-[[gnu::noinline, gnu::cold]] CUresult launch_anew(std::uint64_t stack, Arguments... arguments) noexcept {
-    const LaunchCall call = Policy::template asked<E>(arguments...);
-    const record::OffStack<NewLaunch> made;
-    begin_launch(*made, stack, call);
-    made->launch.start = record::now();
-    const CUresult result = attach::real<E>()(arguments...);
-    made->launch.duration = record::ticks_since(made->launch.start);
-    made->launch.status = static_cast<std::uint64_t>(result);
-    finish_launch(*made);
-    return result;
-}
-
-template <Entry E, class Policy, class... Arguments>
 [[gnu::noinline]] CUresult launch_timed(record::ThreadWriter& writer, record::LaunchMemo::Entry& entry,
                                         Arguments... arguments) noexcept {
     const LaunchCall call = Policy::template asked<E>(arguments...);
@@ -99,6 +90,21 @@ template <Entry E, class Policy, class... Arguments>
     timed.launch.duration = record::ticks_since(timed.launch.start);
     timed.launch.status = static_cast<std::uint64_t>(result);
     finish_timing(timed, call);
+    return result;
+}
+
+template <Entry E, class Policy, class... Arguments>
+[[gnu::noinline, gnu::cold]] CUresult launch_anew(std::uint64_t stack, Arguments... arguments) noexcept {
+    const LaunchCall call = Policy::template asked<E>(arguments...);
+    if (record::LaunchMemo::Entry* const entry = recall_captured(call, stack))
+        return launch_timed<E, Policy>(*record::seat.writer, *entry, arguments...);
+    const record::OffStack<NewLaunch> made;
+    begin_launch(*made, stack, call);
+    made->launch.start = record::now();
+    const CUresult result = attach::real<E>()(arguments...);
+    made->launch.duration = record::ticks_since(made->launch.start);
+    made->launch.status = static_cast<std::uint64_t>(result);
+    finish_launch(*made);
     return result;
 }
 

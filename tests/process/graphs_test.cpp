@@ -116,6 +116,19 @@ BOOST_AUTO_TEST_CASE(graphs_that_do_the_same_are_timed_as_one) {
     BOOST_TEST(timed("near --way other-shape") == 100u);
 }
 
+BOOST_AUTO_TEST_CASE(launches_are_recorded_as_captured_or_not_however_often_they_were_made) {
+    const Watched watched(programs + "/captured_launches");
+    std::map<bool, std::size_t> made;
+    for (const Json& launch : dump(watched.folder, "Launch")) {
+        const bool captured = launch.at("captured").get<bool>();
+        ++made[captured];
+        BOOST_TEST(launch.at("touched").empty() == captured, launch.dump()); // a node says what it reaches
+        BOOST_TEST((!captured || launch.at("sample") == 0), launch.dump());
+    }
+    BOOST_TEST(made[true] == 800u);
+    BOOST_TEST(made[false] == 700u);
+}
+
 BOOST_AUTO_TEST_CASE(graphs_made_in_a_pause_are_known_after_it) {
     const Watched watched(programs + "/graphs_program", "UMADVISOR_CAPTURE_RANGE=1");
     BOOST_TEST(dump(watched.folder, "GraphLaunch").empty());

@@ -2,6 +2,7 @@
 #include "interposer/act/stand_ins.hpp"
 #include "interposer/record/recorder.hpp"
 #include "observe_doubles.hpp"
+#include "tests/unit/interposer/made_allocation.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <thread>
@@ -45,7 +46,8 @@ struct Acting {
     Allocation allocate(std::uint64_t bytes, bool rewritten = false) {
         static std::uint64_t address = 0x6000'0000'0000;
         address += 1ull << 36;
-        made.push_back({allocations().next_id(), address, bytes, trace::Memory::managed, 0, rewritten, 0});
+        made.push_back(made_allocation(address, bytes, trace::Memory::managed));
+        made.back().rewritten = rewritten;
         allocations().insert(made.back());
         if (rewritten)
             act::reserve_rewritten(0, bytes, {UINT64_MAX, false});
@@ -366,7 +368,7 @@ BOOST_AUTO_TEST_CASE(memory_info_falls_by_what_was_rewritten) {
     BOOST_TEST(total == 1024 * mib);
     made.clear();
     act::notify_started<&Action::on_free>(a);
-    Allocation plain{allocations().next_id(), 0x5000'0000'0000, 100 * mib, trace::Memory::device, 0, false, 0};
+    Allocation plain = made_allocation(0x5000'0000'0000, 100 * mib, trace::Memory::device);
     plain.fills_card = true;
     place(plain); // the driver knows of it, and of what became of it
     free = 1000 * mib;

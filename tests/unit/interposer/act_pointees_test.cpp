@@ -1,5 +1,6 @@
 /// Which managed memory is reached through pointers that the program has copied to the device.
 #include "interposer/act/pointees.hpp"
+#include "tests/unit/interposer/made_allocation.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <cstddef>
@@ -36,7 +37,7 @@ struct Memory {
         pointees.forget(holder.id);
     }
     static observe::Allocation make(std::uint64_t address, std::uint64_t bytes, trace::Memory memory) {
-        const observe::Allocation made{observe::allocations().next_id(), address, bytes, memory, 0, false, 0};
+        const observe::Allocation made = made_allocation(address, bytes, memory);
         observe::allocations().insert(made);
         return made;
     }
@@ -101,8 +102,8 @@ BOOST_FIXTURE_TEST_CASE(data_does_not_take_the_place_of_addresses, Memory) {
     BOOST_TEST(copy({first, second}));
     for (int i = 0; i < 300; ++i) {
         const std::uint64_t data[]{1, 2};
-        const observe::Allocation other{
-            holder.id + 1 + i, table + 0x10'0000, 16, trace::Memory::device, 0, false, 0};
+        const observe::Allocation other =
+            made_allocation(table + 0x10'0000, 16, trace::Memory::device, holder.id + 1 + i);
         BOOST_TEST(!pointees.copied(other, other.address, reinterpret_cast<std::uint64_t>(data), sizeof data));
     }
     check({first, second});
@@ -121,7 +122,7 @@ BOOST_FIXTURE_TEST_CASE(what_cannot_be_read_holds_nothing, Memory) {
 BOOST_FIXTURE_TEST_CASE(memory_that_is_not_plain_to_read_is_not_read, Memory) {
     const Addresses words{first, second};
     const auto source = reinterpret_cast<std::uint64_t>(words.data());
-    observe::Allocation host{observe::allocations().next_id(), source, 16, trace::Memory::pinned, 0, false, 0};
+    observe::Allocation host = made_allocation(source, 16, trace::Memory::pinned);
     observe::Allocation gone;
     for (const bool readable : {false, true}) {
         host.readable = readable;
@@ -149,7 +150,7 @@ BOOST_FIXTURE_TEST_CASE(no_file_is_opened_for_memory_that_is_too_large_to_read, 
             if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
                 prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
                 _exit(2);
-            pointees.read({holder.id + 1, table, bytes, trace::Memory::managed, 0, false, 0});
+            pointees.read(made_allocation(table, bytes, trace::Memory::managed, holder.id + 1));
             _exit(0);
         }
         int status = 0;

@@ -3,6 +3,7 @@
 #include "interposer/observe/managed_watch.hpp"
 #include "observe_doubles.hpp"
 #include "policy/relief_policy.hpp"
+#include "tests/unit/interposer/made_allocation.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <memory>
@@ -282,7 +283,7 @@ struct Relieving {
         initialize(options);
         static std::uint64_t address = 0x6100'0000'0000;
         address += 1ull << 30;
-        allocation = {allocations().next_id(), address, 4 * kib, trace::Memory::managed, 0, false, 0};
+        allocation = made_allocation(address, 4 * kib, trace::Memory::managed);
         allocations().insert(allocation);
         touched.scanned = true;
         touched.managed_count = 1;

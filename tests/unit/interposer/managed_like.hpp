@@ -4,6 +4,7 @@
 #include "interposer/observe/managed_watch.hpp"
 #include "interposer/observe/residency_sampler.hpp"
 #include "observe_doubles.hpp"
+#include "tests/unit/interposer/made_allocation.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <memory>
@@ -22,8 +23,7 @@ public:
         at_ = static_cast<char*>(mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0));
         BOOST_REQUIRE(at_ != MAP_FAILED);
         madvise(at_, bytes_, MADV_NOHUGEPAGE);
-        allocation = {
-            allocations().next_id(), reinterpret_cast<std::uint64_t>(at_), bytes_, memory, 0, false, 0};
+        allocation = made_allocation(reinterpret_cast<std::uint64_t>(at_), bytes_, memory);
         allocations().insert(allocation);
     }
     ~ManagedLike() {

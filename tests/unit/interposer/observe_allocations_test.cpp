@@ -1,4 +1,5 @@
 #include "interposer/observe/allocations.hpp"
+#include "tests/unit/interposer/made_allocation.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -18,7 +19,9 @@ namespace {
 
 Allocation allocation(std::uint64_t id, std::uint64_t address, std::uint64_t bytes,
                       trace::Memory memory = trace::Memory::device) {
-    return {id, address, bytes, memory, 3, false, 0};
+    Allocation made = made_allocation(address, bytes, memory, id);
+    made.device = 3;
+    return made;
 }
 
 std::uint64_t id_at(const AllocationIndex& index, std::uint64_t address) {
@@ -31,7 +34,10 @@ std::uint64_t id_at(const AllocationIndex& index, std::uint64_t address) {
 BOOST_AUTO_TEST_CASE(every_byte_of_an_allocation_is_found_and_none_beside_it) {
     auto index = std::make_unique<AllocationIndex>();
     BOOST_TEST(id_at(*index, 0x1000) == 0u);
-    index->insert({7, 0x1000, 0x100, trace::Memory::managed, 5, true, 0});
+    Allocation made = made_allocation(0x1000, 0x100, trace::Memory::managed, 7);
+    made.device = 5;
+    made.rewritten = true;
+    index->insert(made);
     BOOST_TEST(id_at(*index, 0xfff) == 0u);
     BOOST_TEST(id_at(*index, 0x1000) == 7u);
     BOOST_TEST(id_at(*index, 0x10ff) == 7u);
@@ -63,8 +69,13 @@ BOOST_AUTO_TEST_CASE(only_the_start_of_an_allocation_erases_it) {
 
 BOOST_AUTO_TEST_CASE(what_is_placed_is_another_thing_to_launches) {
     auto index = std::make_unique<AllocationIndex>();
-    index->insert({7, 0x1000, 0x100, trace::Memory::managed, 5, true, 3});
-    index->insert({8, 0x2000, 0x100, trace::Memory::managed, 5, true, 3});
+    for (const std::uint64_t id : {7, 8}) {
+        Allocation made = made_allocation((id - 6) * 0x1000, 0x100, trace::Memory::managed, id);
+        made.rewritten = true;
+        made.device = 5;
+        made.context = 3;
+        index->insert(made);
+    }
     const auto look = [&](std::uint64_t address) {
         Allocation found{};
         BOOST_TEST(index->find(address, found));

@@ -3,6 +3,7 @@
 #include "interposer/observe/host_ranges.hpp"
 #include "interposer/observe/memory_class.hpp"
 #include "observe_doubles.hpp"
+#include "tests/unit/interposer/made_allocation.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <cstdlib>
@@ -198,8 +199,7 @@ BOOST_AUTO_TEST_SUITE_END()
 BOOST_FIXTURE_TEST_SUITE(memory_class, Drive)
 
 BOOST_AUTO_TEST_CASE(our_own_index_comes_first) {
-    const Allocation made{
-        allocations().next_id(), 0x7e00'0000'0000, 0x1000, trace::Memory::pinned, 0, false, 0};
+    const Allocation made = made_allocation(0x7e00'0000'0000, 0x1000, trace::Memory::pinned);
     allocations().insert(made);
     const End end = classify(made.address + 8, 8);
     BOOST_TEST((end.memory == trace::Memory::pinned));
@@ -236,11 +236,9 @@ BOOST_AUTO_TEST_CASE(pageable_memory_has_its_range_and_is_asked_for_once_whateve
     const std::uint64_t asked = driver().asked;
     BOOST_TEST(classify(word(buffer) + 5000, 100).host_range == first.host_range);
     BOOST_TEST(driver().asked == asked);
-    const Allocation elsewhere{
-        allocations().next_id(), 0x7e10'0000'0000, 64, trace::Memory::device, 0, false, 0};
+    const Allocation elsewhere = made_allocation(0x7e10'0000'0000, 64, trace::Memory::device);
     allocations().insert(elsewhere);
-    const Allocation registered{
-        allocations().next_id(), word(buffer), 4096, trace::Memory::registered, 0, false, 0};
+    const Allocation registered = made_allocation(word(buffer), 4096, trace::Memory::registered);
     allocations().insert(registered);
     BOOST_TEST((classify(word(buffer), 100).memory == trace::Memory::registered));
     BOOST_TEST((classify(word(buffer) + 4096, 100).memory == trace::Memory::pageable));
@@ -255,8 +253,7 @@ BOOST_AUTO_TEST_CASE(what_the_index_does_not_hold_may_go_unseen) {
     driver().pointers[word(buffer) + (1 << 16)] = {CU_MEMORYTYPE_HOST, false, word(buffer), 1 << 16};
     BOOST_TEST((classify(word(buffer), 100).memory == trace::Memory::pinned));
     driver().pointers.clear();
-    const Allocation elsewhere{
-        allocations().next_id(), 0x7e11'0000'0000, 64, trace::Memory::device, 0, false, 0};
+    const Allocation elsewhere = made_allocation(0x7e11'0000'0000, 64, trace::Memory::device);
     allocations().insert(elsewhere);
     BOOST_TEST((classify(word(buffer), 100).memory == trace::Memory::pageable));
 }
@@ -279,8 +276,7 @@ BOOST_AUTO_TEST_CASE(threads_may_ask_together) {
                 wrong += classify(word(buffers[static_cast<std::size_t>(i % 8)]) + 64, 8).memory !=
                          trace::Memory::pageable;
                 if (thread == 0 && i % 16 == 0) {
-                    const Allocation made{
-                        allocations().next_id(), 0x7e20'0000'0000, 64, trace::Memory::device, 0, false, 0};
+                    const Allocation made = made_allocation(0x7e20'0000'0000, 64, trace::Memory::device);
                     allocations().insert(made);
                 }
             }

@@ -2,6 +2,7 @@
 #include "interposer/observe/module_variables.hpp"
 #include "interposer/observe/touched.hpp"
 #include "observe_doubles.hpp"
+#include "tests/unit/interposer/made_allocation.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <cstring>
@@ -30,7 +31,7 @@ CUfunction fresh_function(const char* name, std::vector<std::pair<std::size_t, s
 Allocation allocate(std::uint64_t bytes, trace::Memory memory = trace::Memory::device) {
     static std::uint64_t address = 0x7f00'0000'0000;
     address += 0x10000000;
-    made.push_back({allocations().next_id(), address, bytes, memory, 0, false, 0});
+    made.push_back(made_allocation(address, bytes, memory));
     allocations().insert(made.back());
     return made.back();
 }
@@ -205,8 +206,7 @@ BOOST_AUTO_TEST_CASE(a_key_changes_with_whatever_scan_goes_by) {
 
     // A variable of the module is within its reach from now on.
     module_variables().add(a.address + (1 << 20), true, 0xfab0);
-    allocations().insert(
-        {allocations().next_id(), a.address + (1 << 20), 64, trace::Memory::managed, 0, false, 0});
+    allocations().insert(made_allocation(a.address + (1 << 20), 64, trace::Memory::managed));
     const auto with_variable = key_of(function, parameters);
     BOOST_TEST((with_variable != made_again));
     forget_variables(0xfab0, [](const Allocation&) noexcept {});
@@ -239,7 +239,7 @@ BOOST_AUTO_TEST_CASE(every_word_of_a_large_structure_counts) {
     const AllocationIndex::Extent extent = allocations().extent();
     words[100] = extent.low + extent.span + 0x1000;
     const auto number = key_of(large, parameters);
-    allocations().insert({allocations().next_id(), words[100], 64, trace::Memory::device, 0, false, 0});
+    allocations().insert(made_allocation(words[100], 64, trace::Memory::device));
     BOOST_TEST((key_of(large, parameters).first != number.first));
 }
 

@@ -1,6 +1,7 @@
 #include "interposer/observe/module_variables.hpp"
 
 #include "observe_doubles.hpp"
+#include "tests/unit/interposer/made_allocation.hpp"
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
@@ -22,7 +23,7 @@ struct Variables {
     void add(std::uint64_t place, trace::Memory memory, std::uint64_t module) {
         const std::uint64_t address = base + place * 0x1000;
         variables->add(address, memory == trace::Memory::managed, module);
-        allocations().insert({place, address, 0x100, memory, 0, false, 0});
+        allocations().insert(made_allocation(address, 0x100, memory, place));
     }
     std::size_t managed(std::uint64_t module, std::size_t capacity = 4) {
         return variables->managed(module, found, capacity);
@@ -69,7 +70,7 @@ BOOST_AUTO_TEST_CASE(those_of_a_module_are_no_allocations_once_it_has_gone) {
     constexpr std::uint64_t address = 0x5b00'0000'0000, other = address + 0x1000;
     for (const std::uint64_t each : {address, other}) {
         module_variables().add(each, false, each);
-        allocations().insert({allocations().next_id(), each, 0x100, trace::Memory::device, 0, false, 0});
+        allocations().insert(made_allocation(each, 0x100, trace::Memory::device));
     }
     static std::vector<std::uint64_t> gone;
     forget_variables(address, [](const Allocation& variable) noexcept { gone.push_back(variable.address); });

@@ -1,0 +1,18 @@
+/// An allocation as the index has it.
+#pragma once
+
+#include "interposer/observe/allocations.hpp"
+
+namespace umadvisor {
+
+inline observe::Allocation made_allocation(std::uint64_t address, std::uint64_t bytes, trace::Memory memory,
+                                           std::uint64_t id = observe::allocations().next_id()) {
+    observe::Allocation made{};
+    made.id = id;
+    made.address = address;
+    made.bytes = bytes;
+    made.memory = memory;
+    return made;
+}
+
+} // namespace umadvisor
