@@ -96,7 +96,7 @@ StatementTime PythonStatements::of_copy(const PythonSite& copy, EditedCalls& edi
 
 bool is_constant_upload(const PythonSite& site) {
     return site.kind == Kind::upload && site.pageable && site.most_bytes <= few_bytes &&
-           site.count >= least_uploads && 2 * site.content.looked >= site.count &&
+           site.content.looked >= least_uploads && 2 * site.last_repeated >= site.count &&
            static_cast<double>(site.content.repeated) >= most_same * static_cast<double>(site.content.looked);
 }
 

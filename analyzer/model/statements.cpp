@@ -127,8 +127,8 @@ void Statements::count(PythonSite& site, const trace::Copy& record) {
     site.pageable &= host == trace::Memory::pageable;
     reader::add_saturated(site.bytes, record.bytes);
     site.most_bytes = std::max(site.most_bytes, record.bytes);
-    if (kind == PythonSite::Kind::upload)
-        look(hashes_[site.site], record.content, site.content);
+    if (kind == PythonSite::Kind::upload && look(hashes_[site.site], record.content, site.content))
+        site.last_repeated = site.count;
 }
 
 void Statements::upload(const trace::Copy& record, std::uint32_t thread) {
