@@ -43,7 +43,7 @@ class Torch(unittest.TestCase):
 
     def run_in_folder(self, *command, status=0):
         done = subprocess.run(command, cwd=self.folder, capture_output=True, text=True)
-        print("$", *(os.path.basename(command[0]), *command[1:]), done.stdout + done.stderr, sep=" ", flush=True)
+        print("$", os.path.basename(command[0]), *command[1:], "\n" + done.stdout + done.stderr, flush=True)
         self.assertEqual(done.returncode, status)
         return done.stdout
 
