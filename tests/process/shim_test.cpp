@@ -77,7 +77,6 @@ BOOST_AUTO_TEST_CASE(has_little_thread_local_storage) {
             bytes = segment.p_memsz;
     }
     BOOST_TEST(segments != 0u);
-    BOOST_TEST_MESSAGE("tls.bytes " << bytes);
     BOOST_TEST(bytes != 0u); // or it is looked for in the wrong place
     BOOST_TEST(bytes < 256u);
 }
