@@ -8,7 +8,6 @@
 #include "residency/prices.hpp"
 
 #include <algorithm>
-#include <ctime>
 
 namespace umadvisor::observe {
 
@@ -19,14 +18,7 @@ using residency::decision_prices;
 constexpr std::uint64_t share = 100;      ///< one part in so many of the run time
 constexpr std::uint64_t equal_before = 2; ///< equal parts before all bytes are hashed
 
-/// CPU time of this thread, so that preemption does not count as our cost.
-std::uint64_t worked_nanoseconds() {
-    timespec time{};
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
-}
-
-/// The same for a short look since `start`, by wall time, since asking the kernel would take longer than the
+/// What a short look has taken since `start`, by wall time, since asking the kernel would take longer than the
 /// look. The limit, which no look exceeds, leaves out preemption.
 std::uint64_t looked_nanoseconds(std::uint64_t start) {
     return std::min(record::monotonic_nanoseconds() - start, decision_prices.host_hash_part);
@@ -84,9 +76,9 @@ void CopyContents::hash_whole(trace::CopyContent& content, std::uint64_t host, s
     if (on_wholes_ + residency::transfer_time(bytes, decision_prices.host_hash) >=
         budget(record::monotonic_nanoseconds()) / 4 * 3)
         return;
-    const std::uint64_t start = worked_nanoseconds();
+    const std::uint64_t start = record::thread_nanoseconds();
     bytes_.hash_whole(content, host, bytes);
-    on_wholes_ += worked_nanoseconds() - start;
+    on_wholes_ += record::thread_nanoseconds() - start;
 }
 
 /// The result of `hash()`, if the budget allows it and the host memory may be read.

@@ -293,23 +293,24 @@ bool ResidencySampler::sample(std::optional<Pagemap>& opened, const Looks& looks
     return true;
 }
 
-/// The time since the looks were chosen is charged to the allowance.
+/// What the thread works for them is charged to the allowance.
 void ResidencySampler::make(Looks& looks) noexcept {
     if (std::all_of(looks.begin(), looks.end(), [](const Look& look) { return look.range.empty(); }))
         return;
     const record::Quiet quiet;
+    const std::uint64_t before = record::thread_nanoseconds();
     std::optional<Pagemap> pagemap;
     for (Look& look : looks)
         if (!look.range.empty() && !sample(pagemap, looks, look))
             break;
-    spent_ += record::monotonic_nanoseconds() - looks.begun;
+    spent_ += record::thread_nanoseconds() - before;
 }
 
 /// Chooses what this launch reaches for the first time since the last synchronisation, or after a long while.
 bool ResidencySampler::choose_before_launch(const Touched& touched, Looks& looks, bool acting) noexcept {
     if (!works())
         return false;
-    const std::uint64_t now = looks.begun = record::monotonic_nanoseconds();
+    const std::uint64_t now = record::monotonic_nanoseconds();
     const bool may_look = affordable(now);
     looks.occasion = {trace::SampleMoment::before_launch, 0};
     for (std::uint32_t i = 0; i < touched.managed_count; ++i) {
@@ -336,7 +337,7 @@ bool ResidencySampler::choose_before_launch(const Touched& touched, Looks& looks
 }
 
 bool ResidencySampler::choose_after_synchronize(Looks& looks, bool acting) noexcept {
-    const std::uint64_t now = looks.begun = record::monotonic_nanoseconds();
+    const std::uint64_t now = record::monotonic_nanoseconds();
     const std::uint32_t waiting = waiting_.exchange(0, std::memory_order_relaxed);
     looked_at_all_.store(0, std::memory_order_relaxed);
     looked_alone_.store(false, std::memory_order_relaxed);
@@ -407,7 +408,6 @@ void ResidencySampler::look_alone(const Allocation& allocation, trace::SampleMom
     looked_alone_.store(true, std::memory_order_relaxed);
     const record::OffStack<Looks> looks;
     looks->occasion = {moment, 0};
-    looks->begun = now;
     looks->add(allocation, LookRange::of(allocation));
     make(*looks);
 }

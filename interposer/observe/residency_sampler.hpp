@@ -48,7 +48,6 @@ struct Look {
 struct Looks {
     static constexpr std::uint32_t most = 256;
     LookOccasion occasion;
-    std::uint64_t begun;       ///< nanoseconds, CLOCK_MONOTONIC
     LookVisit visit = nullptr; ///< null if the number of pages is enough
     bool content = true;       ///< whether to hash what came back
     std::uint32_t count = 0;
@@ -189,7 +188,8 @@ private:
     bool checked_ = false; ///< whether PAGEMAP_SCAN was compared with the entries
     bool scan_agrees_ = true;
     unsigned early_checks_ = 0;
-    std::uint64_t started_ = 0, spent_ = 0; ///< nanoseconds, CLOCK_MONOTONIC
+    std::uint64_t started_ = 0; ///< nanoseconds, CLOCK_MONOTONIC
+    std::uint64_t spent_ = 0;   ///< nanoseconds that threads worked
     Pending pending_[max_pending] = {};
     Steady steady_[max_steady] = {};
     HostContent content_;

@@ -68,6 +68,10 @@ std::uint64_t realtime_nanoseconds() noexcept {
     return nanoseconds(CLOCK_REALTIME);
 }
 
+std::uint64_t thread_nanoseconds() noexcept {
+    return nanoseconds(CLOCK_THREAD_CPUTIME_ID);
+}
+
 trace::ClockPair read_clock_pair() noexcept {
     if (kind != trace::ClockKind::tsc) {
         const std::uint64_t t = now();

@@ -43,6 +43,8 @@ trace::ClockKind clock_kind() noexcept;
 /// CLOCK_MONOTONIC in nanoseconds; CLOCK_REALTIME likewise.
 std::uint64_t monotonic_nanoseconds() noexcept;
 std::uint64_t realtime_nanoseconds() noexcept;
+/// What this thread has worked, so that preemption does not count as our cost. Asks the kernel.
+std::uint64_t thread_nanoseconds() noexcept;
 
 /// The recording clock and CLOCK_MONOTONIC at the same moment, to about the length of one clock_gettime.
 trace::ClockPair read_clock_pair() noexcept;
