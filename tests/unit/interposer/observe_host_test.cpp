@@ -48,9 +48,11 @@ HostRangeKind kind_at(const void* address, std::uint64_t* first = nullptr, std::
     return HostRangeKind::unknown;
 }
 
-/// Never unmapped: what comes to stand at its address would be taken for it for a while.
+/// Where nothing else ever was, and never unmapped: what is known of an address is believed for a while.
 void* map(std::size_t bytes, int flags, int file = -1) {
-    void* const at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, flags, file, 0);
+    static std::uintptr_t next = 0x1f00'0000'0000;
+    next += 1 << 24;
+    void* const at = mmap(reinterpret_cast<void*>(next), bytes, PROT_READ | PROT_WRITE, flags, file, 0);
     BOOST_REQUIRE(at != MAP_FAILED);
     std::memset(at, 1, bytes);
     return at;
