@@ -211,7 +211,7 @@ int run_command_line(int argc, const char* const* argv) {
         return status;
     std::cout.clear();
     say("the standard output cannot be written: " + std::string(std::strerror(output.failure())) +
-        "; what is there is not whole");
+        "; the output is incomplete");
     return operational_error;
 }
 

@@ -131,7 +131,7 @@ void write_together(Markup& out, const Json& document) {
     fact(out, "Run time", time_of(net));
     const double whole = document["process"]["recorded_ns"].get<double>();
     if (whole > net)
-        fact(out, "Start of CUDA", time_of(whole - net) + " more");
+        fact(out, "Start of CUDA", time_of(whole - net) + ", not in it");
     if (const Json& managed = document["managed"]; !managed.is_null()) {
         const Json& totals = managed["totals"];
         fact(out, "Moved to the device", findings::bytes_text(totals["bytes_to_device"].get<double>()));

@@ -261,8 +261,8 @@ std::string replay_text(const Report& report) {
     if (accuracy.hidden == 0 || report.profile.net_ns() == 0)
         return {};
     const double error = report.profile.replay_error();
-    return "replay: " + findings::percent_text(error) + " off, by " + count_text(accuracy.hidden, "wait") +
-           " that it was not shown" +
+    return "replay: " + findings::percent_text(error) + " off, at " + count_text(accuracy.hidden, "wait") +
+           " that it had to predict" +
            (error > findings::most_replay_error ? "; savings are of low confidence: " + off_because(report)
                                                 : "");
 }

@@ -51,4 +51,6 @@ def with_interpreter(arguments: Sequence[str]) -> list[str]:
         if argument.endswith(".py") and os.path.isfile(argument):
             before = found[:at] if "--" in found[:at] else [*found[:at], "--"]
             return [*before, sys.executable, *found[at:]]
+        if not found[at - 1].startswith("-"):
+            break  # no value of an option: what should be the program
     return found

@@ -59,7 +59,7 @@ def pytest_cmdline_main(config: Any) -> Optional[int]:
         tests = ran.read_text().splitlines() if ran.exists() else []
         try:
             if known is None:
-                return _judge(trace, status, fail_on)
+                return _judge(trace, status, fail_on, tests)
             found = _findings_of_tests(trace, tests)
             if update:
                 return _update(baseline, known, found, status)
@@ -69,9 +69,10 @@ def pytest_cmdline_main(config: Any) -> Optional[int]:
             return status or 1
 
 
-def _judge(trace: str, status: int, fail_on: Optional[str]) -> int:
+def _judge(trace: str, status: int, fail_on: Optional[str], tests: list[str]) -> int:
     if not Path(trace).exists():
-        print("umadvisor: no test used CUDA")
+        if tests:
+            print("umadvisor: no test used CUDA")
         return status
     found = _all(report(trace))
     refused = [each for each in found if fail_on and _counts(each, fail_on)]

@@ -73,6 +73,7 @@ class Surface(Case):
         done = self.umadvisor("run", "--no-calibrate", "-o", "x.umtrace", script, "-q", "more")
         self.assertIn(f"{sys.executable} ['-q', 'more']", done.stdout)
         self.assertEqual(self.copies(), 3)
+        self.assertIn("pyhton: no such program", self.umadvisor("run", "pyhton", script, status=127).stderr)
         done = self.umadvisor("run", "-q", "--no-calibrate", "-f", "-o", "x.umtrace", sys.executable, script)
         self.assertIn(f"{sys.executable} []", done.stdout)
 
@@ -219,6 +220,11 @@ class Pytest(Case):
     def test_a_suite_without_findings_passes(self):
         self.write("suite.py", "def test_allocates():\n    assert address.value\n")
         self.assertIn("no findings", self.pytest("--umadvisor", "--umadvisor-fail-on", "low"))
+
+    def test_what_did_not_run_is_not_judged(self):
+        (self.folder / "suite.py").write_text("def test_nothing():\n    pass\n")
+        self.assertIn("no test used CUDA", self.pytest("--umadvisor"))
+        self.assertNotIn("CUDA", self.pytest("--umadvisor", "--umadvisor-trace", "none/x.umtrace", status=1))
 
     def test_the_tests_own_failure_stays(self):
         self.write("suite.py", "def test_fails():\n    assert address.value == 0\n")

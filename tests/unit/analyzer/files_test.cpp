@@ -213,7 +213,7 @@ BOOST_AUTO_TEST_CASE(every_command_tells_of_a_full_disk) {
             std::cerr.rdbuf(old_err);
             BOOST_TEST(status == 1, command.front());
             BOOST_TEST(err.str().ends_with("umadvisor: the standard output cannot be written: No space left on "
-                                           "device; what is there is not whole\n"),
+                                           "device; the output is incomplete\n"),
                        command.front() << ": " << err.str());
             BOOST_TEST(std::cout.good());
         }

@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(no_more_than_low_confidence_where_a_replay_does_not_keep_ti
     BOOST_TEST((lone(found, "UMA-502").confidence == Confidence::low));
     const std::string text = text_of(t.path());
     BOOST_TEST(contains(text,
-                        "% off, by 24 waits that it was not shown; savings are of low confidence: "
+                        "% off, at 24 waits that it had to predict; savings are of low confidence: "
                         "work of one kind took other times from round to round, or the device had work of "
                         "others to do"),
                text);
