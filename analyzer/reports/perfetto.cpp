@@ -208,8 +208,10 @@ void RunTracks::tell_work(const WalkedCall& call, std::uint64_t flow) {
         arguments_.push_back({"grid", grid});
         arguments_.push_back({"block", block});
     }
+    // After its call: of a flow that began and ended at one time, Perfetto may see the end first, since it
+    // takes events of one time in the file's order.
     const std::int64_t began =
-        stream(call).slice(call.work_start_ns, call.work_end_ns,
+        stream(call).slice(std::max(call.work_start_ns, call.start_ns + 1), call.work_end_ns,
                            {.name = work_name(call),
                             .category = call.work_measured ? "device, measured" : "device, fitted",
                             .flow_end = flow,

@@ -73,7 +73,7 @@ class Sequence:
 def check(case, packets):
     """Returns the tracks: uuid -> (descriptor, events)."""
     sequences, tracks, flows, ends = {}, {}, [], []
-    for packet in packets:
+    for place, packet in enumerate(packets):
         case.assertFalse([key for key in keys(packet) if key.isdigit()], "fields that the format does not have")
         number = one(packet, "trusted_packet_sequence_id")
         flags = int(one(packet, "sequence_flags"))
@@ -124,8 +124,8 @@ def check(case, packets):
                 case.assertIn(("debug_annotation_names", one(argument, "name_iid")), sequence.defined)
                 if text := one(argument, "string_value_iid"):
                     case.assertIn(("debug_annotation_string_values", text), sequence.defined)
-            flows += [(each, sequence.clock) for each in every(event, "flow_ids")]
-            ends += [(each, sequence.clock) for each in every(event, "terminating_flow_ids")]
+            flows += [(each, sequence.clock, place) for each in every(event, "flow_ids")]
+            ends += [(each, sequence.clock, place) for each in every(event, "terminating_flow_ids")]
     for track, events in tracks.values():
         depth = 0
         for _, event in events:
@@ -134,14 +134,14 @@ def check(case, packets):
             depth += {"TYPE_SLICE_BEGIN": 1, "TYPE_SLICE_END": -1}.get(kind, 0)
             case.assertGreaterEqual(depth, 0)
         case.assertEqual(depth, 0)
-    # A number may be given again once its flow has ended.
+    # A number may be given again once its flow has ended. Perfetto takes events of one time in the file's order.
     times = {}
     for order, list_of in enumerate((flows, ends)):
-        for flow, time in list_of:
-            times.setdefault(flow, []).append((time, order))
+        for flow, time, place in list_of:
+            times.setdefault(flow, []).append((time, place, order))
     for each in times.values():
         each.sort()
-        case.assertEqual([order for _, order in each], [0, 1] * (len(each) // 2), "a flow that begins or ends twice")
+        case.assertEqual([order for _, _, order in each], [0, 1] * (len(each) // 2), "a flow that begins or ends twice")
     return tracks
 
 
