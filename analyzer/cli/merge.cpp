@@ -89,7 +89,7 @@ int merge(const Arguments& arguments) {
         (job.useful() == job.size()
              ? ""
              : " and " + findings::count_text(job.size() - job.useful(), "trace") + " without a CUDA call") +
-        " in " + output + "; next: umadvisor report " + reports::shell_word(output));
+        " in " + output + "; next: umadvisor report " + reports::shell_path(output));
     return unreadable == 0 ? done : operational_error;
 }
 

@@ -90,7 +90,7 @@ void summarize(const std::vector<RunProcess>& processes, bool told, bool keep) {
     std::string next;
     for (const RunProcess& process : processes)
         if (summarize(process, keep))
-            next += " " + reports::shell_word(shown_path(process.path));
+            next += " " + reports::shell_path(shown_path(process.path));
     if (!next.empty())
         say("next: umadvisor report" + next);
     else if (processes.empty() && driver_found())

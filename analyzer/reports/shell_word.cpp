@@ -13,4 +13,8 @@ std::string shell_word(std::string_view word) {
     return quoted + "'";
 }
 
+std::string shell_path(const std::string& path) {
+    return shell_word(path.starts_with('-') ? "./" + path : path);
+}
+
 } // namespace umadvisor::reports

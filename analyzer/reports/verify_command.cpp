@@ -42,7 +42,7 @@ std::string verify_command(const Report& report, const findings::Rule& rule) {
     if (const std::string_view act = action_for(rule); !act.empty())
         return "umadvisor ab --act " + std::string(act) + " -- " + command;
     return "umadvisor run -f -o changed.umtrace -- " + command + " && umadvisor diff " +
-           shell_word(report.trace.file.source().opened()) + " changed.umtrace";
+           shell_path(report.trace.file.source().opened()) + " changed.umtrace";
 }
 
 } // namespace umadvisor::reports
