@@ -51,6 +51,7 @@ std::uint64_t timer_key(const LaunchCall& call, std::uint64_t function) {
 } // namespace
 
 record::LaunchMemo::Entry* recall_captured(const LaunchCall& call, std::uint64_t stack) noexcept {
+    const KeepErrno keep;
     const observe::Function* const function = observe::known_function(call.function);
     if (record::seat.writer == nullptr || function == nullptr || !is_captured(call))
         return nullptr;

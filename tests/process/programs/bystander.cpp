@@ -51,6 +51,11 @@ void look_at_errno() {
     void* parameters[] = {&managed};
     for (int i = 0; i < 2; ++i)
         CALL("cuLaunchKernel", cuLaunchKernel, function, 1, 1, 1, 1, 1, 1, 0, stream, parameters, nullptr);
+    CUgraph graph = nullptr;
+    CALL("cuStreamBeginCapture", cuStreamBeginCapture_v2, stream, CU_STREAM_CAPTURE_MODE_RELAXED);
+    for (int i = 0; i < 2; ++i)
+        CALL("cuLaunchKernel", cuLaunchKernel, function, 1, 1, 1, 1, 1, 1, 0, stream, parameters, nullptr);
+    CALL("cuStreamEndCapture", cuStreamEndCapture, stream, &graph);
     CALL("cuEventRecord", cuEventRecord, event, stream);
     CALL("cuStreamSynchronize", cuStreamSynchronize, stream);
     CALL("cuMemFree", cuMemFree_v2, managed);

@@ -3,6 +3,7 @@
 #include "tools/simcuda/driver/stream.hpp"
 
 #include <algorithm>
+#include <cerrno>
 
 namespace simcuda {
 
@@ -331,6 +332,7 @@ SIMCUDA_STREAM_PAIR(cuStreamBeginCapture_v2, _ptsz, (CUstream stream, CUstreamCa
 SIMCUDA_STREAM_PAIR(cuStreamEndCapture, _ptsz, (CUstream stream, CUgraph* graph),
                     return end(stream, graph, per_thread);)
 SIMCUDA_STREAM_PAIR(cuStreamIsCapturing, _ptsz, (CUstream stream, CUstreamCaptureStatus* answer),
+                    errno = EAGAIN; // a driver may change it: that of its own calls the program must not see
                     return status(stream, per_thread, answer, nullptr);)
 SIMCUDA_STREAM_PAIR(cuStreamGetCaptureInfo, _ptsz,
                     (CUstream stream, CUstreamCaptureStatus* answer, cuuint64_t* id),
