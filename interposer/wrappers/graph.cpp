@@ -81,6 +81,7 @@ void finish_graph(trace::Graph& record) noexcept {
 }
 
 void begin_graph_launch(NewGraphLaunch& made, Entry entry, CUgraphExec exec, std::uint64_t stream) noexcept {
+    const KeepErrno keep;
     trace::GraphLaunch& record = made.record;
     const observe::GraphVersion version = observe::graph_version(exec);
     made.stream = reinterpret_cast<CUstream>(stream);
@@ -89,14 +90,12 @@ void begin_graph_launch(NewGraphLaunch& made, Entry entry, CUgraphExec exec, std
     made.stack = record.stack = record::stack();
     record.captured = observe::is_captured(made.stream);
     if (version.managed && record.captured == 0) {
-        const KeepErrno keep;
         observe::managed_of_graph(exec, made.touched);
         observe::managed_watch().look();
         observe::residency_sampler().before_launch(made.touched);
         act::notify<&act::Action::before_launch>(made);
     }
     if (version.allocates && record.captured == 0) {
-        const KeepErrno keep;
         record.entry = attach::index(entry);
         record.start = record::now();
         observe::revive_graph_memory(exec, record);

@@ -52,9 +52,18 @@ void look_at_errno() {
     for (int i = 0; i < 2; ++i)
         CALL("cuLaunchKernel", cuLaunchKernel, function, 1, 1, 1, 1, 1, 1, 0, stream, parameters, nullptr);
     CUgraph graph = nullptr;
+    CUgraphExec exec = nullptr;
+    CUdeviceptr pooled = 0;
+    must(ASK("cuGraphCreate", cuGraphCreate)(&graph, 0), "graph");
+    must(ASK("cuGraphInstantiateWithFlags", cuGraphInstantiateWithFlags)(&exec, graph, 0), "instantiate");
     CALL("cuStreamBeginCapture", cuStreamBeginCapture_v2, stream, CU_STREAM_CAPTURE_MODE_RELAXED);
     for (int i = 0; i < 2; ++i)
         CALL("cuLaunchKernel", cuLaunchKernel, function, 1, 1, 1, 1, 1, 1, 0, stream, parameters, nullptr);
+    CALL("cuGraphLaunch", cuGraphLaunch, exec, stream);
+    CALL("cuMemcpyHtoDAsync", cuMemcpyHtoDAsync_v2, device, host, sizeof host, stream);
+    CALL("cuMemsetD8Async", cuMemsetD8Async, device, 1, sizeof host, stream);
+    CALL("cuMemAllocAsync", cuMemAllocAsync, &pooled, sizeof host, stream);
+    CALL("cuMemFreeAsync", cuMemFreeAsync, pooled, stream);
     CALL("cuStreamEndCapture", cuStreamEndCapture, stream, &graph);
     CALL("cuEventRecord", cuEventRecord, event, stream);
     CALL("cuStreamSynchronize", cuStreamSynchronize, stream);
