@@ -287,6 +287,10 @@ void note_runtime(const void* caller) noexcept {
     }
 }
 
+bool is_read_as_it_is(const char* word) {
+    return std::strpbrk(word, " \t\n|&;<>()$`\\\"*?[]{}#~!") == nullptr;
+}
+
 /// Ends the trace. Does not call the driver, which answers CUDA_ERROR_DEINITIALIZED after the program's exit
 /// handlers.
 void leave() noexcept {
@@ -309,7 +313,10 @@ void leave() noexcept {
     const char* const slash = elsewhere ? "/" : "";
     if (run_knows) // it lists the traces of all its processes
         return;
-    say("wrote %s%s%s; read it with: umadvisor report %s%s%s", from, slash, path, from, slash, path);
+    // A shell reads it back, unless it has an apostrophe of its own.
+    const char* const quote = is_read_as_it_is(from) && is_read_as_it_is(path) ? "" : "'";
+    say("wrote %s%s%s; read it with: umadvisor report %s%s%s%s%s", from, slash, path, quote, from, slash, path,
+        quote);
 }
 
 } // namespace umadvisor::runtime

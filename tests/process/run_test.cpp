@@ -90,6 +90,9 @@ BOOST_AUTO_TEST_CASE(the_next_command_is_said_once) {
     // As a shell reads it back.
     const Outcome spaced = run_sim(folder, advisor + " run -o 'two words.umtrace' -- " + pinned);
     BOOST_TEST(spaced.err.ends_with("umadvisor: next: umadvisor report 'two words.umtrace'\n"), spaced.err);
+    const Outcome preloaded =
+        run_sim(folder, "UMADVISOR_OUTPUT='of two.umtrace' LD_PRELOAD=" + shim + " " + pinned);
+    BOOST_TEST(preloaded.err.ends_with("; read it with: umadvisor report 'of two.umtrace'\n"), preloaded.err);
     // And no option.
     const Outcome dashed = run_sim(folder, advisor + " run --output=-x.umtrace -- " + pinned);
     BOOST_TEST(dashed.err.ends_with("umadvisor: next: umadvisor report ./-x.umtrace\n"), dashed.err);
