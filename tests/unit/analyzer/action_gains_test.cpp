@@ -21,10 +21,7 @@ struct Times {
 /// Rounds of a loop: a launch that misses 64 MiB, a wait, and the host takes them back.
 struct Loop : Scenario {
     Loop() {
-        trace::Option option;
-        option.option = "ACT";
-        option.value = "auto";
-        builder.add(option);
+        builder.add(trace::Option{.option = "ACT", .value = "auto"});
         kernel = function("_Z6kernelv");
         site = stack();
         wait_site = stack();
@@ -37,20 +34,14 @@ struct Loop : Scenario {
             {.stack = at, .duration = 50 * us, .origin = trace::Origin::umadvisor, .reason = reason});
     }
     void compare(bool leaves, bool whole = true, std::uint64_t at = 0) {
-        trace::Comparison record;
-        record.start = now;
-        record.stack = at != 0 ? at : site;
-        record.leaves = leaves;
-        record.whole = !leaves && whole;
+        trace::Comparison record{
+            .start = now, .stack = at != 0 ? at : site, .leaves = leaves, .whole = !leaves && whole};
         builder.add(record);
     }
     void advise(trace::Reason reason, std::uint64_t status = 0) {
-        trace::Advise record;
-        record.allocation = memory;
-        record.bytes = 64 * mib;
+        trace::Advise record{
+            .bytes = 64 * mib, .allocation = memory, .origin = trace::Origin::umadvisor, .reason = reason};
         record.stack = site;
-        record.origin = trace::Origin::umadvisor;
-        record.reason = reason;
         record.status = status;
         call(record, "cuMemAdvise");
     }

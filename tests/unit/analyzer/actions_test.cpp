@@ -25,18 +25,17 @@ struct Prefetched {
 };
 
 void prefetch(Scenario& s, std::uint64_t allocation, std::uint64_t bytes, const Prefetched& options) {
-    trace::Prefetch record;
+    trace::Prefetch record{.address = 0x7f00'0000'0000 + allocation * 0x1'0000'0000,
+                           .bytes = bytes,
+                           .allocation = allocation,
+                           .location = options.location,
+                           .origin = trace::Origin::umadvisor,
+                           .reason = options.reason};
     record.entry = s.entry("cuMemPrefetchAsync_v2");
     record.start = s.now;
     record.duration = options.duration;
-    record.address = 0x7f00'0000'0000 + allocation * 0x1'0000'0000;
-    record.bytes = bytes;
-    record.allocation = allocation;
-    record.location = options.location;
     record.stack = options.stack;
     record.status = options.status;
-    record.origin = trace::Origin::umadvisor;
-    record.reason = options.reason;
     s.builder.add(record);
     s.now += options.duration + 1000;
 }

@@ -21,34 +21,28 @@ namespace {
 
 /// A stretch of one thread: an upload of so many bytes, and a download that waits for it.
 void copy_there_and_back(model::WorkPatterns& patterns, std::uint64_t bytes, std::uint32_t thread = 1) {
-    trace::Copy up;
-    up.bytes = bytes;
-    up.source_memory = trace::Memory::pinned;
-    up.destination_memory = trace::Memory::device;
-    up.destination_allocation = 1;
+    trace::Copy up{.bytes = bytes,
+                   .source_memory = trace::Memory::pinned,
+                   .destination_memory = trace::Memory::device,
+                   .destination_allocation = 1};
     patterns.add(up, thread);
-    trace::Copy down;
-    down.bytes = 8;
-    down.source_memory = trace::Memory::device;
-    down.destination_memory = trace::Memory::pinned;
-    down.source_allocation = 1;
+    trace::Copy down{.bytes = 8,
+                     .source_memory = trace::Memory::device,
+                     .destination_memory = trace::Memory::pinned,
+                     .source_allocation = 1};
     patterns.add(down, thread);
 }
 
 trace::Alloc allocated(std::uint64_t allocation, std::uint64_t bytes, std::uint64_t start) {
-    trace::Alloc record;
+    trace::Alloc record{
+        .allocation = allocation, .address = allocation << 32, .bytes = bytes, .memory = trace::Memory::device};
     record.start = start;
-    record.allocation = allocation;
-    record.address = allocation << 32;
-    record.bytes = bytes;
-    record.memory = trace::Memory::device;
     return record;
 }
 
 trace::Free freed(std::uint64_t allocation, std::uint64_t start) {
-    trace::Free record;
+    trace::Free record{.allocation = allocation};
     record.start = start;
-    record.allocation = allocation;
     return record;
 }
 
@@ -58,10 +52,7 @@ bool reusable_after(std::uint64_t others) {
     const reader::Dictionary dictionary;
     model::Lifetimes lifetimes(1.0, dictionary);
     lifetimes.add(allocated(1, 1 << 30, 1'000));
-    trace::Set set;
-    set.allocation = 1;
-    set.address = std::uint64_t{1} << 32;
-    set.bytes = 1 << 30;
+    trace::Set set{.address = std::uint64_t{1} << 32, .bytes = 1 << 30, .allocation = 1};
     set.start = 2'000;
     lifetimes.add(set);
     trace::Sync wait;
@@ -85,10 +76,8 @@ bool reusable_after(std::uint64_t others) {
 bool unused_after(std::uint64_t others) {
     const reader::Dictionary dictionary;
     model::DeviceContents contents(1, dictionary);
-    trace::Copy up;
-    up.source_memory = trace::Memory::pinned;
-    up.destination_memory = trace::Memory::device;
-    up.bytes = 16;
+    trace::Copy up{
+        .bytes = 16, .source_memory = trace::Memory::pinned, .destination_memory = trace::Memory::device};
     for (std::uint64_t i = 0; i <= others; ++i) {
         up.destination_allocation = 1 + i / 60;
         if (i % 60 == 0)

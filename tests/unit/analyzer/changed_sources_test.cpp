@@ -128,11 +128,7 @@ BOOST_AUTO_TEST_CASE(a_source_that_changes_in_flight_is_told) {
 /// What it reaches is not told then: nothing runs.
 BOOST_AUTO_TEST_CASE(a_kernel_that_is_captured_changes_no_source) {
     Reuse p([](Program& program) {
-        trace::LaunchShape shape;
-        shape.shape = 9;
-        shape.function = program.writer;
-        shape.captured = 1;
-        program.builder.add(shape);
+        program.builder.add(trace::LaunchShape{.shape = 9, .function = program.writer, .captured = 1});
     });
     BOOST_TEST(tells(p.told(), "UMA-602"));
 }

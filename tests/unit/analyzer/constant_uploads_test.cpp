@@ -12,9 +12,8 @@ BOOST_AUTO_TEST_CASE(a_memory_set_would_do) {
     BOOST_TEST(finding.advice == "write it on the device: cudaMemset(destination, 0, bytes)");
     // Ten sets, each a call and its bytes at 2.8 TB/s.
     BOOST_TEST(finding.saving_ns == 10 * (copy_ns - 2400 - bytes / 2.8e3), roughly);
-    machine::Rates rates;
-    rates.launch_call_ns = 50'000;
-    BOOST_TEST(lone(findings_of(*this, rates), "UMA-108").saving_ns == 10 * (copy_ns - 50'000 - bytes / 2.8e3),
+    BOOST_TEST(lone(findings_of(*this, machine::Rates{.launch_call_ns = 50'000}), "UMA-108").saving_ns ==
+                   10 * (copy_ns - 50'000 - bytes / 2.8e3),
                roughly);
 }
 

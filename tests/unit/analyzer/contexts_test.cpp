@@ -10,19 +10,13 @@ namespace {
 
 trace::Context context(trace::ContextAction action, std::uint64_t handle, std::uint64_t device,
                        std::uint64_t status = 0) {
-    trace::Context record;
-    record.action = action;
-    record.context = handle;
-    record.device = device;
+    trace::Context record{.action = action, .context = handle, .device = device};
     record.status = status;
     return record;
 }
 
 trace::Stream made(std::uint64_t handle, std::uint64_t of = 0) {
-    trace::Stream record;
-    record.stream = handle;
-    record.context = of;
-    return record;
+    return {.stream = handle, .context = of};
 }
 
 } // namespace

@@ -22,13 +22,12 @@ struct TwoDevices : Managed {
 
     void move(std::uint64_t length, std::uint64_t from, std::uint64_t to,
               MigrationCause cause = MigrationCause::coherence) {
-        trace::ManagedEvent record;
-        record.kind = Kind::migration;
-        record.address = address_of(id);
-        record.bytes = length;
-        record.from = from;
-        record.to = to;
-        record.cause = static_cast<std::uint64_t>(cause);
+        trace::ManagedEvent record{.kind = Kind::migration,
+                                   .address = address_of(id),
+                                   .bytes = length,
+                                   .from = from,
+                                   .to = to,
+                                   .cause = static_cast<std::uint64_t>(cause)};
         event(record);
     }
     void device_faults(std::uint64_t to, std::uint64_t count) {

@@ -64,11 +64,7 @@ private:
             launch(kernel, {allocation});
     }
     void add_device(std::uint64_t ordinal, std::uint64_t node) {
-        trace::Device device;
-        device.ordinal = ordinal;
-        device.device_name = "NVIDIA H200";
-        device.node = node;
-        builder.add(device);
+        builder.add(trace::Device{.ordinal = ordinal, .device_name = "NVIDIA H200", .node = node});
     }
     std::uint64_t give(Memory memory, std::uint64_t device, std::uint64_t node) {
         return allocate(64 * mib, memory,
@@ -107,10 +103,7 @@ BOOST_AUTO_TEST_CASE(copies_of_far_memory_against_near_ones_of_the_trace) {
 BOOST_AUTO_TEST_CASE(without_near_copies_the_calibrated_rate_counts_or_that_of_an_h200) {
     Sockets s;
     s.uploads(s.far, 16 * mib, 25);
-    machine::Rates rates;
-    rates.pinned_to_device = 50e9;
-    rates.device = "NVIDIA L4";
-    const Finding calibrated = only(s, rates);
+    const Finding calibrated = only(s, machine::Rates{.pinned_to_device = 50e9, .device = "NVIDIA L4"});
     BOOST_TEST(calibrated.saving_ns == saved_ns, nearly);
     BOOST_TEST((calibrated.confidence == Confidence::medium));
     const Finding usual = only(s);

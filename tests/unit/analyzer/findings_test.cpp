@@ -23,8 +23,7 @@ BOOST_AUTO_TEST_SUITE(pageable_copy)
 
 BOOST_AUTO_TEST_CASE(synchronous_copies_from_the_heap) {
     Scenario s;
-    trace::HostRange heap;
-    heap.id = 1;
+    trace::HostRange heap{.id = 1};
     heap.kind = trace::HostRangeKind::heap;
     s.builder.add(heap);
     const auto stack = s.stack();

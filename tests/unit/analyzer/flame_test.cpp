@@ -22,11 +22,7 @@ using symbols::CodePlace;
 namespace {
 
 CodePlace frame(std::string function, std::string file = "", int line = 0) {
-    CodePlace place;
-    place.function = std::move(function);
-    place.file = std::move(file);
-    place.line = line;
-    return place;
+    return {.function = std::move(function), .file = std::move(file), .line = line};
 }
 
 const CodePlace main_frame = frame("main", "/src/app.cu", 9), upload = frame("upload", "/src/up.cu", 3);
@@ -76,10 +72,7 @@ BOOST_AUTO_TEST_CASE(a_collapsed_line_for_each_stack) {
 
 BOOST_AUTO_TEST_CASE(speedscope_gets_what_its_schema_asks_for) {
     WeighedStacks stacks = sample();
-    CodePlace unknown;
-    unknown.module = "/opt/libx.so";
-    unknown.offset = 0x10;
-    stacks.stacks.push_back({{unknown}, 1});
+    stacks.stacks.push_back({{CodePlace{.module = "/opt/libx.so", .offset = 0x10}}, 1});
     const json file = json::parse(reports::to_speedscope(stacks).dump());
     BOOST_TEST(file["$schema"] == "https://www.speedscope.app/file-format-schema.json");
     BOOST_TEST(file["exporter"].is_string());
@@ -197,10 +190,9 @@ BOOST_AUTO_TEST_CASE(of_too_many_stacks_the_heaviest_are_shown) {
     Scenario s;
     constexpr std::uint64_t depth = 1'000, stacks = 3'000, first = 1'000'000;
     for (std::uint64_t id = 0; id < depth + stacks; ++id) {
-        trace::Frame record;
-        record.id = first + id;
-        record.parent = id == 0 ? 0 : first + std::min(id, depth) - 1;
-        record.address = 0x400000 + id;
+        trace::Frame record{.id = first + id,
+                            .parent = id == 0 ? 0 : first + std::min(id, depth) - 1,
+                            .address = 0x400000 + id};
         if (id % 500 == 0)
             s.builder.next_dictionary_chunk();
         s.builder.add(record);

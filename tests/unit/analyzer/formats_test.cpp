@@ -72,9 +72,7 @@ BOOST_AUTO_TEST_CASE(a_pattern_names_a_rule_and_a_line) {
 }
 
 BOOST_AUTO_TEST_CASE(a_file_is_the_end_of_a_path) {
-    symbols::CodePlace place;
-    place.file = "/src/app/upload.cu";
-    place.line = 41;
+    symbols::CodePlace place{.file = "/src/app/upload.cu", .line = 41};
     const auto kept = [&](const char* pattern) {
         reports::Selection selection;
         selection.only.push_back(reports::parse_pattern(pattern));

@@ -19,12 +19,7 @@ struct Graphs : Scenario {
 
     trace::GraphNode node(std::uint64_t version, std::uint64_t number, GraphNodeKind kind,
                           std::uint64_t base = 0) {
-        trace::GraphNode record;
-        record.version = version;
-        record.base = base;
-        record.node = number;
-        record.kind = kind;
-        return record;
+        return {.version = version, .base = base, .node = number, .kind = kind};
     }
     void kernel(std::uint64_t version, std::uint64_t number, std::uint64_t function, std::uint64_t base = 0,
                 std::uint64_t parent = 0) {
@@ -44,12 +39,8 @@ struct Graphs : Scenario {
     }
     void launch_graph(std::uint64_t version, std::uint64_t status = 0, std::uint64_t captured = 0,
                       std::uint64_t sample = 0) {
-        trace::GraphLaunch record;
-        record.stack = line;
-        record.version = version;
-        record.status = status;
-        record.captured = captured;
-        record.sample = sample;
+        trace::GraphLaunch record{
+            .stack = line, .version = version, .status = status, .sample = sample, .captured = captured};
         call(record, "cuGraphLaunch", 3 * us);
     }
 };
@@ -149,23 +140,13 @@ BOOST_AUTO_TEST_CASE(graphs_whose_nodes_are_not_known_are_said) {
 
 BOOST_AUTO_TEST_CASE(captured_calls_did_not_run) {
     Graphs s;
-    trace::Copy copy;
+    trace::Copy copy{.bytes = mib, .source_memory = Memory::pageable, .destination_memory = Memory::device};
     copy.entry = s.entry("cuMemcpyHtoDAsync_v2");
     copy.start = s.now;
-    copy.bytes = mib;
-    copy.source_memory = Memory::pageable;
-    copy.destination_memory = Memory::device;
     copy.asynchronous = copy.captured = 1;
     s.builder.add(copy);
-    trace::LaunchShape shape;
-    shape.shape = 1;
-    shape.entry = s.entry("cuLaunchKernel");
-    shape.captured = 1;
-    s.builder.add(shape);
-    trace::Launch launch;
-    launch.shape = 1;
-    launch.start = s.now += 100;
-    s.builder.add(launch);
+    s.builder.add(trace::LaunchShape{.shape = 1, .entry = s.entry("cuLaunchKernel"), .captured = 1});
+    s.builder.add(trace::Launch{.shape = 1, .start = s.now += 100});
     const json report = json_of(s.path());
     BOOST_TEST(report["calls_captured"] == 2);
     BOOST_TEST(report["copies"].empty());

@@ -373,12 +373,8 @@ BOOST_AUTO_TEST_CASE(whatever_is_queued_has_to_be_waited_for) {
     queue(trace::Set{});
     queue(trace::GraphLaunch{});
     queue(trace::HostFunction{});
-    trace::Event event;
-    event.action = trace::EventAction::record;
-    queue(event);
-    trace::Stream stream;
-    stream.action = trace::StreamAction::wait_event;
-    queue(stream);
+    queue(trace::Event{.action = trace::EventAction::record});
+    queue(trace::Stream{.action = trace::StreamAction::wait_event});
 }
 
 BOOST_AUTO_TEST_CASE(a_copy_that_is_done_on_return_need_not_be_waited_for) {

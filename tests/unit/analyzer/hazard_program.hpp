@@ -74,12 +74,9 @@ struct Program : Scenario {
     }
     /// What the recorder says before a call where the source of an upload holds something else.
     Program& look_again(std::uint64_t upload, std::uint64_t hash, std::uint32_t thread = 1) {
-        trace::Content content;
-        content.start = now;
-        content.copy = upload;
+        trace::Content content{.start = now, .copy = upload, .source_changed = 1};
         content.content.part_hash = hash;
         content.content.look_duration = 1000;
-        content.source_changed = 1;
         builder.add(content, thread);
         now += 2000;
         return *this;

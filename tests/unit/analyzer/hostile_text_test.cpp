@@ -76,27 +76,17 @@ std::string infected(const std::string& path, bool symbols, const std::string& n
 std::string busy_program() {
     test::managed_program::Program p;
     p.bounce(6);
-    trace::Module module;
-    module.id = 900;
-    module.first = 0x500000;
-    module.last = 0x600000;
-    module.path = "/nowhere/libplugin.so";
-    p.builder.add(module);
+    p.builder.add(
+        trace::Module{.id = 900, .first = 0x500000, .last = 0x600000, .path = "/nowhere/libplugin.so"});
     p.builder.frame(901, 0, 0x500123, 900);
     p.builder.python_code(902, "/nowhere/train.py", "step").python_frame(903, 0, 902);
     p.builder.frame(904, 901, 0, 0, 903);
     for (const std::uint64_t stack : {901, 904})
         for (int i = 0; i < 3; ++i)
             p.copy(64 * mib, 20 * ms, {.stack = stack});
-    trace::Notice notice;
-    notice.text = "refused";
-    p.builder.add(notice);
-    trace::Interpreter interpreter;
-    interpreter.implementation = "CPython 9";
-    interpreter.trouble = "unknown";
-    p.builder.add(interpreter);
-    trace::UnknownLookup lookup;
-    lookup.symbol = "cuNewer";
+    p.builder.add(trace::Notice{.text = "refused"});
+    p.builder.add(trace::Interpreter{.implementation = "CPython 9", .trouble = "unknown"});
+    trace::UnknownLookup lookup{.symbol = "cuNewer"};
     p.builder.add(lookup);
     lookup.object = "/nowhere/bound.so";
     p.builder.add(lookup);

@@ -126,10 +126,9 @@ BOOST_AUTO_TEST_CASE(turns_that_are_none) {
 
 BOOST_AUTO_TEST_CASE(work_of_another_thread_may_fill_the_gap) {
     Turns t;
-    trace::Set set;
+    trace::Set set{.memory = Memory::device};
     set.entry = t.entry("cuMemsetD8Async");
     set.start = t.now;
-    set.memory = Memory::device;
     t.builder.add(set, 2);
     BOOST_TEST(t.rounds(2 * ms, [&] { t.waits_for(ms); }).empty());
 }

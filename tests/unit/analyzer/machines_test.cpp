@@ -19,14 +19,12 @@ using machine::MemoryMode;
 namespace {
 
 trace::Device device_of(MemoryMode mode, std::string_view name = "NVIDIA GH200") {
-    trace::Device device;
-    device.device_name = name;
-    device.addressing_told = 1;
-    device.integrated = mode == MemoryMode::one_pool;
-    device.pageable_memory_access = mode != MemoryMode::discrete;
-    device.pageable_uses_host_page_tables = mode != MemoryMode::discrete && mode != MemoryMode::hmm;
-    device.numa_config = mode == MemoryMode::coherent_numa ? 2 : 1;
-    return device;
+    return {.pageable_memory_access = mode != MemoryMode::discrete,
+            .device_name = name,
+            .addressing_told = 1,
+            .integrated = mode == MemoryMode::one_pool,
+            .pageable_uses_host_page_tables = mode != MemoryMode::discrete && mode != MemoryMode::hmm,
+            .numa_config = mode == MemoryMode::coherent_numa ? 2u : 1u};
 }
 
 /// Copies of pageable memory at a fifth of what PCIe carries, and a program that uses what they bring.
@@ -51,8 +49,7 @@ struct Machine : Scenario {
         }
     }
     std::uint64_t range(std::uint64_t bytes, trace::HostRangeKind kind = trace::HostRangeKind::heap) {
-        trace::HostRange record;
-        record.id = ++ranges_;
+        trace::HostRange record{.id = ++ranges_};
         record.first = 0x1000'0000 * record.id;
         record.last = record.first + bytes;
         record.kind = kind;
@@ -80,9 +77,7 @@ private:
 };
 
 machine::Rates measured_on(std::string_view device) {
-    machine::Rates rates;
-    rates.device = device;
-    return rates;
+    return {.device = std::string(device)};
 }
 
 /// Of a program whose kernels reach pageable memory, where it stays on the host: UMA-217, which has no price.

@@ -25,35 +25,31 @@ struct Rounds : Scenario {
 
     void graph_nodes(std::uint64_t version, std::uint64_t nodes, std::uint64_t grid = 1) {
         for (std::uint64_t number = 1; number <= nodes; ++number) {
-            trace::GraphNode node;
-            node.version = version;
-            node.node = number;
-            node.kind = trace::GraphNodeKind::kernel;
-            node.function = kernel;
-            node.grid_x = grid;
+            trace::GraphNode node{.version = version,
+                                  .node = number,
+                                  .kind = trace::GraphNodeKind::kernel,
+                                  .function = kernel,
+                                  .grid_x = grid};
             if (number > 1)
                 node.dependencies.add(number - 1);
             builder.add(node);
         }
     }
     void graph(trace::GraphAction action, std::uint64_t version, std::uint64_t duration) {
-        trace::Graph record;
-        record.action = action;
-        record.graph = 0x9000;
-        record.exec = action == trace::GraphAction::begin_capture || action == trace::GraphAction::end_capture
-                          ? 0
-                          : 0x8000;
-        record.version = version;
-        record.stream = 7;
+        trace::Graph record{.action = action,
+                            .graph = 0x9000,
+                            .exec = action == trace::GraphAction::begin_capture ||
+                                            action == trace::GraphAction::end_capture
+                                        ? 0u
+                                        : 0x8000u,
+                            .version = version,
+                            .stream = 7};
         const bool ends = action == trace::GraphAction::destroy;
         call_at(ends ? ended_at : made_at, record, ends ? "cuGraphExecDestroy" : "cuGraphInstantiateWithFlags",
                 duration);
     }
     void launch_graph(std::uint64_t version) {
-        trace::GraphLaunch record;
-        record.version = version;
-        record.stream = 7;
-        call_at(made_at, record, "cuGraphLaunch", 10 * us);
+        call_at(made_at, trace::GraphLaunch{.version = version, .stream = 7}, "cuGraphLaunch", 10 * us);
     }
     /// Captured, instantiated, launched and destroyed.
     void graph_round(std::uint64_t version, std::uint64_t nodes, std::uint64_t launches = 1,
@@ -72,12 +68,9 @@ struct Rounds : Scenario {
 
     void virtual_memory(trace::VirtualMemoryAction action, std::string_view symbol, std::uint64_t address,
                         std::uint64_t bytes, std::uint64_t handle, std::uint64_t duration) {
-        trace::VirtualMemory record;
-        record.action = action;
-        record.address = address;
-        record.bytes = bytes;
-        record.handle = handle;
-        call_at(action == trace::VirtualMemoryAction::unmap ? ended_at : made_at, record, symbol, duration);
+        call_at(action == trace::VirtualMemoryAction::unmap ? ended_at : made_at,
+                trace::VirtualMemory{.action = action, .address = address, .bytes = bytes, .handle = handle},
+                symbol, duration);
     }
     void map_range(std::uint64_t pieces) {
         using Action = trace::VirtualMemoryAction;
@@ -95,16 +88,12 @@ struct Rounds : Scenario {
     }
 
     void stream(trace::StreamAction action, std::uint64_t handle, std::uint64_t duration) {
-        trace::Stream record;
-        record.action = action;
-        record.stream = handle;
+        trace::Stream record{.action = action, .stream = handle};
         const bool made = action == trace::StreamAction::create;
         call_at(made ? made_at : ended_at, record, made ? "cuStreamCreate" : "cuStreamDestroy_v2", duration);
     }
     void event(trace::EventAction action, std::uint64_t handle, std::uint64_t duration) {
-        trace::Event record;
-        record.action = action;
-        record.event = handle;
+        trace::Event record{.action = action, .event = handle};
         const bool made = action == trace::EventAction::create;
         call_at(made ? made_at : ended_at, record, made ? "cuEventCreate" : "cuEventDestroy_v2", duration);
     }
@@ -116,22 +105,15 @@ struct Rounds : Scenario {
     void free_pooled(std::uint64_t allocation) { free_async(allocation, 7); }
     void pool(trace::PoolAction action, std::uint64_t handle, std::uint64_t attribute = 0,
               std::uint64_t value = 0, std::uint64_t duration = us) {
-        trace::Pool record;
-        record.action = action;
-        record.pool = handle;
-        record.attribute = attribute;
-        record.value = value;
-        call_at(ended_at, record, "cuMemPoolSetAttribute", duration);
+        call_at(ended_at, trace::Pool{.action = action, .pool = handle, .attribute = attribute, .value = value},
+                "cuMemPoolSetAttribute", duration);
     }
     void query(std::string_view symbol, std::uint64_t duration) {
         call_at(made_at, trace::Query(), symbol, duration);
     }
 
     void advise(std::uint64_t allocation, std::uint64_t bytes, std::uint64_t duration) {
-        trace::Advise advice;
-        advice.allocation = allocation;
-        advice.bytes = bytes;
-        call_at(ended_at, advice, "cuMemAdvise_v2", duration);
+        call_at(ended_at, trace::Advise{.bytes = bytes, .allocation = allocation}, "cuMemAdvise_v2", duration);
     }
     std::uint64_t managed(std::uint64_t bytes, std::uint64_t duration) {
         return allocate(bytes, Memory::managed, {.stack = made_at, .duration = duration});

@@ -62,13 +62,12 @@ BOOST_AUTO_TEST_CASE(every_kind_is_added_up) {
     Managed s;
     const auto line = s.stack(), memory = s.managed(4 * mib, line);
     const auto add = [&](Kind kind, std::uint64_t cause, std::uint64_t duration) {
-        trace::ManagedEvent record;
-        record.kind = kind;
-        record.address = address_of(memory);
-        record.bytes = 65536;
-        record.to = device;
-        record.cause = cause;
-        record.duration = duration;
+        trace::ManagedEvent record{.kind = kind,
+                                   .address = address_of(memory),
+                                   .bytes = 65536,
+                                   .to = device,
+                                   .cause = cause,
+                                   .duration = duration};
         s.event(record);
     };
     add(Kind::thrashing, 0, 0);
@@ -268,10 +267,8 @@ BOOST_AUTO_TEST_CASE(blocks_remember_round_trips_and_where_they_are) {
         s.now += 10;
     }
     s.migrate(address_of(memory) + 4 * mib, 4 * mib, device); // two blocks in one record
-    trace::ManagedEvent both;
-    both.kind = Kind::read_duplicate;
-    both.address = address_of(memory) + 6 * mib;
-    both.bytes = 4096;
+    trace::ManagedEvent both{
+        .kind = Kind::read_duplicate, .address = address_of(memory) + 6 * mib, .bytes = 4096};
     s.event(both);
     const ManagedRead read(s);
     const ManagedSiteActivity& site = read.site(line);
@@ -294,12 +291,8 @@ BOOST_AUTO_TEST_CASE(blocks_remember_round_trips_and_where_they_are) {
 }
 
 BOOST_AUTO_TEST_CASE(blocks_grow_where_there_would_be_too_many) {
-    model::BlockBudget budget;
-    budget.most = 8;
-    trace::ManagedEvent event;
-    event.kind = Kind::migration;
-    event.bytes = 4096;
-    event.to = device;
+    model::BlockBudget budget{.most = 8};
+    trace::ManagedEvent event{.kind = Kind::migration, .bytes = 4096, .to = device};
     {
         model::BlockHistory history(budget), other(budget);
         for (std::uint64_t i = 0; i < 1000; ++i)
@@ -345,16 +338,15 @@ BOOST_AUTO_TEST_CASE(hostile_numbers_do_no_harm) {
         for (const std::uint64_t bytes : {std::uint64_t{0}, std::uint64_t{1}, most, most})
             for (int kind = 0; kind < 12; ++kind)
                 for (const std::uint64_t to : {host, device, std::uint64_t{UINT32_MAX}}) {
-                    trace::ManagedEvent event;
-                    event.start = s.now;
-                    event.kind = static_cast<Kind>(kind);
-                    event.address = address;
-                    event.bytes = bytes;
-                    event.to = to;
-                    event.cause = bytes;
-                    event.count = std::min(bytes, reader::most_counted);
-                    event.duration = bytes;
-                    event.code = bytes;
+                    trace::ManagedEvent event{.start = s.now,
+                                              .kind = static_cast<Kind>(kind),
+                                              .address = address,
+                                              .bytes = bytes,
+                                              .to = to,
+                                              .cause = bytes,
+                                              .count = std::min(bytes, reader::most_counted),
+                                              .duration = bytes,
+                                              .code = bytes};
                     s.event(event);
                 }
     s.now += 10;
@@ -363,11 +355,8 @@ BOOST_AUTO_TEST_CASE(hostile_numbers_do_no_harm) {
     s.now += 10;
     s.migrate(0, most, device);
     s.migrate(5, 5, host);
-    trace::Prefetch prefetch;
+    trace::Prefetch prefetch{.address = 5, .bytes = most, .allocation = memory};
     prefetch.start = s.now;
-    prefetch.allocation = memory;
-    prefetch.address = 5;
-    prefetch.bytes = most;
     s.builder.add(prefetch);
     s.migrate(end, most, device, MigrationCause::user);
     s.counters(UINT64_MAX, UINT64_MAX);

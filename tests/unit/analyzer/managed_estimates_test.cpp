@@ -9,11 +9,7 @@ using namespace test::managed_program;
 BOOST_AUTO_TEST_CASE(thrashing_inside_one_kernel_is_priced_by_events_and_throttling) {
     Program p(4096);
     p.look(0, before).launch().thrash(1000);
-    trace::ManagedEvent record;
-    record.kind = Kind::throttling;
-    record.address = address_of(p.id);
-    record.duration = 7 * ms;
-    p.event(record);
+    p.event(trace::ManagedEvent{.kind = Kind::throttling, .address = address_of(p.id), .duration = 7 * ms});
     const Finding finding = lone(p.wait(), "UMA-201");
     BOOST_TEST(finding.saving_ns == 1000 * 30e3 + 7e6, about);
     // Where kernels use atomics, memory that stays on the host costs each of them the link.
@@ -384,14 +380,8 @@ BOOST_AUTO_TEST_CASE(what_comes_more_often_pays_its_own_faults) {
 BOOST_AUTO_TEST_CASE(what_was_copied_there_was_not_made_there) {
     const auto filled_by = [](std::string_view module_path) {
         Program p;
-        trace::Module module;
-        module.id = 1;
-        module.path = module_path;
-        p.builder.add(module);
-        trace::Frame frame;
-        frame.id = 900;
-        frame.module = 1;
-        frame.address = 0x1000;
+        p.builder.add(trace::Module{.id = 1, .path = module_path});
+        trace::Frame frame{.id = 900, .address = 0x1000, .module = 1};
         p.builder.add(frame);
         p.tell(all_kinds);
         p.fault(Kind::host_fault, address_of(p.id), 0, frame.id);

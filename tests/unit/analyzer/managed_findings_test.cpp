@@ -120,9 +120,7 @@ BOOST_AUTO_TEST_CASE(remote_access) {
 BOOST_AUTO_TEST_CASE(oversubscribed) {
     const auto evicted = [](std::uint64_t blocks) {
         Program p;
-        trace::Device small;
-        small.memory_bytes = 48 * mib;
-        p.builder.add(small);
+        p.builder.add(trace::Device{.memory_bytes = 48 * mib});
         p.tell(all_kinds);
         p.look(0, before).launch();
         for (std::uint64_t i = 0; i < blocks; ++i) {

@@ -55,16 +55,16 @@ struct Program : Bare {
         return *this;
     }
     Program& look(std::uint64_t host_bytes, trace::SampleMoment moment, const Look& look = {}) {
-        trace::Residency record;
-        record.start = now;
-        record.duration = 500;
-        record.allocation = id;
-        record.moment = moment;
-        record.pages = std::max<std::uint64_t>(1, bytes / 4096);
-        record.host_pages = host_bytes == 0 ? 0 : std::max<std::uint64_t>(1, host_bytes / 4096);
-        record.content = look.content;
-        record.lone_line = look.lone_line;
-        record.regularity = look.regularity;
+        trace::Residency record{.start = now,
+                                .duration = 500,
+                                .allocation = id,
+                                .moment = moment,
+                                .pages = std::max<std::uint64_t>(1, bytes / 4096),
+                                .host_pages =
+                                    host_bytes == 0 ? 0 : std::max<std::uint64_t>(1, host_bytes / 4096),
+                                .content = look.content,
+                                .lone_line = look.lone_line,
+                                .regularity = look.regularity};
         builder.add(record);
         now += 10 * ms;
         return *this;
@@ -117,11 +117,7 @@ struct Program : Bare {
     Program& to_device(std::uint64_t length = 0) { return prefetch(trace::Location::device, length); }
     Program& to_host() { return prefetch(trace::Location::host); }
     Program& advise(std::uint64_t advice, trace::Location location) {
-        trace::Advise record;
-        record.allocation = id;
-        record.advice = advice;
-        record.location = location;
-        call(record, "cuMemAdvise_v2");
+        call(trace::Advise{.allocation = id, .advice = advice, .location = location}, "cuMemAdvise_v2");
         return *this;
     }
     Program& prefer_host() { return advise(3, trace::Location::host); } ///< SetPreferredLocation
@@ -133,11 +129,7 @@ struct Program : Bare {
     Program& thrash(std::uint64_t times) {
         tell(std::uint64_t{1} << static_cast<int>(Kind::thrashing));
         for (std::uint64_t i = 0; i < times; ++i) {
-            trace::ManagedEvent record;
-            record.kind = Kind::thrashing;
-            record.address = address_of(id);
-            record.bytes = 4096;
-            event(record);
+            event(trace::ManagedEvent{.kind = Kind::thrashing, .address = address_of(id), .bytes = 4096});
             now += ms / 10;
         }
         return *this;

@@ -26,20 +26,18 @@ std::string section_of(const std::string& path) {
 }
 
 trace::ManagedSource queue() {
-    trace::ManagedSource source;
-    source.source = trace::ManagedSourceKind::queue;
-    source.driver_release = "580.159.04";
-    source.parameters_known = 1;
-    source.prefetch = 1;
-    source.prefetch_threshold = 51;
-    source.thrashing = 1;
-    source.thrashing_threshold = 3;
-    source.thrashing_pin_threshold = 10;
-    source.thrashing_lapse = 500;
-    source.thrashing_nap = 500;
-    source.thrashing_epoch = 2000;
-    source.thrashing_pin = 300'000;
-    return source;
+    return {.source = trace::ManagedSourceKind::queue,
+            .parameters_known = 1,
+            .prefetch = 1,
+            .prefetch_threshold = 51,
+            .thrashing = 1,
+            .thrashing_threshold = 3,
+            .thrashing_pin_threshold = 10,
+            .thrashing_lapse = 500,
+            .thrashing_nap = 500,
+            .thrashing_epoch = 2000,
+            .thrashing_pin = 300'000,
+            .driver_release = "580.159.04"};
 }
 
 /// Two allocations of one line that a kernel and the host take from each other, seen half of the time.
@@ -60,21 +58,17 @@ std::string ping_pong() {
     s.launch(step, {two}, 0, launch_line);
     s.launch(other, {two});
     s.migrate(address_of(two), 2 * mib, device, trace::MigrationCause::prefetch);
-    trace::ManagedEvent event;
-    event.kind = Kind::throttling;
-    event.address = address_of(two);
-    event.duration = ms / 2;
+    trace::ManagedEvent event{.kind = Kind::throttling, .address = address_of(two), .duration = ms / 2};
     s.event(event);
     event.kind = Kind::host_fault;
     event.address = 0x1000; // nobody's
     s.event(event);
     s.now += 10;
-    trace::ManagedCounters counters;
-    counters.start = s.now;
-    counters.bytes_to_device = 4 * mib;
-    counters.bytes_to_host = mib;
-    counters.host_faults = 2;
-    counters.device_faults = 40;
+    trace::ManagedCounters counters{.start = s.now,
+                                    .bytes_to_device = 4 * mib,
+                                    .bytes_to_host = mib,
+                                    .host_faults = 2,
+                                    .device_faults = 40};
     s.builder.add(counters);
     s.now += 10;
     s.tell(light_kinds);
@@ -197,10 +191,7 @@ BOOST_AUTO_TEST_CASE(what_was_never_told_is_not_zero) {
 BOOST_AUTO_TEST_CASE(each_source_says_what_it_cannot_see) {
     const auto section = [](trace::ManagedSourceKind kind, std::string_view trouble) {
         Managed s;
-        trace::ManagedSource source;
-        source.source = kind;
-        source.trouble = trouble;
-        s.builder.add(source);
+        s.builder.add(trace::ManagedSource{.source = kind, .trouble = trouble});
         return section_of(s.path());
     };
     BOOST_TEST(section(trace::ManagedSourceKind::pagemap, "this driver is not known") ==

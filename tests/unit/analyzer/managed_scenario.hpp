@@ -16,11 +16,7 @@ inline constexpr std::uint64_t all_kinds = 0x1fe,
 /// A program with managed memory, and what the driver tells of it.
 struct Managed : Scenario {
     void tell(std::uint64_t kinds, std::uint64_t lost = 0) {
-        trace::ManagedDetail record;
-        record.start = now;
-        record.kinds = kinds;
-        record.lost = lost;
-        builder.add(record, drain);
+        builder.add(trace::ManagedDetail{.start = now, .kinds = kinds, .lost = lost}, drain);
     }
     void event(trace::ManagedEvent record) {
         if (record.start == 0)
@@ -29,14 +25,13 @@ struct Managed : Scenario {
     }
     void migrate(std::uint64_t address, std::uint64_t bytes, std::uint64_t to,
                  trace::MigrationCause cause = trace::MigrationCause::coherence, std::uint64_t at = 0) {
-        trace::ManagedEvent record;
-        record.start = at;
-        record.kind = trace::ManagedEventKind::migration;
-        record.address = address;
-        record.bytes = bytes;
-        record.from = to == host ? device : host;
-        record.to = to;
-        record.cause = static_cast<std::uint64_t>(cause);
+        trace::ManagedEvent record{.start = at,
+                                   .kind = trace::ManagedEventKind::migration,
+                                   .address = address,
+                                   .bytes = bytes,
+                                   .from = to == host ? device : host,
+                                   .to = to,
+                                   .cause = static_cast<std::uint64_t>(cause)};
         event(record);
     }
     struct FaultOptions {
@@ -47,15 +42,14 @@ struct Managed : Scenario {
         std::uint64_t thread = 4242;
     };
     void fault(trace::ManagedEventKind kind, std::uint64_t address, const FaultOptions& options) {
-        trace::ManagedEvent record;
-        record.kind = kind;
-        record.address = address;
-        record.bytes = 4096;
-        record.to = kind == trace::ManagedEventKind::host_fault ? host : options.to;
-        record.cause = static_cast<std::uint64_t>(options.access);
-        record.count = options.more;
-        record.code = options.code;
-        record.thread = options.code == 0 ? 0 : options.thread;
+        trace::ManagedEvent record{.kind = kind,
+                                   .address = address,
+                                   .bytes = 4096,
+                                   .to = kind == trace::ManagedEventKind::host_fault ? host : options.to,
+                                   .cause = static_cast<std::uint64_t>(options.access),
+                                   .count = options.more,
+                                   .code = options.code,
+                                   .thread = options.code == 0 ? 0 : options.thread};
         event(record);
     }
     void fault(trace::ManagedEventKind kind, std::uint64_t address, std::uint64_t more = 0,
@@ -64,12 +58,11 @@ struct Managed : Scenario {
     }
     void counters(std::uint64_t to_device, std::uint64_t to_host, std::uint64_t device_faults = 0,
                   std::uint64_t host_faults = 0) {
-        trace::ManagedCounters record;
-        record.start = now;
-        record.bytes_to_device = to_device;
-        record.bytes_to_host = to_host;
-        record.device_faults = device_faults;
-        record.host_faults = host_faults;
+        trace::ManagedCounters record{.start = now,
+                                      .bytes_to_device = to_device,
+                                      .bytes_to_host = to_host,
+                                      .host_faults = host_faults,
+                                      .device_faults = device_faults};
         builder.add(record);
         now += 100;
     }

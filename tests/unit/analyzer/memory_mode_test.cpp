@@ -12,20 +12,15 @@ constexpr std::uint64_t not_a_node = 1, a_node = 2; ///< CUdeviceNumaConfig, plu
 
 trace::Device device_of(std::uint64_t pageable, std::uint64_t host_page_tables, std::uint64_t numa_config = 0,
                         std::uint64_t integrated = 0) {
-    trace::Device device;
-    device.addressing_told = 1;
-    device.pageable_memory_access = pageable;
-    device.pageable_uses_host_page_tables = host_page_tables;
-    device.numa_config = numa_config;
-    device.integrated = integrated;
-    return device;
+    return {.pageable_memory_access = pageable,
+            .addressing_told = 1,
+            .integrated = integrated,
+            .pageable_uses_host_page_tables = host_page_tables,
+            .numa_config = numa_config};
 }
 
 trace::Driver driver_of(std::string_view release, std::string_view mode = "") {
-    trace::Driver driver;
-    driver.release = release;
-    driver.coherent_memory_mode = mode;
-    return driver;
+    return {.release = release, .coherent_memory_mode = mode};
 }
 
 } // namespace

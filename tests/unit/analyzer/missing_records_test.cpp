@@ -159,8 +159,7 @@ BOOST_AUTO_TEST_CASE(a_killed_program_whose_end_is_gone_passes_no_gate) {
     TraceBuilder killed = program();
     killed.closed = killed.sealed = false;
     Bytes bytes = killed.bytes();
-    trace::SegmentName name{};
-    name.bytes = trace::segment_bytes(trace::most_slots);
+    trace::SegmentName name{.bytes = trace::segment_bytes(trace::most_slots)};
     name.id = -1; // no segment has this one
     std::memcpy(bytes.data() + trace::segment_name_offset, &name, sizeof name);
     const std::string path = written("lost.umtrace", bytes);

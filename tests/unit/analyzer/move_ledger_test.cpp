@@ -224,11 +224,8 @@ BOOST_AUTO_TEST_CASE(what_had_to_make_room_is_what_lay_there) {
 BOOST_AUTO_TEST_CASE(copies_of_what_is_read_mostly_leave_it_on_the_host) {
     Counted s;
     const auto line = s.stack(), memory = s.managed(8 * mib, line);
-    trace::Advise advice;
+    trace::Advise advice{.address = address_of(memory), .bytes = 8 * mib, .allocation = memory};
     advice.start = s.now;
-    advice.allocation = memory;
-    advice.address = address_of(memory);
-    advice.bytes = 8 * mib;
     advice.advice = 1; // CU_MEM_ADVISE_SET_READ_MOSTLY
     s.builder.add(advice);
     s.now += 10;

@@ -21,13 +21,11 @@ constexpr std::uint64_t library = 1, other_library = 2, launch = 3, allocation =
 
 /// Told at `stack`, which the host touched, with further `places`.
 Finding told_at(std::uint64_t stack, std::vector<std::pair<std::string, std::uint64_t>> places) {
-    Finding finding;
-    finding.summary = "moved";
-    finding.stack = stack;
-    finding.touched_by_host = true;
-    finding.allocation_stack = allocation;
-    finding.places = std::move(places);
-    return finding;
+    return {.summary = "moved",
+            .stack = stack,
+            .touched_by_host = true,
+            .allocation_stack = allocation,
+            .places = std::move(places)};
 }
 
 Finding preferred(Finding finding) {

@@ -17,11 +17,7 @@ using symbols::Ownership;
 namespace {
 
 CodePlace native(std::string function, std::string module, std::string file = "") {
-    CodePlace place;
-    place.function = std::move(function);
-    place.module = std::move(module);
-    place.file = std::move(file);
-    return place;
+    return {.function = std::move(function), .file = std::move(file), .module = std::move(module)};
 }
 
 CodePlace python(std::string function, std::string file) {

@@ -27,12 +27,8 @@ using Bytes = std::vector<std::uint8_t>;
 constexpr std::uint64_t bias = 0x7f00'0000'0000, address = 0x1234;
 
 symbols::CodePlace place(const std::string& function, int line, bool inlined) {
-    symbols::CodePlace result;
-    result.function = function;
-    result.file = "/gone/upload.cu";
-    result.line = line;
-    result.offset = address;
-    result.inlined = inlined;
+    symbols::CodePlace result{
+        .function = function, .file = "/gone/upload.cu", .line = line, .offset = address, .inlined = inlined};
     return result;
 }
 
@@ -49,12 +45,7 @@ Bytes trace_bytes(bool small = false) {
     Scenario s;
     if (small)
         s.builder.make_small();
-    trace::Module module;
-    module.id = 900;
-    module.bias = bias;
-    module.path = "/gone/program";
-    module.build_id = "build-id";
-    s.builder.add(module);
+    s.builder.add(trace::Module{.id = 900, .bias = bias, .path = "/gone/program", .build_id = "build-id"});
     s.builder.frame(901, 0, bias + address + 1, 900);
     s.copy_often(64 * mib, 20 * ms, {.stack = 901});
     return s.builder.bytes();

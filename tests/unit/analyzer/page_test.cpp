@@ -70,8 +70,7 @@ struct Story {
     html::Placement placement{seen, rate};
 
     PlaceStep step(Kind kind, double time) {
-        PlaceStep made;
-        made.kind = kind;
+        PlaceStep made{.kind = kind};
         made.time = made.until = time;
         made.allocation = 1;
         return made;
@@ -212,8 +211,7 @@ BOOST_AUTO_TEST_CASE(a_prefetch_whose_moves_were_to_be_told_and_were_not_shows_a
 BOOST_AUTO_TEST_CASE(moves_that_are_told_show_where_each_block_was) {
     html::Blocks blocks(rate);
     const auto step = [](Kind kind, double time, std::uint64_t address, std::uint64_t bytes) {
-        PlaceStep made;
-        made.kind = kind;
+        PlaceStep made{.kind = kind};
         made.time = made.until = time;
         made.address = address;
         made.bytes = bytes;
@@ -244,11 +242,7 @@ BOOST_AUTO_TEST_CASE(moves_that_are_told_show_where_each_block_was) {
 
 BOOST_AUTO_TEST_CASE(memory_whose_moves_are_not_told_has_no_blocks) {
     html::Blocks blocks(rate);
-    PlaceStep alloc;
-    alloc.allocation = 1;
-    alloc.address = 16 * mib;
-    alloc.bytes = 4 * mib;
-    alloc.memory = trace::Memory::managed;
+    PlaceStep alloc{.allocation = 1, .address = 16 * mib, .bytes = 4 * mib, .memory = trace::Memory::managed};
     blocks.take(alloc);
     BOOST_TEST(blocks.finish(1000).empty());
 }
@@ -395,8 +389,7 @@ BOOST_AUTO_TEST_CASE(each_pair_of_devices_has_a_link_of_its_own) {
 }
 
 BOOST_AUTO_TEST_CASE(page_faults_are_the_first_that_remedies_take_away) {
-    html::Timeline timeline;
-    timeline.span = {0, 1000};
+    html::Timeline timeline{.span = {0, 1000}};
     timeline.cause_of[5] = html::Cause::calls;
     timeline.threads.emplace_back(new html::ThreadRow{1, html::PieceRow(timeline.span, html::causes, 1000, 100),
                                                       html::PieceRow(timeline.span, 1, 1000, 100)});

@@ -22,18 +22,11 @@ struct TwoDevices : BusyDevice {
     std::uint64_t copy_bytes = 64 * mib, rows = 0;
 
     void link(bool access = true, bool native_atomics = true) {
-        trace::PeerLink record;
-        record.device = 0;
-        record.peer = 1;
-        record.access = access;
-        record.native_atomics = native_atomics;
-        builder.add(record);
+        builder.add(
+            trace::PeerLink{.device = 0, .peer = 1, .access = access, .native_atomics = native_atomics});
     }
     void peer(PeerAction action, std::uint64_t status = 0, std::uint64_t device = 0) {
-        trace::Peer record;
-        record.action = action;
-        record.device = device;
-        record.peer = 1 - device;
+        trace::Peer record{.action = action, .device = device, .peer = 1 - device};
         record.status = status;
         call(record, action == PeerAction::enable ? "cuCtxEnablePeerAccess" : "cuCtxDisablePeerAccess");
     }
@@ -116,9 +109,8 @@ BOOST_AUTO_TEST_CASE(devices_without_a_link_of_their_own) {
     s.link(true, false);
     s.passes();
     is_silent(s);
-    machine::Rates rates;
-    rates.peer = 50e9;
-    BOOST_TEST(told_once(s, rates).saving_ns == 20 * (1820e3 - 5e3 - 64 * mib / 50.0), nearly);
+    BOOST_TEST(told_once(s, machine::Rates{.peer = 50e9}).saving_ns == 20 * (1820e3 - 5e3 - 64 * mib / 50.0),
+               nearly);
 }
 
 BOOST_AUTO_TEST_CASE(access_that_was_asked_for) {
@@ -219,9 +211,7 @@ BOOST_AUTO_TEST_CASE(both_ways_and_each_line_apart) {
 
 BOOST_AUTO_TEST_CASE(calibrated_rates_are_those_of_the_price) {
     TwoDevices s;
-    machine::Rates rates;
-    rates.device = "Odd Card";
-    rates.peer = 100e9;
+    machine::Rates rates{.peer = 100e9, .device = "Odd Card"};
     s.link();
     s.passes();
     const Finding finding = told_once(s, rates);

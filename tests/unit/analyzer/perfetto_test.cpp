@@ -65,12 +65,7 @@ void check_values(const PerfettoTrack& track, const std::vector<std::int64_t>& e
 }
 
 void name_range(Scenario& s, trace::RangeAction action, std::uint64_t text, std::uint64_t id = 0) {
-    trace::Range range;
-    range.start = s.now += 1000;
-    range.action = action;
-    range.text = text;
-    range.id = id;
-    s.builder.add(range);
+    s.builder.add(trace::Range{.start = s.now += 1000, .action = action, .text = text, .id = id});
 }
 
 } // namespace
@@ -200,13 +195,12 @@ BOOST_AUTO_TEST_CASE(counters_tell_what_a_device_holds_and_what_moved) {
 BOOST_AUTO_TEST_CASE(moves_of_managed_memory_are_counted_though_they_are_told_late) {
     Scenario s;
     const std::uint64_t memory = s.allocate(4 * mib, Memory::managed);
-    trace::ManagedEvent move;
-    move.kind = trace::ManagedEventKind::migration;
-    move.start = s.now + 1000;
-    move.address = 0x7f00'0000'0000 + (memory << 32);
-    move.bytes = 2 * mib;
-    move.to = 1;
-    move.duration = 500;
+    trace::ManagedEvent move{.start = s.now + 1000,
+                             .kind = trace::ManagedEventKind::migration,
+                             .address = 0x7f00'0000'0000 + (memory << 32),
+                             .bytes = 2 * mib,
+                             .to = 1,
+                             .duration = 500};
     trace::ManagedEvent back = move;
     back.start += 2000;
     back.from = 1;

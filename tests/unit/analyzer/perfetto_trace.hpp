@@ -194,8 +194,7 @@ private:
     }
 
     static void read_event(const Sequence& sequence, PerfettoTrack& track, protozero::pbf_reader from) {
-        PerfettoEvent event;
-        event.at = sequence.time;
+        PerfettoEvent event{.at = sequence.time};
         while (from.next())
             switch (from.tag()) {
             case 3:

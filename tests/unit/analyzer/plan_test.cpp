@@ -16,18 +16,14 @@ namespace {
 
 struct Program : Scenario {
     std::uint64_t site(std::uint64_t key) {
-        trace::Frame frame;
-        frame.id = 1000 + ++frames_;
+        trace::Frame frame{.id = 1000 + ++frames_};
         frame.address = 0x400000 + frame.id * 16;
         frame.key = key;
         builder.add(frame);
         return frame.id;
     }
     void option(std::string_view name, std::string_view value) {
-        trace::Option record;
-        record.option = name;
-        record.value = value;
-        builder.add(record);
+        builder.add(trace::Option{.option = name, .value = value});
     }
 
 private:
@@ -41,18 +37,14 @@ struct Sharing : Program {
                         {.stack = stack, .symbol = "cuMemAlloc_v2", .origin = trace::Origin::umadvisor});
     }
     void left(std::uint64_t stack) {
-        trace::Alloc record;
+        trace::Alloc record{
+            .bytes = mib, .memory = trace::Memory::device, .reason = trace::Reason::never_rewrite};
         record.stack = stack;
-        record.memory = trace::Memory::device;
-        record.bytes = mib;
-        record.reason = trace::Reason::never_rewrite;
         call(record, "cuMemAlloc_v2");
     }
     void share(std::uint64_t allocation, std::uint64_t offset = 0, std::uint64_t status = 1,
                trace::IpcAction action = trace::IpcAction::export_memory) {
-        trace::Ipc record;
-        record.action = action;
-        record.address = address_of(allocation) + offset;
+        trace::Ipc record{.action = action, .address = address_of(allocation) + offset};
         record.status = status;
         call(record, "cuIpcGetMemHandle");
     }

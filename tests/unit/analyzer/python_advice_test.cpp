@@ -41,9 +41,7 @@ findings::Finding pageable_copy_from(const Frames& frames, const trace::Device& 
     };
     if (frames.interpreter) {
         add_frame(interpreter, "/nowhere/python3.12");
-        trace::Interpreter record;
-        record.module = interpreter;
-        s.builder.add(record);
+        s.builder.add(trace::Interpreter{.module = interpreter});
     }
     for (std::size_t i = frames.native.size(); i-- > 0;)
         add_frame(i + 1, frames.native[i]);
@@ -148,20 +146,14 @@ BOOST_AUTO_TEST_CASE(the_trap_follows_the_advice) {
 }
 
 BOOST_AUTO_TEST_CASE(a_rule_without_words_for_a_framework_keeps_its_own) {
-    findings::Finding finding;
-    finding.rule = &findings::rule("UMA-206");
-    finding.advice = "as it was";
-    std::vector all{finding};
+    std::vector all{findings::Finding{.rule = &findings::rule("UMA-206"), .advice = "as it was"}};
     findings::advise_in_python(all, [](std::uint64_t) { return PythonFramework::torch; });
     BOOST_TEST(all[0].advice == "as it was");
 }
 
 BOOST_AUTO_TEST_CASE(what_was_folded_in_speaks_of_the_framework_too) {
     const auto find = [](const findings::Rule& rule, const char* advice) {
-        findings::Finding finding;
-        finding.rule = &rule;
-        finding.advice = advice;
-        return finding;
+        return findings::Finding{.rule = &rule, .advice = advice};
     };
     std::vector all{find(findings::rule("UMA-102"), "cudaMallocHost")};
     findings::fold(all[0], find(findings::rule("UMA-101"), "cudaHostAlloc"));

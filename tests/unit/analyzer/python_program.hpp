@@ -15,11 +15,7 @@ class PythonProgram : public Scenario {
 public:
     static constexpr const char* script = "/home/user/train.py";
 
-    PythonProgram() {
-        trace::Interpreter interpreter;
-        interpreter.module = 1;
-        builder.add(interpreter);
-    }
+    PythonProgram() { builder.add(trace::Interpreter{.module = 1}); }
 
     /// A call that the script makes at this line, by way of code of these files, the innermost first. Each has
     /// a stack of its own.
@@ -62,12 +58,11 @@ private:
             std::string table;
             for (int i = 0; i < 100; ++i)
                 table += "\x02\x01";
-            trace::PythonCode record;
-            record.id = code->second;
-            record.format = trace::LineTable::ranges;
-            record.file = file;
-            record.function = "f";
-            record.lines = table;
+            trace::PythonCode record{.id = code->second,
+                                     .format = trace::LineTable::ranges,
+                                     .file = file,
+                                     .function = "f",
+                                     .lines = table};
             builder.add(record);
         }
         builder.python_frame(++frames_, parent, code->second, 2 * static_cast<std::uint64_t>(line));

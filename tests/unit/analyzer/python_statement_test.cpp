@@ -83,8 +83,7 @@ BOOST_AUTO_TEST_CASE(a_constant_need_not_be_looked_at_each_time) {
 }
 
 BOOST_AUTO_TEST_CASE(the_time_before_a_statement_shrinks_as_far_as_there_is_some) {
-    Steps s;
-    s.before = 3 * us;
+    Steps s{.before = 3 * us};
     s.run(1000);
     BOOST_TEST(among(s.found(), "UMA-116").statement_ns == 1000 * (2.6e3 + 1.4e3 + 1e3 + 4e3),
                boost::test_tools::tolerance(0.03));
@@ -198,29 +197,22 @@ void call_with_host_arguments(PythonProgram& s, std::uint64_t python_ns, int rou
     for (int round = 0; round < rounds; ++round) {
         s.pass(python_ns);
         s.now += 3 * ms; // of which it prepared 16 MiB for 3 ms
-        trace::Copy copy;
+        trace::Copy copy{.bytes = 16 * mib,
+                         .source_memory = Memory::pinned,
+                         .destination_memory = Memory::device,
+                         .asynchronous = 1,
+                         .stream = 8};
         copy.stack = upload;
-        copy.bytes = 16 * mib;
-        copy.source_memory = Memory::pinned;
-        copy.destination_memory = Memory::device;
-        copy.asynchronous = 1;
-        copy.stream = 8;
         copy.content.part_hash = 9;
         s.call(copy, "cuMemcpyHtoDAsync_v2", 10 * us, 2);
         s.now += 9 * us;
-        trace::Event event;
+        trace::Event event{.action = trace::EventAction::record, .event = 0x77, .stream = 8};
         event.stack = record;
-        event.action = trace::EventAction::record;
-        event.event = 0x77;
-        event.stream = 8;
         s.call(event, "cuEventRecord", us, 2);
         s.now += later_ns;
         if (awaited) {
-            trace::Stream wait;
+            trace::Stream wait{.action = trace::StreamAction::wait_event, .stream = 9, .event = 0x77};
             wait.stack = wait_for;
-            wait.action = trace::StreamAction::wait_event;
-            wait.stream = 9;
-            wait.event = 0x77;
             s.call(wait, "cuStreamWaitEvent");
         }
         s.launch(kernel, {}, 0, launch);
@@ -290,11 +282,7 @@ Found moved(PythonProgram& s, std::uint64_t before, std::uint64_t behind, std::u
     }
     reader::Trace trace(s.path());
     const model::Profile profile(trace);
-    Finding finding;
-    finding.rule = &findings::rule("UMA-407");
-    finding.stack = elsewhere;
-    finding.confidence = Confidence::high;
-    Found all{finding};
+    Found all{Finding{.rule = &findings::rule("UMA-407"), .stack = elsewhere, .confidence = Confidence::high}};
     findings::prefer_python_lines(
         all, profile, s.line_of(), [elsewhere](std::uint64_t stack) { return stack != elsewhere; },
         [framework](std::uint64_t) { return framework; });

@@ -83,17 +83,13 @@ BOOST_AUTO_TEST_CASE(a_stack_is_read_from_its_definitions) {
     std::string table;
     for (int i = 0; i < 300; ++i)
         table += "\x02\x01";
-    trace::PythonCode code;
-    code.id = 5;
-    code.first_line = 10;
-    code.format = trace::LineTable::ranges;
-    code.file = "/home/user/train.py";
-    code.function = "Trainer.step";
-    code.lines = std::string_view(table).substr(0, 200);
-    trace::PythonLines more;
-    more.code = 5;
-    more.offset = 200;
-    more.lines = std::string_view(table).substr(200);
+    trace::PythonCode code{.id = 5,
+                           .first_line = 10,
+                           .format = trace::LineTable::ranges,
+                           .file = "/home/user/train.py",
+                           .function = "Trainer.step",
+                           .lines = std::string_view(table).substr(0, 200)};
+    trace::PythonLines more{.code = 5, .offset = 200, .lines = std::string_view(table).substr(200)};
     builder.python_frame(2, 1, 5, 500).python_frame(1, 0, 5, 2, true);
     builder.add(more, 1);
     builder.add(code, 1);
@@ -121,9 +117,7 @@ BOOST_AUTO_TEST_CASE(a_loop_of_frames_ends) {
 /// A program, `main`, calls Python, which calls a library, which calls Python back, which calls CUDA.
 BOOST_AUTO_TEST_CASE(python_frames_stand_where_the_interpreter_ran_them) {
     TraceBuilder builder;
-    trace::Interpreter interpreter;
-    interpreter.module = 1;
-    builder.add(interpreter);
+    builder.add(trace::Interpreter{.module = 1});
     const std::uint64_t evaluation = 1, library = 2;
     std::uint64_t stack = 0;
     for (const std::uint64_t module : {library, evaluation, library, evaluation, library}) {

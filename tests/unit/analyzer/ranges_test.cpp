@@ -21,22 +21,14 @@ struct Named : Scenario {
         if (name.empty())
             return 0;
         const auto [found, fresh] = strings.try_emplace(name, 90'000 + strings.size());
-        if (fresh) {
-            trace::String string;
-            string.id = found->second;
-            string.text = found->first;
-            builder.add(string);
-        }
+        if (fresh)
+            builder.add(trace::String{.id = found->second, .text = found->first});
         return found->second;
     }
     void range(RangeAction action, const std::string& name = "", std::uint32_t thread = 1,
                const std::string& domain = "", std::uint64_t id = 0) {
-        trace::Range record;
-        record.start = now;
-        record.action = action;
-        record.text = text(name);
-        record.domain = text(domain);
-        record.id = id;
+        trace::Range record{
+            .start = now, .action = action, .text = text(name), .domain = text(domain), .id = id};
         builder.add(record, thread);
     }
     void push(const std::string& name, std::uint32_t thread = 1) { range(RangeAction::push, name, thread); }
@@ -318,8 +310,7 @@ BOOST_AUTO_TEST_CASE(unbalanced_ends) {
 BOOST_AUTO_TEST_CASE(a_pause_ends_what_is_open) {
     Named program;
     program.push("step");
-    trace::Pause pause;
-    pause.start = program.now;
+    trace::Pause pause{.start = program.now};
     program.builder.add(pause);
     pause.recording = 1;
     program.now += ms;
@@ -378,8 +369,7 @@ BOOST_AUTO_TEST_CASE(many_ranges_in_bounded_memory) {
 /// A range that has ended waits for its calls, which the clock settles later.
 BOOST_AUTO_TEST_CASE(calls_that_are_settled_after_the_end) {
     model::NamedRanges ranges(1);
-    trace::Range record;
-    record.text = 1;
+    trace::Range record{.text = 1};
     ranges.add(record, 0, 0);
     record.text = 2;
     ranges.add(record, 0, 10);

@@ -26,14 +26,13 @@ constexpr double ms = 1e6;
 
 /// One rank like the others: a run of a second.
 Summary rank_like(unsigned number) {
-    Summary summary;
-    summary.rank = std::to_string(number);
-    summary.host = number < 4 ? "node1" : "node2";
-    summary.pid = 100 + number;
-    summary.begin_ns = 5;
-    summary.program = "train";
-    summary.device = "NVIDIA H100";
-    summary.calls = 1000;
+    Summary summary{.rank = std::to_string(number),
+                    .host = number < 4 ? "node1" : "node2",
+                    .program = "train",
+                    .device = "NVIDIA H100",
+                    .pid = 100 + number,
+                    .begin_ns = 5,
+                    .calls = 1000};
     summary.of(Quantity::run) = 1000 * ms;
     summary.of(Quantity::own) = (300 + number) * ms;
     summary.of(Quantity::kernels) = 500 * ms;

@@ -277,9 +277,7 @@ BOOST_AUTO_TEST_CASE(threads_are_merged_by_time) {
 BOOST_AUTO_TEST_CASE(shapes_have_places_without_gaps) {
     Scenario scenario;
     const auto define = [&](std::uint64_t number) {
-        trace::LaunchShape shape;
-        shape.shape = number;
-        scenario.builder.add(shape);
+        scenario.builder.add(trace::LaunchShape{.shape = number});
     };
     for (const std::uint64_t number : {70, 3, 70, 500, 3})
         define(number);
@@ -303,9 +301,7 @@ BOOST_AUTO_TEST_CASE(what_is_told_late_is_merged_by_when_it_happened) {
         scenario.builder.add(record, 1);
     };
     const auto event_at = [&](std::uint64_t start) {
-        trace::ManagedEvent record;
-        record.start = start;
-        scenario.builder.add(record, 2);
+        scenario.builder.add(trace::ManagedEvent{.start = start}, 2);
     };
     for (const std::uint64_t start : {10'000, 30'000, 50'000})
         sync_at(start);
@@ -314,9 +310,7 @@ BOOST_AUTO_TEST_CASE(what_is_told_late_is_merged_by_when_it_happened) {
     scenario.builder.add(woken, 2);
     event_at(20'000);
     event_at(40'000);
-    trace::ManagedDetail detail;
-    detail.start = 60'000;
-    scenario.builder.add(detail, 2);
+    scenario.builder.add(trace::ManagedDetail{.start = 60'000}, 2);
     event_at(45'000); // too late, and told all the same
     reader::Trace trace(scenario.path());
     reader::EventStream events(trace.file);
@@ -363,8 +357,7 @@ BOOST_AUTO_TEST_CASE(rate_is_taken_from_clock_records_after_a_kill) {
     Scenario scenario;
     scenario.builder.clock = trace::ClockKind::tsc;
     scenario.builder.first = scenario.builder.last = {1'000, 50};
-    trace::Clock clock;
-    clock.start = 2'000'001'000;
+    trace::Clock clock{.start = 2'000'001'000};
     clock.monotonic_ns = 1'000'000'050; // 2 GHz
     scenario.builder.add(clock);
     scenario.builder.closed = false;

@@ -265,10 +265,7 @@ void Machine::run(const std::vector<std::vector<Step>>& threads) {
 namespace {
 
 Change change(Site site, Change::What what) {
-    Change change;
-    change.site = {static_cast<std::uint64_t>(site), 1};
-    change.what = what;
-    return change;
+    return {.site = {static_cast<std::uint64_t>(site), 1}, .what = what};
 }
 
 } // namespace

@@ -18,12 +18,11 @@ struct Counter : Program {
     }
     void atomic() { fault(Kind::device_fault, address_of(id), {.access = trace::FaultAccess::atomic}); }
     void remote_map() {
-        trace::ManagedEvent record;
-        record.kind = Kind::remote_map;
-        record.address = address_of(id);
-        record.bytes = 4096;
-        record.to = device;
-        record.cause = static_cast<std::uint64_t>(trace::RemoteMapCause::thrashing);
+        trace::ManagedEvent record{.kind = Kind::remote_map,
+                                   .address = address_of(id),
+                                   .bytes = 4096,
+                                   .to = device,
+                                   .cause = static_cast<std::uint64_t>(trace::RemoteMapCause::thrashing)};
         event(record);
     }
     void look_at_page(bool on_host, trace::SampleMoment moment) { look(on_host ? 4096 : 0, moment); }

@@ -242,8 +242,7 @@ BOOST_AUTO_TEST_CASE(pieces_side_by_side_are_one_range) {
 
 BOOST_AUTO_TEST_CASE(what_does_not_fit_on_the_device_stays_on_the_host) {
     ZeroCopy s;
-    trace::Device small;
-    small.ordinal = 1;
+    trace::Device small{.ordinal = 1};
     small.device_name = "small";
     small.memory_bytes = 160 * mib;
     s.builder.add(small);

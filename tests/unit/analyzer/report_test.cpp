@@ -90,15 +90,9 @@ BOOST_AUTO_TEST_CASE(document_has_every_key_of_the_schema) {
     Scenario s;
     s.copy_often(256 * mib, 26 * ms, {.stack = s.stack()});
     s.launch(s.function("_Z6kernelv"), {});
-    trace::UnknownLookup lookup;
-    lookup.symbol = "cuBrandNew";
-    s.builder.add(lookup);
-    trace::Notice notice;
-    notice.text = "act refused";
-    s.builder.add(notice);
-    trace::Driver driver;
-    driver.version = 13000;
-    driver.simulated = 1;
+    s.builder.add(trace::UnknownLookup{.symbol = "cuBrandNew"});
+    s.builder.add(trace::Notice{.text = "act refused"});
+    trace::Driver driver{.version = 13000, .simulated = 1};
     s.builder.add(driver);
     s.builder.counters[s.entry("cuMemcpy3D_v2", false)] = 4;
     s.builder.counters[s.entry("cuCtxGetCurrent", false)] = 40;
@@ -179,9 +173,7 @@ BOOST_AUTO_TEST_CASE(headline_says_what_is_missing) {
     s.copy(1, 1, {});
     s.builder.closed = false;
     s.builder.dropped[trace::DropReason::disk_full] = 3;
-    trace::UnknownLookup lookup;
-    lookup.symbol = "cuBrandNew";
-    s.builder.add(lookup);
+    s.builder.add(trace::UnknownLookup{.symbol = "cuBrandNew"});
     s.builder.counters[s.entry("cuMemcpy2D_v2", false)] = 4;
     const std::string text = text_of(s.path());
     BOOST_TEST(contains(text, "program · pid 4242 · "));
@@ -223,9 +215,7 @@ BOOST_AUTO_TEST_CASE(the_text_says_which_calls_took_how_long) {
     BOOST_TEST(contains(text_of(s.path()),
                         "\n  - time in calls: cudaDeviceSynchronize 1 ms (1), cudaMemcpy 100 us (2)\n"));
     s.launch(s.function("_Z6kernelv"), {});
-    trace::Launch unmeasured;
-    unmeasured.shape = 1;
-    unmeasured.start = s.now;
+    trace::Launch unmeasured{.shape = 1, .start = s.now};
     for (int i = 0; i < 99; ++i)
         s.builder.add(unmeasured);
     s.copy(1, 50'000, {.symbol = "cuMemcpyPeer"});
@@ -253,17 +243,11 @@ BOOST_AUTO_TEST_CASE(empty_result_says_why) {
 
 BOOST_AUTO_TEST_CASE(driver_names_where_the_program_uses_no_runtime) {
     TraceBuilder builder;
-    trace::Entry entry;
-    entry.id = 1;
-    entry.recorded = 1;
-    entry.symbol = "cuMemcpyHtoD_v2";
-    builder.add(entry);
-    trace::Copy copy;
+    builder.add(trace::Entry{.id = 1, .recorded = 1, .symbol = "cuMemcpyHtoD_v2"});
+    trace::Copy copy{
+        .bytes = 256 * mib, .source_memory = Memory::pageable, .destination_memory = Memory::device};
     copy.entry = 1;
     copy.duration = 26 * ms;
-    copy.bytes = 256 * mib;
-    copy.source_memory = Memory::pageable;
-    copy.destination_memory = Memory::device;
     for (copy.start = 2000; copy.start < 100 * ms; copy.start += 27 * ms)
         builder.add(copy);
     const std::string text = text_of(builder.written("driver"));

@@ -45,8 +45,7 @@ BOOST_AUTO_TEST_CASE(changed_by_the_host) {
 BOOST_AUTO_TEST_CASE(what_an_asynchronous_download_brought_is_told_later) {
     rounds(10, [&](std::uint64_t round) {
         use();
-        trace::Content content;
-        content.copy = now;
+        trace::Content content{.copy = now};
         download(0, 0, {.asynchronous = true, .content_follows = true});
         synchronize();
         content.start = now;

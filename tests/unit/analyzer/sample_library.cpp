@@ -103,16 +103,9 @@ std::string LookedUp::text() const {
 LookedUp look_up(const Sample& sample, const std::string& path, const symbols::Options& options) {
     constexpr std::uint64_t bias = 0x7f00'0000'0000;
     reader::Dictionary dictionary;
-    trace::Module module;
-    module.id = 1;
-    module.bias = bias;
-    module.path = path;
-    module.build_id = sample.build_id;
+    trace::Module module{.id = 1, .bias = bias, .path = path, .build_id = sample.build_id};
     dictionary.modules[1] = module;
-    trace::Frame frame;
-    frame.id = 1;
-    frame.address = bias + sample.address;
-    frame.module = 1;
+    trace::Frame frame{.id = 1, .address = bias + sample.address, .module = 1};
     dictionary.frames[1] = frame;
     symbols::Symbolizer symbolizer(dictionary, options);
     return {symbolizer.places(1), symbolizer.warnings()};

@@ -2,13 +2,10 @@
 
 namespace umadvisor::test {
 Scenario::Scenario(std::uint64_t device_bytes, const trace::Device& like) {
-    trace::Runtime runtime;
-    runtime.object = "/usr/bin/program";
-    builder.add(runtime);
-    trace::Process process;
-    process.pid = 4242;
-    process.executable = "/home/user/program";
-    process.command_line = std::string_view("program\0--size\0", 15);
+    builder.add(trace::Runtime{.object = "/usr/bin/program"});
+    trace::Process process{.pid = 4242,
+                           .executable = "/home/user/program",
+                           .command_line = std::string_view("program\0--size\0", 15)};
     builder.add(process);
     trace::Device device = like;
     if (device.device_name.empty())
@@ -21,26 +18,20 @@ std::uint64_t Scenario::entry(std::string_view symbol, bool recorded) {
     const auto found = entries_.find(symbol);
     if (found != entries_.end())
         return found->second;
-    trace::Entry record;
-    record.id = entries_.size() + 1;
-    record.recorded = recorded ? 1 : 0;
-    record.symbol = symbol;
+    trace::Entry record{.id = entries_.size() + 1, .recorded = recorded ? 1u : 0u, .symbol = symbol};
     builder.add(record);
     return entries_[std::string(symbol)] = record.id;
 }
 
 std::uint64_t Scenario::stack() {
-    trace::Frame frame;
-    frame.id = next_++;
+    trace::Frame frame{.id = next_++};
     frame.address = 0x400000 + frame.id * 16;
     builder.add(frame);
     return frame.id;
 }
 
 std::uint64_t Scenario::function(std::string_view symbol) {
-    trace::Function record;
-    record.id = next_++;
-    record.symbol = symbol;
+    trace::Function record{.id = next_++, .symbol = symbol};
     builder.add(record);
     return record.id;
 }
@@ -88,23 +79,23 @@ std::string_view wait_symbol(trace::SyncKind kind) {
 } // namespace
 
 void Scenario::copy(std::uint64_t bytes, std::uint64_t duration, const CopyOptions& options) {
-    trace::Copy copy;
+    trace::Copy copy{.source = options.host_address,
+                     .destination =
+                         options.source == trace::Memory::device ? options.host_address : 0x7000'0000'0000,
+                     .bytes = bytes,
+                     .source_memory = options.source,
+                     .destination_memory = options.destination,
+                     .asynchronous = options.asynchronous ? 1u : 0u,
+                     .stream = options.stream,
+                     .host_range = options.host_range,
+                     .sample = options.sample,
+                     .origin = options.origin,
+                     .batch = options.batch,
+                     .staged = options.staged,
+                     .reason = options.reason,
+                     .wait_duration = options.wait_duration};
     copy.status = options.status;
     copy.stack = options.stack;
-    copy.source = options.host_address;
-    copy.destination = options.source == trace::Memory::device ? options.host_address : 0x7000'0000'0000;
-    copy.bytes = bytes;
-    copy.source_memory = options.source;
-    copy.destination_memory = options.destination;
-    copy.asynchronous = options.asynchronous ? 1 : 0;
-    copy.stream = options.stream;
-    copy.host_range = options.host_range;
-    copy.sample = options.sample;
-    copy.origin = options.origin;
-    copy.staged = options.staged;
-    copy.reason = options.reason;
-    copy.wait_duration = options.wait_duration;
-    copy.batch = options.batch;
     if (options.from != 0)
         copy.source = address_of(options.from) + (options.source == trace::Memory::device ? options.offset : 0);
     if (options.to != 0)
@@ -135,22 +126,20 @@ void Scenario::download(std::uint64_t bytes, std::uint64_t duration, CopyOptions
 }
 
 void Scenario::set(std::uint64_t allocation, std::uint64_t bytes, const SetOptions& options) {
-    trace::Set record;
+    trace::Set record{.address = address_of(allocation) + options.offset,
+                      .bytes = bytes,
+                      .value = options.value,
+                      .memory = options.memory,
+                      .allocation = allocation,
+                      .asynchronous = options.asynchronous ? 1u : 0u,
+                      .stream = options.stream};
     record.stack = options.stack;
-    record.address = address_of(allocation) + options.offset;
-    record.bytes = bytes;
-    record.value = options.value;
-    record.memory = options.memory;
-    record.allocation = allocation;
-    record.stream = options.stream;
-    record.asynchronous = options.asynchronous ? 1 : 0;
     call(record, options.asynchronous ? "cuMemsetD8Async" : "cuMemsetD8_v2", 3 * us);
 }
 
 std::uint64_t Scenario::allocate(std::uint64_t bytes, trace::Memory memory, const AllocationOptions& options) {
-    trace::Alloc record;
+    trace::Alloc record{.allocation = options.id != 0 || options.status != 0 ? options.id : next_++};
     record.stack = options.stack;
-    record.allocation = options.id != 0 || options.status != 0 ? options.id : next_++;
     record.address =
         options.address != 0 || options.status != 0 ? options.address : address_of(record.allocation);
     record.bytes = bytes;
@@ -167,19 +156,14 @@ std::uint64_t Scenario::allocate(std::uint64_t bytes, trace::Memory memory, cons
 }
 
 void Scenario::free(std::uint64_t allocation, std::uint64_t duration, std::uint64_t stack) {
-    trace::Free record;
+    trace::Free record{.allocation = allocation, .address = address_of(allocation)};
     record.stack = stack;
-    record.allocation = allocation;
-    record.address = address_of(allocation);
     call(record, "cuMemFree_v2", duration);
 }
 
 void Scenario::free_async(std::uint64_t allocation, std::uint64_t stream, std::uint64_t stack) {
-    trace::Free record;
+    trace::Free record{.allocation = allocation, .address = address_of(allocation), .stream = stream};
     record.stack = stack;
-    record.allocation = allocation;
-    record.address = address_of(allocation);
-    record.stream = stream;
     call(record, "cuMemFreeAsync");
 }
 
@@ -192,25 +176,19 @@ void Scenario::add_launch(trace::LaunchShape shape, std::span<const std::uint64_
     for (const std::uint64_t allocation : allocations)
         shape.touched.add(allocation);
     builder.add(shape);
-    trace::Launch launch;
-    launch.shape = 1;
-    launch.start = now;
-    launch.duration = 2400;
-    launch.sample = sample;
-    builder.add(launch);
+    builder.add(trace::Launch{.shape = 1, .start = now, .duration = 2400, .sample = sample});
     now += 3000;
 }
 
 void Scenario::launch(std::uint64_t function, std::initializer_list<std::uint64_t> allocations,
                       const LaunchOptions& options) {
-    trace::LaunchShape shape;
-    shape.function = function;
-    shape.stream = options.stream;
-    shape.stack = options.stack;
-    shape.grid_x = options.grid[0];
-    shape.grid_y = options.grid[1];
-    shape.grid_z = options.grid[2];
-    shape.scanned = options.scanned ? 1 : 0;
+    trace::LaunchShape shape{.function = function,
+                             .stream = options.stream,
+                             .stack = options.stack,
+                             .grid_x = options.grid[0],
+                             .grid_y = options.grid[1],
+                             .grid_z = options.grid[2],
+                             .scanned = options.scanned ? 1u : 0u};
     if (options.host_range != 0)
         shape.host_ranges.add(options.host_range);
     add_launch(shape, allocations, options.ns == 0 ? 0 : sample(options.ns));
@@ -218,37 +196,27 @@ void Scenario::launch(std::uint64_t function, std::initializer_list<std::uint64_
 
 void Scenario::launch(std::uint64_t function, std::initializer_list<std::uint64_t> allocations,
                       std::uint64_t sample, std::uint64_t stack) {
-    trace::LaunchShape shape;
-    shape.function = function;
-    shape.stack = stack;
+    trace::LaunchShape shape{.function = function, .stack = stack};
     shape.grid_x = shape.grid_y = shape.grid_z = 1;
     shape.scanned = 1;
     add_launch(shape, allocations, sample);
 }
 
 void Scenario::launch_untold(std::uint64_t function) {
-    trace::LaunchShape shape;
-    shape.function = function;
-    add_launch(shape, {}, 0);
+    add_launch(trace::LaunchShape{.function = function}, {}, 0);
 }
 
 void Scenario::launch_graph(std::uint64_t stream) {
-    trace::GraphLaunch record;
-    record.stream = stream;
-    call(record, "cuGraphLaunch");
+    call(trace::GraphLaunch{.stream = stream}, "cuGraphLaunch");
 }
 
 void Scenario::host_function(std::uint64_t stream, std::uint32_t thread) {
-    trace::HostFunction record;
-    record.stream = stream;
-    call(record, "cuLaunchHostFunc", us, thread);
+    call(trace::HostFunction{.stream = stream}, "cuLaunchHostFunc", us, thread);
 }
 
 void Scenario::make_stream(std::uint64_t handle, bool non_blocking) {
-    trace::Stream record;
-    record.action = trace::StreamAction::create;
-    record.stream = handle;
-    record.flags = non_blocking ? 1 : 0;
+    trace::Stream record{
+        .action = trace::StreamAction::create, .stream = handle, .flags = non_blocking ? 1u : 0u};
     call(record, "cuStreamCreate");
 }
 
@@ -261,11 +229,7 @@ void Scenario::record_event(std::uint64_t event, std::uint64_t stream) {
 }
 
 void Scenario::act_on_stream(std::uint64_t stream, trace::StreamAction action, std::uint64_t event) {
-    trace::Stream record;
-    record.action = action;
-    record.stream = stream;
-    record.event = event;
-    call(record,
+    call(trace::Stream{.action = action, .stream = stream, .event = event},
          action == trace::StreamAction::wait_event    ? "cuStreamWaitEvent"
          : action == trace::StreamAction::write_value ? "cuStreamWriteValue32_v2"
                                                       : "cuStreamWaitValue32_v2",
@@ -277,20 +241,15 @@ void Scenario::synchronize() {
 }
 
 void Scenario::synchronize(const SyncOptions& options) {
-    trace::Sync record;
-    record.kind = options.kind;
-    record.object = options.object;
+    trace::Sync record{.kind = options.kind, .object = options.object};
     record.stack = options.stack;
     record.status = options.status;
     call(record, wait_symbol(options.kind), options.duration, options.thread);
 }
 
 void Scenario::device_time(std::uint64_t sample, std::uint64_t nanoseconds) {
-    trace::DeviceTime record;
-    record.start = now;
-    record.sample = sample;
-    record.nanoseconds = nanoseconds + 5000;
-    record.floor_nanoseconds = 5000;
+    trace::DeviceTime record{
+        .start = now, .sample = sample, .nanoseconds = nanoseconds + 5000, .floor_nanoseconds = 5000};
     builder.add(record);
     now += 100;
 }
@@ -307,51 +266,43 @@ void Scenario::tell_times() {
 
 void Scenario::prefetch(std::uint64_t allocation, std::uint64_t bytes, trace::Location location,
                         const PrefetchOptions& options) {
-    trace::Prefetch record;
+    trace::Prefetch record{.address = allocation == 0 ? 0 : address_of(allocation),
+                           .bytes = bytes,
+                           .allocation = allocation,
+                           .location = location,
+                           .origin = options.origin,
+                           .reason = options.reason,
+                           .host_range = options.host_range};
     record.stack = options.stack;
     record.status = options.status;
-    record.address = allocation == 0 ? 0 : address_of(allocation);
-    record.bytes = bytes;
-    record.allocation = allocation;
-    record.host_range = options.host_range;
-    record.location = location;
-    record.origin = options.origin;
-    record.reason = options.reason;
     call(record, "cuMemPrefetchAsync_v2", options.duration);
 }
 
 void Scenario::residency(std::uint64_t allocation, std::uint64_t bytes, std::uint64_t host_bytes,
                          trace::SampleMoment moment) {
-    trace::Residency record;
-    record.start = now;
-    record.duration = 500;
-    record.allocation = allocation;
-    record.moment = moment;
-    record.pages = bytes / 4096;
-    record.host_pages = host_bytes / 4096;
+    trace::Residency record{.start = now,
+                            .duration = 500,
+                            .allocation = allocation,
+                            .moment = moment,
+                            .pages = bytes / 4096,
+                            .host_pages = host_bytes / 4096};
     builder.add(record);
     now += 1000;
 }
 
 void Scenario::pause() {
-    trace::Pause record;
-    record.start = now;
-    builder.add(record);
+    builder.add(trace::Pause{.start = now});
     now += us;
 }
 
 void Scenario::use_device(std::uint64_t ordinal, std::uint64_t context) {
-    trace::Context record;
-    record.action = trace::ContextAction::set_current;
-    record.context = context + ordinal;
-    record.device = ordinal;
+    trace::Context record{
+        .action = trace::ContextAction::set_current, .context = context + ordinal, .device = ordinal};
     call(record, "cuCtxSetCurrent", 100);
 }
 
 std::uint64_t Scenario::text(std::string_view words) {
-    trace::String record;
-    record.id = 90'000 + ++texts_;
-    record.text = words;
+    trace::String record{.id = 90'000 + ++texts_, .text = words};
     builder.add(record);
     return record.id;
 }

@@ -28,9 +28,7 @@ std::string file_called(const std::string& name, const std::string& text) {
 }
 
 std::string line_of(const std::string& path, int number, const symbols::SourceRule& rule = {}) {
-    symbols::Options options;
-    options.source = rule;
-    return SourceFiles(options).line(path, number);
+    return SourceFiles(symbols::Options{.source = rule}).line(path, number);
 }
 
 std::int64_t now_ns() {
@@ -44,12 +42,8 @@ std::string trace_of(const std::string& source, std::int64_t ended_ns) {
     Scenario s;
     s.builder.realtime_ns =
         static_cast<std::uint64_t>(ended_ns) - (s.builder.last.ticks - s.builder.first.ticks);
-    trace::PythonCode code;
-    code.id = 1;
-    code.file = source;
-    code.function = "upload";
-    code.first_line = 2;
-    code.format = trace::LineTable::increments;
+    trace::PythonCode code{
+        .id = 1, .first_line = 2, .format = trace::LineTable::increments, .file = source, .function = "upload"};
     s.builder.add(code);
     s.builder.python_frame(1, 0, 1).frame(77, 0, 0, 0, 1);
     s.copy_often(256 * mib, 25 * ms, {.stack = 77});

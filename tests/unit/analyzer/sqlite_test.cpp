@@ -84,8 +84,7 @@ BOOST_AUTO_TEST_CASE(what_is_told_of_managed_memory_after_its_free_is_counted_fo
     Scenario s;
     const std::uint64_t kept = s.allocate(mib, Memory::device);
     const std::uint64_t memory = s.allocate(4 * mib, Memory::managed);
-    trace::ManagedEvent event;
-    event.address = 0x7f00'0000'0000 + (memory << 32);
+    trace::ManagedEvent event{.address = 0x7f00'0000'0000 + (memory << 32)};
     s.free(memory);
     event.start = s.now;
     event.kind = trace::ManagedEventKind::migration;
@@ -118,10 +117,8 @@ BOOST_AUTO_TEST_CASE(ranks_of_a_job_belong_together) {
     std::vector<std::string> traces;
     for (const std::string_view rank : {"0", "1"}) {
         Scenario s;
-        trace::Process process;
+        trace::Process process{.host = "node7", .rank = rank};
         process.pid = s.builder.pid = 100 + static_cast<std::uint32_t>(rank[0]);
-        process.rank = rank;
-        process.host = "node7";
         TraceBuilder& builder = s.builder;
         TraceBuilder own;
         own.pid = builder.pid;

@@ -128,12 +128,8 @@ __attribute__((noinline)) std::uint64_t outer_function() {
 
 /// The first module of a trace.
 void add_module(TraceBuilder& builder, const Self& file) {
-    trace::Module module;
-    module.id = 1;
-    module.bias = file.bias;
-    module.last = ~0ull;
-    module.path = file.path;
-    module.build_id = file.build_id;
+    trace::Module module{
+        .id = 1, .bias = file.bias, .last = ~0ull, .path = file.path, .build_id = file.build_id};
     builder.add(module);
 }
 
@@ -144,8 +140,7 @@ std::string stack_of(const std::vector<std::uint64_t>& addresses, const Self& mo
     for (std::size_t i = 0; i < addresses.size(); ++i)
         builder.frame(i + 1, i + 1 < addresses.size() ? i + 2 : 0, addresses[i], 1);
     if (copied) {
-        trace::Copy copy;
-        copy.bytes = 1000;
+        trace::Copy copy{.bytes = 1000};
         copy.stack = 1;
         builder.add(copy);
     }
@@ -213,17 +208,10 @@ BOOST_AUTO_TEST_CASE(lines_of_a_large_table_are_kept) {
     constexpr std::uint64_t depth = 250, stacks = 10'000;
     const std::string table(1'000'000, '\x01'); // one instruction a byte pair, one line further
     reader::Dictionary dictionary;
-    trace::PythonCode code;
-    code.id = 1;
-    code.format = trace::LineTable::ranges;
-    code.lines = table;
+    trace::PythonCode code{.id = 1, .format = trace::LineTable::ranges, .lines = table};
     dictionary.python_codes[1] = code;
     for (std::uint64_t id = 1; id <= depth; ++id) {
-        trace::PythonFrame frame;
-        frame.id = id;
-        frame.parent = id - 1;
-        frame.code = 1;
-        frame.instruction = 499'000 + id;
+        trace::PythonFrame frame{.id = id, .parent = id - 1, .code = 1, .instruction = 499'000 + id};
         dictionary.python_frames[id] = frame;
     }
     symbols::PythonLines lines(dictionary);
@@ -240,10 +228,7 @@ BOOST_AUTO_TEST_CASE(the_stub_of_a_kernel_is_not_the_line_of_its_launch) {
     const Self file = self();
     TraceBuilder builder;
     add_module(builder, file);
-    trace::Function kernel;
-    kernel.id = 1;
-    kernel.symbol = "_Z11copy_enginev";
-    builder.add(kernel);
+    builder.add(trace::Function{.id = 1, .symbol = "_Z11copy_enginev"});
     builder.frame(1, 2, runtime_stack.front(), 1).frame(2, 0, runtime_stack.back(), 1);
     reader::Trace trace(builder.written("stub"));
     symbols::Symbolizer symbolizer(trace.dictionary);

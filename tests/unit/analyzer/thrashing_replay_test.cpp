@@ -22,22 +22,17 @@ struct Turns {
 
     std::uint64_t move(std::uint64_t to, std::uint64_t after_us, std::uint64_t first = 0,
                        std::uint64_t bytes = granule, MigrationCause cause = MigrationCause::coherence) {
-        ManagedEvent event;
-        event.kind = ManagedEventKind::migration;
-        event.start = now += after_us * us;
-        event.address = base + first;
-        event.bytes = bytes;
-        event.from = to == 0 ? 1 : 0;
-        event.to = to;
-        event.cause = static_cast<std::uint64_t>(cause);
+        ManagedEvent event{.start = now += after_us * us,
+                           .kind = ManagedEventKind::migration,
+                           .address = base + first,
+                           .bytes = bytes,
+                           .from = to == 0 ? 1u : 0u,
+                           .to = to,
+                           .cause = static_cast<std::uint64_t>(cause)};
         return replay.add(event);
     }
     void tell(std::uint64_t first, std::uint64_t bytes) {
-        ManagedEvent event;
-        event.kind = ManagedEventKind::thrashing;
-        event.address = base + first;
-        event.bytes = bytes;
-        replay.add(event);
+        replay.add(ManagedEvent{.kind = ManagedEventKind::thrashing, .address = base + first, .bytes = bytes});
     }
     std::uint64_t turns(int count, std::uint64_t after_us, MigrationCause cause = MigrationCause::coherence) {
         std::uint64_t found = 0;
@@ -98,8 +93,7 @@ BOOST_AUTO_TEST_CASE(hostile_events_do_no_harm) {
     ThrashingReplay replay(2.0, {});
     for (const std::uint64_t value : {std::uint64_t{0}, std::uint64_t{1} << 63, UINT64_MAX})
         for (const ManagedEventKind kind : {ManagedEventKind::migration, ManagedEventKind::thrashing}) {
-            ManagedEvent event;
-            event.kind = kind;
+            ManagedEvent event{.kind = kind};
             event.start = event.address = event.bytes = event.from = event.cause = value;
             replay.add(event);
             event.to = value;

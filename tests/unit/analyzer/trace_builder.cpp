@@ -68,39 +68,23 @@ TraceBuilder& TraceBuilder::add(const Record& record, std::uint32_t thread) {
 #include "trace/records.def"
 
 TraceBuilder& TraceBuilder::module(std::uint64_t id, std::string_view path) {
-    trace::Module record;
-    record.id = id;
-    record.path = path;
-    return add(record);
+    return add(trace::Module{.id = id, .path = path});
 }
 
 TraceBuilder& TraceBuilder::frame(std::uint64_t id, std::uint64_t parent, std::uint64_t address,
                                   std::uint64_t module, std::uint64_t python) {
-    trace::Frame record;
-    record.id = id;
-    record.parent = parent;
-    record.address = address;
-    record.module = module;
-    record.python = python;
-    return add(record);
+    return add(
+        trace::Frame{.id = id, .parent = parent, .address = address, .module = module, .python = python});
 }
 
 TraceBuilder& TraceBuilder::python_code(std::uint64_t id, std::string_view file, std::string_view function) {
-    trace::PythonCode record;
-    record.id = id;
-    record.file = file;
-    record.function = function;
-    return add(record);
+    return add(trace::PythonCode{.id = id, .file = file, .function = function});
 }
 
 TraceBuilder& TraceBuilder::python_frame(std::uint64_t id, std::uint64_t parent, std::uint64_t code,
                                          std::uint64_t instruction, bool entered) {
-    trace::PythonFrame record;
-    record.id = id;
-    record.parent = parent;
-    record.code = code;
-    record.instruction = instruction;
-    record.entered = entered;
+    trace::PythonFrame record{
+        .id = id, .parent = parent, .code = code, .instruction = instruction, .entered = entered};
     return add(record);
 }
 

@@ -82,11 +82,10 @@ private:
         last_.resize(last_.empty() ? 0 : random_below(last_.size()));
         while (last_.size() < deepest) {
             const std::size_t object = object_at(last_.size());
-            trace::Frame frame;
-            frame.id = ++frames_;
-            frame.parent = last_.empty() ? 0 : last_.back();
-            frame.module = object + 1;
-            frame.address = objects_[object].return_address();
+            trace::Frame frame{.id = ++frames_,
+                               .parent = last_.empty() ? 0 : last_.back(),
+                               .address = objects_[object].return_address(),
+                               .module = object + 1};
             if (frames_ % frames_a_chunk == 0)
                 builder_.next_dictionary_chunk();
             builder_.add(frame);
@@ -117,18 +116,11 @@ public:
     Run(test::TraceBuilder& builder, const Stacks& stacks) : builder_(builder), stacks_(stacks) {
         for (const char* symbol : {"cuLaunchKernel", "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2",
                                    "cuStreamSynchronize", "cuMemAlloc_v2", "cuMemFree_v2", "cuEventRecord"}) {
-            trace::Entry entry;
-            entry.id = ++entries_;
-            entry.recorded = 1;
-            entry.symbol = symbol;
-            builder_.add(entry);
+            builder_.add(trace::Entry{.id = ++entries_, .recorded = 1, .symbol = symbol});
         }
         for (std::uint64_t id = 1; id <= shapes_made; ++id) {
             const std::string symbol = "_ZN2at6native13kernel_number" + std::to_string(id) + "EPf";
-            trace::Function function;
-            function.id = id;
-            function.symbol = symbol;
-            builder_.add(function);
+            builder_.add(trace::Function{.id = id, .symbol = symbol});
         }
         for (std::uint64_t i = 0; i < shapes_made; ++i)
             shape_stacks_.push_back(stacks_.any());
@@ -166,27 +158,23 @@ private:
         now_ += duration + 500;
     }
     void define(std::uint32_t thread, std::uint64_t i) {
-        trace::LaunchShape shape;
-        shape.shape = i;
-        shape.entry = 1;
-        shape.function = i + 1;
-        shape.stack = shape_stacks_[i];
-        shape.grid_x = 100 + i;
-        shape.block_x = 256;
+        trace::LaunchShape shape{.shape = i,
+                                 .entry = 1,
+                                 .function = i + 1,
+                                 .stack = shape_stacks_[i],
+                                 .grid_x = 100 + i,
+                                 .block_x = 256};
         shape.grid_y = shape.grid_z = shape.block_y = shape.block_z = 1;
         builder_.add(shape, thread);
     }
     void launch(std::uint32_t thread) {
-        trace::Launch launch;
-        launch.shape = random_below(shapes_made);
-        launch.start = now_;
-        launch.duration = 2'300 + random_below(300);
+        trace::Launch launch{
+            .shape = random_below(shapes_made), .start = now_, .duration = 2'300 + random_below(300)};
         now_ += launch.duration + 500;
         builder_.add(launch, thread);
     }
     void copy(std::uint32_t thread, bool up) {
-        trace::Copy copy;
-        copy.bytes = 1 << (8 + random_below(16));
+        trace::Copy copy{.bytes = 1 << (8 + random_below(16))};
         call(copy, up ? 2 : 3, 5'000 + copy.bytes / 10);
         copy.source_memory = up ? trace::Memory::pageable : trace::Memory::device;
         copy.destination_memory = up ? trace::Memory::device : trace::Memory::pageable;
@@ -239,17 +227,14 @@ int main(int argc, char** argv) {
     }
     try {
         test::TraceBuilder builder;
-        trace::Process process;
-        process.executable = "/usr/bin/python3";
-        builder.add(process);
+        builder.add(trace::Process{.executable = "/usr/bin/python3"});
         std::vector<Object> objects;
         for (int i = 3; i < argc; ++i) {
             objects.push_back(read_object(argv[i], 0x7f00'0000'0000 + (static_cast<std::uint64_t>(i) << 32)));
-            trace::Module module;
-            module.id = objects.size();
-            module.bias = objects.back().bias;
-            module.path = objects.back().path;
-            module.build_id = objects.back().build_id;
+            trace::Module module{.id = objects.size(),
+                                 .bias = objects.back().bias,
+                                 .path = objects.back().path,
+                                 .build_id = objects.back().build_id};
             builder.add(module);
         }
         const Stacks stacks(builder, objects);

@@ -29,12 +29,11 @@ struct Written {
         return extent;
     }
     void touch(std::uint32_t extent, std::uint64_t offset, std::uint64_t bytes, bool by_device = false) {
-        whatif::Part part;
-        part.extent = extent;
-        part.access = residency::Access::write;
-        part.device = by_device;
-        part.offset = offset;
-        part.bytes = bytes;
+        whatif::Part part{.extent = extent,
+                          .access = residency::Access::write,
+                          .device = by_device,
+                          .offset = offset,
+                          .bytes = bytes};
         job.add(now += ms, whatif::StepKind::touch, part);
     }
     void launch(const std::vector<std::uint32_t>& reach) { job.launch(now += ms, reach); }

@@ -18,11 +18,7 @@ namespace {
 
 /// Beside the one that each scenario has.
 void add_device(Scenario& scenario, std::uint64_t memory, std::uint64_t ordinal = 1) {
-    trace::Device device;
-    device.ordinal = ordinal;
-    device.memory_bytes = memory;
-    device.device_name = "Card";
-    scenario.builder.add(device);
+    scenario.builder.add(trace::Device{.ordinal = ordinal, .memory_bytes = memory, .device_name = "Card"});
 }
 
 /// A program on a card of its own.
@@ -78,10 +74,8 @@ BOOST_AUTO_TEST_CASE(a_job_of_device_memory_starts_or_does_not) {
 
 BOOST_AUTO_TEST_CASE(no_time_is_told_for_a_link_that_nobody_has_measured) {
     const auto job_on = [](std::uint64_t integrated, std::uint64_t addressing_told) {
-        trace::Device device;
-        device.device_name = "NVIDIA GB10";
-        device.integrated = integrated;
-        device.addressing_told = addressing_told;
+        trace::Device device{
+            .device_name = "NVIDIA GB10", .addressing_told = addressing_told, .integrated = integrated};
         auto scenario = std::make_unique<Scenario>(64 * mib, device);
         const auto data = scenario->allocate(8 * mib, Memory::managed);
         scenario->launch(scenario->function("kernel"), {data});
@@ -132,13 +126,12 @@ BOOST_AUTO_TEST_CASE(what_was_brought_to_the_host_is_taken_by_it) {
     for (const trace::Reason reason :
          {trace::Reason::makes_room, trace::Reason::host_returns, trace::Reason::none}) {
         scenario.launch({data});
-        trace::Prefetch brought;
-        brought.address = address_of(data) + 2 * mib;
-        brought.bytes = 4 * mib;
-        brought.allocation = data;
-        brought.location = trace::Location::host;
-        brought.origin = trace::Origin::umadvisor;
-        brought.reason = reason;
+        trace::Prefetch brought{.address = address_of(data) + 2 * mib,
+                                .bytes = 4 * mib,
+                                .allocation = data,
+                                .location = trace::Location::host,
+                                .origin = trace::Origin::umadvisor,
+                                .reason = reason};
         scenario.call(brought, "cuMemPrefetchAsync_v2");
     }
     scenario.launch({data});
@@ -154,11 +147,8 @@ BOOST_AUTO_TEST_CASE(devices_without_a_context_are_another_jobs) {
     scenario.launch(scenario.function("kernel"), {scenario.allocate(100 * mib, Memory::device)});
     const auto unknown = ask(scenario, {}); // which are used
     BOOST_TEST(unknown.at("memory_bytes") == 128 * mib);
-    trace::Context context;
-    context.action = trace::ContextAction::retain_primary;
+    trace::Context context{.action = trace::ContextAction::retain_primary, .context = 0x1000, .device = 2};
     context.start = scenario.now;
-    context.context = 0x1000;
-    context.device = 2;
     scenario.builder.add(context);
     const auto one = ask(scenario, {});
     BOOST_TEST(one.at("memory_bytes") == 64 * mib);
@@ -176,10 +166,8 @@ BOOST_AUTO_TEST_CASE(host_faults_and_copies_are_steps) {
     OnCard scenario(64 * mib);
     const auto data = scenario.allocate(8 * mib, Memory::managed);
     const auto fault = [&](std::uint64_t bytes) {
-        trace::ManagedEvent event;
-        event.kind = trace::ManagedEventKind::host_fault;
-        event.address = address_of(data);
-        event.bytes = bytes;
+        trace::ManagedEvent event{
+            .kind = trace::ManagedEventKind::host_fault, .address = address_of(data), .bytes = bytes};
         scenario.event(event);
         scenario.now += 1000;
     };

@@ -9,13 +9,12 @@ namespace {
 
 /// A stretch of one thread, with a download that waits for it.
 void download(model::WorkPatterns& patterns, std::uint64_t duration, std::uint64_t sample = 0) {
-    trace::Copy down;
-    down.bytes = 8;
-    down.source_memory = trace::Memory::device;
-    down.destination_memory = trace::Memory::pinned;
-    down.source_allocation = 1;
+    trace::Copy down{.bytes = 8,
+                     .source_memory = trace::Memory::device,
+                     .destination_memory = trace::Memory::pinned,
+                     .source_allocation = 1,
+                     .sample = sample};
     down.duration = duration;
-    down.sample = sample;
     patterns.add(down, 1);
 }
 
@@ -42,10 +41,7 @@ BOOST_AUTO_TEST_CASE(sampled_copies_tell_their_device_times_wherever_they_are) {
     patterns.add(trace::HostFunction{}, 1);
     download(patterns, 7'000, 3);
     download(patterns, 100);
-    trace::DeviceTime time;
-    time.sample = 3;
-    time.nanoseconds = 50;
-    patterns.add(time);
+    patterns.add(trace::DeviceTime{.sample = 3, .nanoseconds = 50});
     const std::vector<model::WorkPattern> found = patterns.patterns();
     BOOST_TEST_REQUIRE(found.size() == 1u);
     BOOST_TEST(found[0].work[0].time->measured == 1u);

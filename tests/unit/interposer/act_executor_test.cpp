@@ -36,10 +36,10 @@ struct Acting {
         }
     }
     void with(bool prefetch, bool rewrite, std::uint64_t pretend = 0) {
-        runtime::Options options;
-        options.act_prefetch = prefetch;
-        options.act_rewrite = rewrite ? runtime::Rewriting::from_size : runtime::Rewriting::none;
-        options.pretend_bytes = pretend;
+        runtime::Options options{.act_prefetch = prefetch,
+                                 .act_rewrite =
+                                     rewrite ? runtime::Rewriting::from_size : runtime::Rewriting::none,
+                                 .pretend_bytes = pretend};
         act::initialize(options);
         act::looking.on = false; // a page fault of the test would have it look for memory that is nowhere
     }
@@ -58,18 +58,15 @@ struct Acting {
         return allocations().find(allocation.address, found) && found.kept_on_device;
     }
     static Touched touching(std::initializer_list<Allocation> all) {
-        Touched touched;
-        touched.scanned = true;
+        Touched touched{.scanned = true};
         for (const Allocation& allocation : all)
             touched.managed[touched.managed_count++] = allocation;
         return touched;
     }
     void launch(const Touched& touched, CUstream stream = reinterpret_cast<CUstream>(0x50)) {
-        act::LaunchScope launch;
+        act::LaunchScope launch{.touched = touched, .launched = true};
         launch.stream = stream;
         launch.stack = record::launch_stack();
-        launch.touched = touched;
-        launch.launched = true;
         act::notify<&Action::before_launch>(launch);
         act::notify<&Action::after_launch>(launch);
     }
@@ -166,10 +163,7 @@ BOOST_AUTO_TEST_CASE(launches_that_could_not_be_scanned_are_left_alone_and_said_
 BOOST_AUTO_TEST_CASE(the_programs_own_prefetch_counts) {
     with(true, false);
     const Allocation a = allocate(4 * mib);
-    trace::Prefetch own;
-    own.address = a.address;
-    own.bytes = 2 * mib;
-    own.location = trace::Location::device;
+    trace::Prefetch own{.address = a.address, .bytes = 2 * mib, .location = trace::Location::device};
     act::notify<&Action::on_prefetch>(own);
     launch(touching({a}));
     BOOST_REQUIRE(recorder().prefetches.size() == 1u);
@@ -185,11 +179,10 @@ BOOST_AUTO_TEST_CASE(the_programs_own_prefetch_counts) {
 BOOST_AUTO_TEST_CASE(what_the_program_wants_elsewhere_is_left_there) {
     with(true, false);
     const Allocation a = allocate(8 * mib);
-    trace::Advise wish;
-    wish.address = a.address + 2 * mib;
-    wish.bytes = 4 * mib;
-    wish.advice = CU_MEM_ADVISE_SET_PREFERRED_LOCATION;
-    wish.location = trace::Location::host;
+    trace::Advise wish{.address = a.address + 2 * mib,
+                       .bytes = 4 * mib,
+                       .advice = CU_MEM_ADVISE_SET_PREFERRED_LOCATION,
+                       .location = trace::Location::host};
     act::notify<&Action::on_advice>(wish);
     launch(touching({a}));
     BOOST_REQUIRE(recorder().prefetches.size() == 2u);
@@ -203,10 +196,7 @@ BOOST_AUTO_TEST_CASE(what_the_program_wants_elsewhere_is_left_there) {
     launch(touching({a}));
     BOOST_REQUIRE(recorder().prefetches.size() == 5u);
     BOOST_TEST(recorder().prefetches[4].bytes == 4 * mib);
-    trace::Attach attachment;
-    attachment.address = a.address;
-    attachment.flags = CU_MEM_ATTACH_HOST;
-    act::notify<&Action::on_attachment>(attachment);
+    act::notify<&Action::on_attachment>(trace::Attach{.address = a.address, .flags = CU_MEM_ATTACH_HOST});
     launch(touching({a}));
     BOOST_TEST(recorder().prefetches.size() == 5u);
 }

@@ -278,9 +278,7 @@ struct Relieving {
         install_driver();
         driver().managed_watched = true;
         observe::managed_watch().begin();
-        runtime::Options options;
-        options.act_relieve = true;
-        initialize(options);
+        initialize(runtime::Options{.act_relieve = true});
         static std::uint64_t address = 0x6100'0000'0000;
         address += 1ull << 30;
         allocation = made_allocation(address, 4 * kib, trace::Memory::managed);
@@ -300,20 +298,15 @@ struct Relieving {
         for (int i = 0; i < count; ++i) {
             ++observe::driver().managed_activity;
             notify<&Action::end_round>();
-            trace::ManagedEvent fault;
-            fault.kind = trace::ManagedEventKind::host_fault;
-            fault.address = allocation.address;
-            fault.bytes = 4 * kib;
-            fault.cause = static_cast<std::uint64_t>(trace::FaultAccess::write);
+            trace::ManagedEvent fault{.kind = trace::ManagedEventKind::host_fault,
+                                      .address = allocation.address,
+                                      .bytes = 4 * kib,
+                                      .cause = static_cast<std::uint64_t>(trace::FaultAccess::write)};
             observe::driver().managed_events.push_back(fault);
             launch();
         }
     }
-    void launch() {
-        LaunchScope scope;
-        scope.touched = touched;
-        notify<&Action::before_launch>(scope);
-    }
+    void launch() { notify<&Action::before_launch>(LaunchScope{.touched = touched}); }
     observe::Allocation allocation{};
     observe::Touched touched;
 };
@@ -350,18 +343,14 @@ BOOST_AUTO_TEST_CASE(the_queue_rests_when_all_that_moves_is_left_alone) {
 }
 
 BOOST_AUTO_TEST_CASE(the_programs_own_advice_wins) {
-    trace::Advise own;
-    own.address = allocation.address;
-    own.advice = CU_MEM_ADVISE_UNSET_READ_MOSTLY;
-    notify<&Action::on_advice>(own);
+    notify<&Action::on_advice>(
+        trace::Advise{.address = allocation.address, .advice = CU_MEM_ADVISE_UNSET_READ_MOSTLY});
     rounds(10);
     BOOST_TEST(observe::driver().advices == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(so_does_its_attachment) {
-    trace::Attach own;
-    own.address = allocation.address;
-    notify<&Action::on_attachment>(own);
+    notify<&Action::on_attachment>(trace::Attach{.address = allocation.address});
     rounds(10);
     BOOST_TEST(observe::driver().advices == 0u);
 }

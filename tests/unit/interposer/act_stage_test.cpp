@@ -22,10 +22,9 @@ namespace data = boost::unit_test::data;
 BOOST_AUTO_TEST_SUITE(plan)
 
 BOOST_AUTO_TEST_CASE(long_copies_between_pageable_and_device_memory_are_staged) {
-    trace::Copy copy;
-    copy.bytes = staged_to_device_from;
-    copy.source_memory = Memory::pageable;
-    copy.destination_memory = Memory::device;
+    trace::Copy copy{.bytes = staged_to_device_from,
+                     .source_memory = Memory::pageable,
+                     .destination_memory = Memory::device};
     BOOST_TEST((stage_direction(copy) == StageDirection::to_device));
     copy.bytes = staged_to_device_from - 1;
     BOOST_TEST((stage_direction(copy) == StageDirection::none));
@@ -50,10 +49,7 @@ BOOST_AUTO_TEST_CASE(no_other_memory_is) {
                               Memory::device, Memory::managed, Memory::array})
         for (const Memory to : {Memory::unknown, Memory::pageable, Memory::pinned, Memory::registered,
                                 Memory::device, Memory::managed, Memory::array}) {
-            trace::Copy copy;
-            copy.bytes = 1u << 30;
-            copy.source_memory = from;
-            copy.destination_memory = to;
+            trace::Copy copy{.bytes = 1u << 30, .source_memory = from, .destination_memory = to};
             const bool staged = (from == Memory::pageable && to == Memory::device) ||
                                 (from == Memory::device && to == Memory::pageable);
             BOOST_TEST((stage_direction(copy) != StageDirection::none) == staged);
@@ -97,12 +93,11 @@ BOOST_AUTO_TEST_CASE(rows_stay_whole) {
 }
 
 BOOST_AUTO_TEST_CASE(copies_of_rows_by_the_table) {
-    trace::Copy copy;
-    copy.source_memory = trace::Memory::pageable;
-    copy.destination_memory = trace::Memory::device;
-    copy.width = 4096;
-    copy.height = 2048;
-    copy.depth = 1;
+    trace::Copy copy{.source_memory = trace::Memory::pageable,
+                     .destination_memory = trace::Memory::device,
+                     .width = 4096,
+                     .height = 2048,
+                     .depth = 1};
     copy.bytes = copy.width * copy.height;
     copy.source_pitch = 5000;
     copy.destination_pitch = 4096;

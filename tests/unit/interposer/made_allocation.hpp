@@ -7,12 +7,7 @@ namespace umadvisor {
 
 inline observe::Allocation made_allocation(std::uint64_t address, std::uint64_t bytes, trace::Memory memory,
                                            std::uint64_t id = observe::allocations().next_id()) {
-    observe::Allocation made{};
-    made.id = id;
-    made.address = address;
-    made.bytes = bytes;
-    made.memory = memory;
-    return made;
+    return {.id = id, .address = address, .bytes = bytes, .memory = memory};
 }
 
 } // namespace umadvisor

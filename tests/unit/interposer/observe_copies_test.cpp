@@ -49,37 +49,34 @@ struct Copies {
     std::uint64_t address() const { return reinterpret_cast<std::uint64_t>(host); }
     /// The buffer, or what begins in it, is an allocation.
     std::uint64_t allocate(Memory memory, bool readable, std::uint64_t offset = 0) {
-        Allocation allocation{};
-        allocation.id = allocations().next_id();
-        allocation.address = address() + offset;
-        allocation.bytes = bytes - offset;
-        allocation.memory = memory;
-        allocation.readable = readable;
+        Allocation allocation{.id = allocations().next_id(),
+                              .address = address() + offset,
+                              .bytes = bytes - offset,
+                              .memory = memory,
+                              .readable = readable};
         allocations().insert(allocation);
         return allocation.id;
     }
     trace::CopyContent upload(Memory memory = Memory::pageable, std::size_t length = bytes) {
-        trace::Copy record;
-        record.source = address();
-        record.destination = on_device;
-        record.bytes = length;
-        record.source_memory = memory;
-        record.destination_memory = Memory::device;
+        trace::Copy record{.source = address(),
+                           .destination = on_device,
+                           .bytes = length,
+                           .source_memory = memory,
+                           .destination_memory = Memory::device};
         contents->before_copy(record);
         contents->after_copy(record);
         return record.content;
     }
     /// `start` is what the record is found by.
     trace::Copy download(std::uint64_t start, Memory memory = Memory::pinned, bool asynchronous = true) {
-        trace::Copy record;
+        trace::Copy record{.source = on_device,
+                           .destination = address(),
+                           .bytes = bytes,
+                           .source_memory = Memory::device,
+                           .destination_memory = memory,
+                           .asynchronous = asynchronous,
+                           .stream = stream};
         record.start = start;
-        record.source = on_device;
-        record.destination = address();
-        record.bytes = bytes;
-        record.source_memory = Memory::device;
-        record.destination_memory = memory;
-        record.asynchronous = asynchronous;
-        record.stream = stream;
         contents->before_copy(record);
         contents->after_copy(record);
         return record;
@@ -87,13 +84,12 @@ struct Copies {
     /// One that may still run when the call returns.
     trace::Copy upload_async(std::uint64_t start, std::size_t offset = 0, std::size_t length = bytes,
                              std::uint64_t in_stream = stream) {
-        trace::Copy record;
+        trace::Copy record{.source = address() + offset,
+                           .destination = on_device,
+                           .bytes = length,
+                           .source_memory = Memory::pinned,
+                           .destination_memory = Memory::device};
         record.start = start;
-        record.source = address() + offset;
-        record.destination = on_device;
-        record.bytes = length;
-        record.source_memory = Memory::pinned;
-        record.destination_memory = Memory::device;
         record.source_allocation = allocation_of(record.source);
         record.asynchronous = 1;
         record.stream = in_stream;
@@ -107,19 +103,14 @@ struct Copies {
     }
     /// Content records that are there when the wait begins; then it is over.
     std::size_t told_before(trace::SyncKind kind, std::uint64_t object = 0) {
-        trace::Sync sync;
-        sync.kind = kind;
-        sync.object = object;
+        trace::Sync sync{.kind = kind, .object = object};
         contents->before_sync(sync);
         const std::size_t told = recorder().contents.size();
         contents->after_sync(sync);
         return told;
     }
     std::size_t told_after(trace::SyncKind kind, std::uint64_t object = 0) {
-        trace::Sync sync;
-        sync.kind = kind;
-        sync.object = object;
-        contents->after_sync(sync);
+        contents->after_sync(trace::Sync{.kind = kind, .object = object});
         return recorder().contents.size();
     }
 

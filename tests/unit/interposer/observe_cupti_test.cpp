@@ -25,14 +25,12 @@ constexpr std::uint64_t block = 0x7f0000000000, page = 4096;
 
 cupti::CounterRecord record(CounterKind kind, std::uint64_t value, std::uint64_t address, std::uint64_t start,
                             std::uint32_t flags = 0) {
-    cupti::CounterRecord made{};
-    made.kind = cupti::unified_memory_counter;
-    made.counter_kind = kind;
-    made.value = value;
-    made.address = address;
-    made.start = start;
-    made.flags = flags;
-    return made;
+    return {.kind = cupti::unified_memory_counter,
+            .counter_kind = kind,
+            .value = value,
+            .start = start,
+            .address = address,
+            .flags = flags};
 }
 
 cupti::CounterRecord moved(CounterKind kind, std::uint32_t source, std::uint32_t destination,

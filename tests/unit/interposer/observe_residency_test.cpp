@@ -202,9 +202,7 @@ BOOST_AUTO_TEST_CASE(without_managed_memory_nothing_happens) {
 
 BOOST_AUTO_TEST_CASE(a_launch_that_could_not_be_scanned_may_reach_all_managed_memory) {
     ManagedLike memory(16), other(16), pinned(16, trace::Memory::pinned);
-    Touched scanned;
-    scanned.scanned = true;
-    sampler->before_launch(scanned);
+    sampler->before_launch(Touched{.scanned = true});
     BOOST_TEST(recorder().residency.empty());
     sampler->before_launch(Touched{});
     sampler->before_launch(Touched{}); // one look until the next synchronisation

@@ -45,15 +45,11 @@ private:
     void** const end = found + backtrace(found, 100);
     // From our caller on: a sanitizer puts a frame of its own before ours.
     void** const first = std::find(found, end, __builtin_return_address(0));
-    trace::Stream stream;
+    trace::Stream stream{.flags = static_cast<std::uint64_t>(end - first)};
     stream.stack = id;
-    stream.flags = static_cast<std::uint64_t>(end - first);
     record::write(stream);
-    for (void** at = first; at != end; ++at) {
-        trace::Sync sync;
-        sync.object = reinterpret_cast<std::uint64_t>(*at);
-        record::write(sync);
-    }
+    for (void** at = first; at != end; ++at)
+        record::write(trace::Sync{.object = reinterpret_cast<std::uint64_t>(*at)});
     return id;
 }
 

@@ -20,8 +20,7 @@ using namespace umadvisor::record;
 namespace {
 
 void write_syncs(int count, std::uint64_t object = 1) {
-    trace::Sync sync;
-    sync.object = object;
+    trace::Sync sync{.object = object};
     for (int i = 0; i < count; ++i) {
         sync.start = record::now();
         sync.duration = static_cast<std::uint64_t>(i);
@@ -180,9 +179,7 @@ BOOST_AUTO_TEST_CASE(a_pause_takes_state_only) {
         record::pause();
         record::pause();
         const bool state_only = record::recording() && !record::takes(Taking::everything);
-        trace::Alloc followed;
-        followed.allocation = 7;
-        record::write(followed); // whoever follows the state writes in a pause too
+        record::write(trace::Alloc{.allocation = 7}); // whoever follows the state writes in a pause too
         record::resume();
         const bool again = record::takes(Taking::everything);
         record::abandon();

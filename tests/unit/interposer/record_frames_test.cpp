@@ -78,8 +78,7 @@ private:
 int found_through(StackBelowRecords& memory, char* fake, const void* caller) {
     reinterpret_cast<std::uintptr_t*>(fake)[0] = reinterpret_cast<std::uintptr_t>(caller);
     reinterpret_cast<std::uintptr_t*>(fake)[1] = 0x1234;
-    Walk walk;
-    walk.fake = fake;
+    Walk walk{.fake = fake};
     memory.run(
         [](void* given) -> void* {
             auto& inside = *static_cast<Walk*>(given);

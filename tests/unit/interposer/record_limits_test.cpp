@@ -25,11 +25,8 @@ bool set_limit(__rlimit_resource of, std::uint64_t to) {
 
 void write_allocs(std::uint64_t count) {
     for (std::uint64_t i = 0; i < count; ++i) {
-        trace::Alloc alloc;
+        trace::Alloc alloc{.allocation = i + 1, .address = 0x7f0000000000 + i * 4096, .bytes = 4096};
         alloc.start = record::now();
-        alloc.allocation = i + 1;
-        alloc.address = 0x7f0000000000 + i * 4096;
-        alloc.bytes = 4096;
         record::write(alloc);
     }
 }

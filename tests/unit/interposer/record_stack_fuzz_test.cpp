@@ -141,9 +141,8 @@ BOOST_AUTO_TEST_CASE(captured_stacks_are_those_that_unw_step_finds) {
             return false;
         reference = std::make_unique<ReferenceWalk>(scratch / "");
         Shares shares;
-        for (std::uint64_t round = 0; shares.captures < wanted; ++round) {
+        for (std::uint64_t round = 0; shares.captures < wanted; ++round)
             std::thread([&] { take_round(seed * 1'000'003 + round, shares); }).join();
-        }
         record::close();
         compare_with_trace(path);
         const double hits = 1 - static_cast<double>(shares.unwound) / static_cast<double>(shares.captures);

@@ -22,11 +22,10 @@ namespace {
 constexpr std::uint64_t copy_entry = 7, launch_entry = 9;
 
 void write_copies(std::uint64_t count, std::uint64_t stack) {
-    trace::Copy copy;
+    trace::Copy copy{.bytes = 100};
     copy.entry = copy_entry;
     copy.stack = stack;
     copy.duration = 3;
-    copy.bytes = 100;
     for (std::uint64_t i = 0; i < count; ++i) {
         copy.start = record::now();
         copy.status = i % 10 == 0 ? 1 : 0;
@@ -36,12 +35,8 @@ void write_copies(std::uint64_t count, std::uint64_t stack) {
 
 void write_launches(std::uint64_t count, std::uint64_t function) {
     for (std::uint64_t i = 0; i < count; ++i) {
-        trace::LaunchShape shape;
-        shape.entry = launch_entry;
-        shape.function = function;
-        trace::Launch launch;
-        launch.start = record::now();
-        launch.duration = 5;
+        trace::LaunchShape shape{.entry = launch_entry, .function = function};
+        trace::Launch launch{.start = record::now(), .duration = 5};
         record::write(shape, launch);
     }
 }

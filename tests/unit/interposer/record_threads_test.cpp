@@ -21,12 +21,8 @@ using namespace umadvisor::record;
 namespace {
 
 trace::LaunchShape shape_of(std::uint64_t thread, std::uint64_t kind) {
-    trace::LaunchShape shape;
-    shape.entry = 7;
-    shape.function = kind + 1;
-    shape.stream = thread;
-    shape.grid_x = kind * 3 + 1;
-    shape.scanned = 1;
+    trace::LaunchShape shape{
+        .entry = 7, .function = kind + 1, .stream = thread, .grid_x = kind * 3 + 1, .scanned = 1};
     for (std::uint64_t i = 0; i < kind % 5; ++i)
         shape.touched.add(kind * 100 + i);
     return shape;
@@ -37,10 +33,7 @@ void write_launches(std::uint64_t thread, std::uint64_t count, std::uint64_t kin
                     std::atomic<std::uint64_t>* committed = nullptr) {
     for (std::uint64_t i = 0; i < count; ++i) {
         trace::LaunchShape shape = shape_of(thread, i % kinds);
-        trace::Launch launch;
-        launch.start = record::now();
-        launch.duration = i % 1000;
-        launch.sample = i + 1;
+        trace::Launch launch{.start = record::now(), .duration = i % 1000, .sample = i + 1};
         record::write(shape, launch);
         if (committed != nullptr)
             committed->store(i + 1, std::memory_order_release);
@@ -53,10 +46,7 @@ std::uint64_t write_remembered(std::uint64_t thread, std::uint64_t count, std::u
     for (std::uint64_t i = 0; i < count; ++i) {
         LaunchKey key;
         key.add(i % kinds);
-        trace::Launch launch;
-        launch.start = record::now();
-        launch.duration = i % 1000;
-        launch.sample = i + 1;
+        trace::Launch launch{.start = record::now(), .duration = i % 1000, .sample = i + 1};
         ThreadWriter* const writer = thread_writer();
         if (const LaunchMemo::Entry* const known = writer->recall(key, 0)) {
             ++recalled;

@@ -21,9 +21,7 @@ ArrayExtent extent(std::uint64_t width, std::uint64_t height, std::uint64_t dept
 BOOST_AUTO_TEST_SUITE(copy_boxes)
 
 BOOST_AUTO_TEST_CASE(rows_begin_at_their_offsets) {
-    CUDA_MEMCPY2D given{};
-    given.srcMemoryType = CU_MEMORYTYPE_HOST;
-    given.srcHost = host;
+    CUDA_MEMCPY2D given{.srcMemoryType = CU_MEMORYTYPE_HOST, .srcHost = host};
     given.srcDevice = 5; // not asked for
     given.srcPitch = 100;
     given.srcXInBytes = 8;
@@ -48,21 +46,20 @@ BOOST_AUTO_TEST_CASE(rows_begin_at_their_offsets) {
 }
 
 BOOST_AUTO_TEST_CASE(layers_are_as_high_as_the_call_says) {
-    CUDA_MEMCPY3D given{};
-    given.srcMemoryType = CU_MEMORYTYPE_DEVICE;
-    given.srcDevice = 0x10000;
-    given.srcPitch = 32;
-    given.srcHeight = 7;
-    given.srcXInBytes = 4;
-    given.srcY = 2;
-    given.srcZ = 3;
-    given.dstMemoryType = CU_MEMORYTYPE_ARRAY;
-    given.dstArray = array;
-    given.dstPitch = 9;
-    given.dstXInBytes = 16;
-    given.WidthInBytes = 16;
-    given.Height = 5;
-    given.Depth = 2;
+    CUDA_MEMCPY3D given{.srcXInBytes = 4,
+                        .srcY = 2,
+                        .srcZ = 3,
+                        .srcMemoryType = CU_MEMORYTYPE_DEVICE,
+                        .srcDevice = 0x10000,
+                        .srcPitch = 32,
+                        .srcHeight = 7,
+                        .dstXInBytes = 16,
+                        .dstMemoryType = CU_MEMORYTYPE_ARRAY,
+                        .dstArray = array,
+                        .dstPitch = 9,
+                        .WidthInBytes = 16,
+                        .Height = 5,
+                        .Depth = 2};
     const CopyBox box = box_of(given);
     BOOST_TEST(box.source.address == 0x10000u + (3 * 7 + 2) * 32 + 4);
     BOOST_TEST(box.source.span == 7u * 32 + 4 * 32 + 16);
@@ -74,14 +71,13 @@ BOOST_AUTO_TEST_CASE(layers_are_as_high_as_the_call_says) {
 }
 
 BOOST_AUTO_TEST_CASE(old_structures_read_the_same) {
-    CUDA_MEMCPY3D_v1 given{};
-    given.srcMemoryType = CU_MEMORYTYPE_HOST;
-    given.srcHost = host;
-    given.srcPitch = 0x80000000;
-    given.srcHeight = 4;
-    given.srcZ = 1;
-    given.dstMemoryType = CU_MEMORYTYPE_DEVICE;
-    given.dstDevice = 0xf0000000;
+    CUDA_MEMCPY3D_v1 given{.srcZ = 1,
+                           .srcMemoryType = CU_MEMORYTYPE_HOST,
+                           .srcHost = host,
+                           .srcPitch = 0x80000000,
+                           .srcHeight = 4,
+                           .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+                           .dstDevice = 0xf0000000};
     given.WidthInBytes = given.Height = given.Depth = 1;
     const CopyBox box = box_of(given);
     BOOST_TEST(box.source.address == 0x1000u + 0x200000000u);
@@ -89,8 +85,7 @@ BOOST_AUTO_TEST_CASE(old_structures_read_the_same) {
 }
 
 BOOST_AUTO_TEST_CASE(an_unknown_memory_type_has_no_address) {
-    CUDA_MEMCPY2D given{};
-    given.srcHost = host;
+    CUDA_MEMCPY2D given{.srcHost = host};
     given.srcY = given.srcPitch = 8;
     BOOST_TEST(box_of(given).source.address == 0u);
     BOOST_TEST(box_of(given).bytes == 0u);
@@ -98,14 +93,13 @@ BOOST_AUTO_TEST_CASE(an_unknown_memory_type_has_no_address) {
 }
 
 BOOST_AUTO_TEST_CASE(operations_count_in_elements_and_are_packed_where_they_do_not_say) {
-    CUDA_MEMCPY3D_BATCH_OP given{};
+    CUDA_MEMCPY3D_BATCH_OP given{.extent = {10, 5, 2}};
     given.src.type = CU_MEMCPY_OPERAND_TYPE_POINTER;
     given.src.op.ptr.ptr = 0x5000;
     given.src.op.ptr.rowLength = 20;
     given.src.op.ptr.layerHeight = 6;
     given.dst.type = CU_MEMCPY_OPERAND_TYPE_ARRAY;
     given.dst.op.array.array = array;
-    given.extent = {10, 5, 2};
     CopyBox box = box_of_operation(given, 4);
     BOOST_TEST(box.bytes == 400u);
     BOOST_TEST(box.width == 40u);

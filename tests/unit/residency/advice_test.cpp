@@ -72,9 +72,8 @@ BOOST_FIXTURE_TEST_CASE(first_touch_at_the_preferred_location_populates_the_bloc
 BOOST_FIXTURE_TEST_CASE(nothing_is_prefetched_out_of_a_preferred_location, Fixture) {
     memory.prefetch(device, base, bytes, 0);
     memory.advise(Advice::set_preferred_location, device, base, bytes);
-    for (unsigned granule = 0; granule < 3; ++granule) {
+    for (unsigned granule = 0; granule < 3; ++granule)
         touch(host_processor, granule * granule_bytes, 1);
-    }
     BOOST_TEST(resident(host_processor) == 3 * granule_bytes);
 }
 

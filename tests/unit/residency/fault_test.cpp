@@ -46,17 +46,15 @@ BOOST_FIXTURE_TEST_CASE(host_touch_brings_64_KiB_back, Fixture) {
 // Granules 0, 1, 2, 4, 8 and 16 fault, the tree prefetch brings the rest.
 BOOST_FIXTURE_TEST_CASE(sequential_device_touch_takes_six_fault_groups_a_block, Fixture) {
     touch(host_processor, 0, bytes);
-    for (std::uint64_t at = 0; at < bytes; at += granule_bytes) {
+    for (std::uint64_t at = 0; at < bytes; at += granule_bytes)
         touch(device, at, granule_bytes);
-    }
     BOOST_TEST(memory.counters().device_fault_groups == 6 * bytes / block_bytes);
     BOOST_TEST(resident(device) == bytes);
 }
 
 BOOST_FIXTURE_TEST_CASE(sequential_first_host_touch_takes_six_faults_a_block, Fixture) {
-    for (std::uint64_t at = 0; at < bytes; at += page_bytes) {
+    for (std::uint64_t at = 0; at < bytes; at += page_bytes)
         touch(host_processor, at, 1);
-    }
     BOOST_TEST(memory.counters().host_faults == 6 * bytes / block_bytes);
     BOOST_TEST(resident(host_processor) == bytes);
 }

@@ -12,9 +12,8 @@ constexpr ProcessorSet both = set_of(host_processor) | set_of(device);
 template <class Event>
 std::uint64_t total(const std::vector<Event>& events) {
     std::uint64_t bytes = 0;
-    for (const Event& event : events) {
+    for (const Event& event : events)
         bytes += event.bytes;
-    }
     return bytes;
 }
 } // namespace
@@ -80,9 +79,8 @@ BOOST_FIXTURE_TEST_CASE(room_is_made_before_the_move, Fixture) {
 
 BOOST_FIXTURE_TEST_CASE(thrashing_names_who_fights_and_throttling_who_waits, Fixture) {
     touch(host_processor, 0, 1);
-    for (unsigned index = 0; index < 7; ++index) {
+    for (unsigned index = 0; index < 7; ++index)
         touch(index % 2 ? host_processor : device, 0, 1, Access::write, start + index * 100'000);
-    }
     BOOST_REQUIRE(recorder.thrashings.size() == 1u);
     BOOST_TEST(recorder.thrashings[0].address == base);
     BOOST_TEST(recorder.thrashings[0].processors == both);
@@ -101,9 +99,8 @@ BOOST_AUTO_TEST_CASE(a_pinned_page_is_mapped_for_its_thrashing) {
     AddressSpace memory{Prices(), parameters, &recorder};
     memory.add_range(base, block_bytes);
     Nanoseconds now = start;
-    for (unsigned index = 0; index < 40; ++index) {
+    for (unsigned index = 0; index < 40; ++index)
         now += memory.touch(index % 2 ? host_processor : device, base, 1, Access::write, now).time;
-    }
     BOOST_REQUIRE(!recorder.remote.empty());
     BOOST_TEST((recorder.remote[0].cause == RemoteMapping::Cause::thrashing));
     BOOST_TEST(recorder.remote[0].who == device);

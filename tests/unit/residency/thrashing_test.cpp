@@ -18,16 +18,14 @@ void alternate(Fixture& fixture, unsigned times, Nanoseconds step, Nanoseconds& 
 
 /// The same of its first byte, each as soon as the other is done.
 void take_turns(AddressSpace& memory, unsigned times, Nanoseconds& now) {
-    for (unsigned index = 0; index < times; ++index) {
+    for (unsigned index = 0; index < times; ++index)
         now += memory.touch(index % 2 ? host_processor : device, base, 1, Access::write, now).time + quick / 10;
-    }
 }
 
 /// Makes `pages` thrash. Returns a time soon after.
 Nanoseconds fought_over(BlockThrashing& block, const PageMask& pages) {
-    for (unsigned index = 0; index < 6; ++index) {
+    for (unsigned index = 0; index < 6; ++index)
         block.record({}, index % 2 ? host_processor : device, pages, index * quick);
-    }
     BOOST_TEST((block.thrashing() == pages));
     return 6 * quick;
 }
@@ -55,9 +53,8 @@ BOOST_FIXTURE_TEST_CASE(slow_alternation_is_never_found, Fixture) {
 
 BOOST_FIXTURE_TEST_CASE(one_processor_alone_never_thrashes, Fixture) {
     BlockThrashing block;
-    for (Nanoseconds now = 0; now < 10 * quick; now += quick) {
+    for (Nanoseconds now = 0; now < 10 * quick; now += quick)
         BOOST_TEST(block.record({}, device, page_range(0, 16), now).none());
-    }
 }
 
 BOOST_AUTO_TEST_CASE(one_goes_free_and_the_other_waits_for_the_end_of_the_nap) {
@@ -129,9 +126,8 @@ BOOST_FIXTURE_TEST_CASE(a_user_prefetch_clears_the_marks, Fixture) {
 BOOST_FIXTURE_TEST_CASE(quiet_for_an_epoch_forgets, Fixture) {
     BlockThrashing block;
     const ThrashingParameters parameters;
-    for (unsigned index = 0; index < 6; ++index) {
+    for (unsigned index = 0; index < 6; ++index)
         block.record(parameters, index % 2, page_range(0, 1), index * quick);
-    }
     BOOST_TEST(block.thrashing().any());
     block.record(parameters, device, page_range(0, 1), 6 * quick + parameters.epoch + 1);
     BOOST_TEST(block.thrashing().none());

@@ -38,10 +38,7 @@ struct ArrayFixture : DriverFixture {
 namespace {
 
 CUDA_MEMCPY2D rows(std::size_t width, std::size_t height) {
-    CUDA_MEMCPY2D copy{};
-    copy.WidthInBytes = width;
-    copy.Height = height;
-    return copy;
+    return {.WidthInBytes = width, .Height = height};
 }
 
 void to_device(CUDA_MEMCPY2D& copy, CUdeviceptr at, std::size_t pitch) {
@@ -102,14 +99,13 @@ BOOST_AUTO_TEST_CASE(a_box_goes_into_an_array_and_back) {
     BOOST_TEST(told.Width == 8u);
     BOOST_TEST(told.Depth == 3u);
     const Bytes from = counting(16 * 2 * 2);
-    CUDA_MEMCPY3D there{};
-    there.srcMemoryType = CU_MEMORYTYPE_HOST;
-    there.srcHost = from.data();
-    there.srcPitch = 16;
-    there.srcHeight = 2;
-    there.dstMemoryType = CU_MEMORYTYPE_ARRAY;
-    there.dstArray = array;
-    there.dstXInBytes = 8;
+    CUDA_MEMCPY3D there{.srcMemoryType = CU_MEMORYTYPE_HOST,
+                        .srcHost = from.data(),
+                        .srcPitch = 16,
+                        .srcHeight = 2,
+                        .dstXInBytes = 8,
+                        .dstMemoryType = CU_MEMORYTYPE_ARRAY,
+                        .dstArray = array};
     there.dstY = there.dstZ = 1;
     there.WidthInBytes = 16;
     there.Height = there.Depth = 2;
@@ -146,14 +142,13 @@ BOOST_AUTO_TEST_CASE(old_structures_serve_arrays_and_the_host) {
     CUarray array = nullptr;
     DO(cuArrayCreate, &array, &descriptor);
     const Bytes from = counting(64);
-    CUDA_MEMCPY2D_v1 there{};
-    there.srcMemoryType = CU_MEMORYTYPE_HOST;
-    there.srcHost = from.data();
-    there.srcPitch = 16;
-    there.dstMemoryType = CU_MEMORYTYPE_ARRAY;
-    there.dstArray = array;
-    there.WidthInBytes = 16;
-    there.Height = 4;
+    CUDA_MEMCPY2D_v1 there{.srcMemoryType = CU_MEMORYTYPE_HOST,
+                           .srcHost = from.data(),
+                           .srcPitch = 16,
+                           .dstMemoryType = CU_MEMORYTYPE_ARRAY,
+                           .dstArray = array,
+                           .WidthInBytes = 16,
+                           .Height = 4};
     DO(cuMemcpy2D, &there);
     Bytes back(64);
     DO(cuMemcpyAtoH_v2, back.data(), array, 0, 64);

@@ -93,8 +93,7 @@ BOOST_AUTO_TEST_CASE(the_tools_device_can_refuse) {
     run("tools_queue=0", [] {
         cudaFree(nullptr);
         alignas(4096) static std::uint64_t memory[512];
-        tools::InitTracker wanted{};
-        wanted.control = reinterpret_cast<std::uint64_t>(memory);
+        tools::InitTracker wanted{.control = reinterpret_cast<std::uint64_t>(memory)};
         return tools_device(-1, tools::InitTracker::command, &wanted) == -1 && errno == EACCES;
     });
 }

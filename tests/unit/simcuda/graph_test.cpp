@@ -54,12 +54,11 @@ struct GraphFixture : DriverFixture {
         return node;
     }
     CUgraphNode copy(void* to, std::size_t bytes, std::initializer_list<CUgraphNode> after = {}) {
-        CUDA_MEMCPY3D given{};
-        given.srcMemoryType = CU_MEMORYTYPE_DEVICE;
-        given.srcDevice = device;
-        given.dstMemoryType = CU_MEMORYTYPE_HOST;
-        given.dstHost = to;
-        given.WidthInBytes = bytes;
+        CUDA_MEMCPY3D given{.srcMemoryType = CU_MEMORYTYPE_DEVICE,
+                            .srcDevice = device,
+                            .dstMemoryType = CU_MEMORYTYPE_HOST,
+                            .dstHost = to,
+                            .WidthInBytes = bytes};
         given.Height = given.Depth = 1;
         CUgraphNode node = nullptr;
         BOOST_REQUIRE_EQUAL(
@@ -247,8 +246,7 @@ BOOST_AUTO_TEST_CASE(clones_find_their_nodes) {
 }
 
 BOOST_AUTO_TEST_CASE(memory_of_allocation_nodes) {
-    CUDA_MEM_ALLOC_NODE_PARAMS given{};
-    given.bytesize = 4096;
+    CUDA_MEM_ALLOC_NODE_PARAMS given{.bytesize = 4096};
     CUgraphNode made = nullptr, freed = nullptr;
     DO(cuGraphAddMemAllocNode, &made, graph, nullptr, 0, &given);
     BOOST_TEST(given.dptr != 0u);
@@ -273,8 +271,7 @@ BOOST_AUTO_TEST_CASE(conditional_bodies_follow_their_condition) {
     for (const unsigned value : {0u, 1u}) {
         CUgraphConditionalHandle handle{};
         DO(cuGraphConditionalHandleCreate, &handle, graph, context, value, CU_GRAPH_COND_ASSIGN_DEFAULT);
-        CUgraphNodeParams given{};
-        given.type = CU_GRAPH_NODE_TYPE_CONDITIONAL;
+        CUgraphNodeParams given{.type = CU_GRAPH_NODE_TYPE_CONDITIONAL};
         given.conditional.handle = handle;
         given.conditional.type = CU_GRAPH_COND_TYPE_IF;
         given.conditional.size = 1;

@@ -9,9 +9,7 @@ using namespace simcuda;
 namespace {
 
 CUmemoryPool make_pool(CUmemAllocationType type, CUmemLocation location) {
-    CUmemPoolProps wanted{};
-    wanted.allocType = type;
-    wanted.location = location;
+    CUmemPoolProps wanted{.allocType = type, .location = location};
     CUmemoryPool pool = nullptr;
     DO(cuMemPoolCreate, &pool, &wanted);
     return pool;

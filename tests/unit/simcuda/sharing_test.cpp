@@ -40,17 +40,13 @@ BOOST_AUTO_TEST_CASE(external_memory_is_the_files) {
     const int file = memfd_create("external", 0);
     BOOST_REQUIRE(ftruncate(file, 65536) == 0);
     const int kept = dup(file);
-    CUDA_EXTERNAL_MEMORY_HANDLE_DESC from{};
-    from.type = CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD;
+    CUDA_EXTERNAL_MEMORY_HANDLE_DESC from{.type = CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD, .size = 1 << 20};
     from.handle.fd = file;
-    from.size = 1 << 20;
     CUexternalMemory memory = nullptr;
     BOOST_TEST(DRIVER(cuImportExternalMemory)(&memory, &from) == CUDA_ERROR_INVALID_VALUE); // larger than it is
     from.size = 65536;
     DO(cuImportExternalMemory, &memory, &from);
-    CUDA_EXTERNAL_MEMORY_BUFFER_DESC part{};
-    part.offset = 4096;
-    part.size = 4096;
+    CUDA_EXTERNAL_MEMORY_BUFFER_DESC part{.offset = 4096, .size = 4096};
     CUdeviceptr mapped = 0;
     DO(cuExternalMemoryGetMappedBuffer, &mapped, memory, &part);
     DO(cuDestroyExternalMemory, memory);

@@ -23,11 +23,10 @@ public:
             tools_device(number, 0, nullptr);
     }
     std::uint32_t open(void* ring, std::uint64_t entries, void* control, bool all = true) {
-        tools::InitTracker wanted{};
-        wanted.ring = reinterpret_cast<std::uint64_t>(ring);
-        wanted.entries = entries;
-        wanted.control = reinterpret_cast<std::uint64_t>(control);
-        wanted.all_processors = all;
+        tools::InitTracker wanted{.ring = reinterpret_cast<std::uint64_t>(ring),
+                                  .entries = entries,
+                                  .control = reinterpret_cast<std::uint64_t>(control),
+                                  .all_processors = all};
         number = tools_device(-1, tools::InitTracker::command, &wanted);
         return wanted.status;
     }

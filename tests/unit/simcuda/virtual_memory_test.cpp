@@ -11,11 +11,9 @@ namespace {
 constexpr std::size_t piece = 2 << 20;
 
 CUmemAllocationProp on_device() {
-    CUmemAllocationProp wanted{};
-    wanted.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-    wanted.location = {CU_MEM_LOCATION_TYPE_DEVICE, {0}};
-    wanted.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
-    return wanted;
+    return {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+            .requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+            .location = {CU_MEM_LOCATION_TYPE_DEVICE, {0}}};
 }
 
 } // namespace

@@ -128,8 +128,7 @@ BOOST_AUTO_TEST_CASE(differences_run_through_a_chain_of_all_types) {
 
 BOOST_AUTO_TEST_CASE(text_is_cut_at_its_bound) {
     const std::string text(max_text + 1, 'x');
-    String record;
-    record.text = text;
+    String record{.text = text};
     DeltaState out, in;
     const Bytes bytes = encoded(record, out);
     BOOST_TEST(decoded<String>(bytes, in).text.size() == max_text);
@@ -138,10 +137,7 @@ BOOST_AUTO_TEST_CASE(text_is_cut_at_its_bound) {
 // The bytes themselves, written by hand from FORMAT.md: what released readers have to understand.
 
 BOOST_AUTO_TEST_CASE(a_launch_in_a_loop_takes_seven_bytes) {
-    Launch launch;
-    launch.shape = 1;
-    launch.start = 1'005'000;
-    launch.duration = 2400;
+    Launch launch{.shape = 1, .start = 1'005'000, .duration = 2400};
     DeltaState state{.time = 1'000'000};
     // zigzag(5000) = 10000 = 0x2710; 2400 = 0x960
     BOOST_TEST((encoded(launch, state) == Bytes{2, 5, 1, 0x90, 0x4e, 0xe0, 0x12}));
@@ -164,9 +160,7 @@ BOOST_AUTO_TEST_CASE(times_addresses_and_handles_have_their_own_state) {
 
 BOOST_AUTO_TEST_CASE(a_body_of_128_bytes_has_a_length_of_two) {
     const std::string text(126, 'x');
-    String record;
-    record.id = 1;
-    record.text = text;
+    String record{.id = 1, .text = text};
     DeltaState state;
     Bytes expected(131, 'x');
     std::copy_n(Bytes{65, 0x80, 0x01, 1, 126}.begin(), 5, expected.begin());
