@@ -13,7 +13,6 @@
 
 #include <boost/test/unit_test.hpp>
 #include <csignal>
-#include <cstdio>
 #include <cstdlib>
 #include <fcntl.h>
 #include <filesystem>

@@ -36,6 +36,29 @@ inline Result run(std::vector<std::string> arguments) {
     return {status, out.str(), err.str()};
 }
 
+/// The commands that read one trace, whose path is to follow.
+inline const std::vector<std::vector<std::string>> readers{
+    {"report"},
+    {"report", "--all", "--full-stacks"},
+    {"report", "--json"},
+    {"report", "--markdown"},
+    {"report", "--sarif"},
+    {"stats"},
+    {"stats", "--format", "csv"},
+    {"stats", "--format", "json"},
+    {"tree", "--by", "copied"},
+    {"tree", "--by", "allocated", "--full-stacks", "--width", "60"},
+    {"flame", "--by", "copied"},
+    {"flame", "--by", "allocated", "--full-stacks"},
+    {"flame", "--by", "copied", "--format", "speedscope"},
+    {"dump"},
+    {"dump", "--json"},
+    {"whatif", "--gpu-memory", "32MiB"},
+    {"whatif", "--gpu-memory", "32MiB", "--json"},
+    {"whatif", "--gpu-memory", "32MiB", "--act", "prefetch,rewrite=all"},
+    {"plan"},
+};
+
 /// An error as the commands tell it.
 inline void check_one_line(const Result& result, int status, const std::string& part) {
     BOOST_TEST(result.status == status);

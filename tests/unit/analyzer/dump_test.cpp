@@ -14,7 +14,6 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <regex>
-#include <set>
 #include <sstream>
 #include <variant>
 

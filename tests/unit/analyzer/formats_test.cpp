@@ -159,19 +159,13 @@ BOOST_AUTO_TEST_CASE(what_saves_little_is_told_in_a_line) {
         s.copy(64, 10'000, {.stack = poll}); // 2 ms of a second
     const std::string path = s.path();
     const std::string folded = run({"report", path}).out, whole = run({"report", "--all", path}).out;
-    const auto count = [](const std::string& text, const std::string& part) {
-        std::size_t found = 0;
-        for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
-            ++found;
-        return found;
-    };
-    BOOST_TEST(count(folded, "    write: ") == 1u, folded);
-    BOOST_TEST(count(folded, "1 further finding, ") == 1u, folded);
-    BOOST_TEST(count(folded, "all findings together: ") == 1u, folded);
-    BOOST_TEST(count(folded, "UMA-103 many small copies") == 1u, folded);
-    BOOST_TEST(count(whole, "    write: ") == 2u, whole);
-    BOOST_TEST(count(whole, "further finding") == 0u, whole);
-    BOOST_TEST(count(run({"report", "--only", "UMA-101", path}).out, "together") == 0u);
+    BOOST_TEST(times(folded, "    write: ") == 1u, folded);
+    BOOST_TEST(times(folded, "1 further finding, ") == 1u, folded);
+    BOOST_TEST(times(folded, "all findings together: ") == 1u, folded);
+    BOOST_TEST(times(folded, "UMA-103 many small copies") == 1u, folded);
+    BOOST_TEST(times(whole, "    write: ") == 2u, whole);
+    BOOST_TEST(times(whole, "further finding") == 0u, whole);
+    BOOST_TEST(times(run({"report", "--only", "UMA-101", path}).out, "together") == 0u);
     const json document = report_json({path});
     const double together = document["together_ns"], first = document["findings"][0]["saving_ns"],
                  second = document["findings"][1]["saving_ns"];

@@ -126,27 +126,6 @@ std::string joined(const std::vector<std::string>& arguments) {
     return line;
 }
 
-const std::vector<std::vector<std::string>> readers{
-    {"report"},
-    {"report", "--all", "--full-stacks"},
-    {"report", "--json"},
-    {"report", "--markdown"},
-    {"report", "--sarif"},
-    {"stats"},
-    {"stats", "--format", "csv"},
-    {"stats", "--format", "json"},
-    {"tree", "--by", "copied"},
-    {"tree", "--by", "allocated", "--full-stacks", "--width", "60"},
-    {"flame", "--by", "copied"},
-    {"flame", "--by", "allocated", "--full-stacks"},
-    {"flame", "--by", "copied", "--format", "speedscope"},
-    {"dump"},
-    {"dump", "--json"},
-    {"whatif", "--gpu-memory", "32MiB"},
-    {"whatif", "--gpu-memory", "32MiB", "--json"},
-    {"plan"},
-};
-
 /// All texts of a database, a line each.
 std::string texts_of_database(const std::string& path) {
     sqlite3* database = nullptr;

@@ -43,16 +43,6 @@ struct Spoiler {
     }
 };
 
-const std::vector<std::vector<std::string>> readers{
-    {"report", "--json"},
-    {"stats"},
-    {"tree"},
-    {"flame"},
-    {"dump"},
-    {"plan"},
-    {"whatif", "--gpu-memory", "32MiB"},
-    {"whatif", "--gpu-memory", "32MiB", "--act", "prefetch,rewrite=all"}};
-
 template <class Record>
 Record sample() {
     Record record;

@@ -1,7 +1,6 @@
 /// Findings on memory that the program could do without at its peak.
 #include "found.hpp"
 
-#include <algorithm>
 #include <boost/test/unit_test.hpp>
 
 BOOST_AUTO_TEST_SUITE(analyzer_lifetimes)

@@ -47,27 +47,6 @@ Bytes damaged(Bytes bytes, std::size_t at) {
     return bytes;
 }
 
-const std::vector<std::vector<std::string>> readers{{"report"},
-                                                    {"report", "--json"},
-                                                    {"report", "--markdown"},
-                                                    {"report", "--sarif"},
-                                                    {"stats"},
-                                                    {"stats", "--format", "csv"},
-                                                    {"stats", "--format", "json"},
-                                                    {"tree", "--by", "copied"},
-                                                    {"flame", "--by", "copied"},
-                                                    {"dump"},
-                                                    {"dump", "--json"},
-                                                    {"plan"},
-                                                    {"whatif", "--gpu-memory", "1GiB"}};
-
-std::size_t count(const std::string& text, const std::string& part) {
-    std::size_t found = 0;
-    for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
-        ++found;
-    return found;
-}
-
 /// Nothing is missing, and nothing that is to fail does.
 void check_whole(const std::string& path) {
     for (std::vector<std::string> command : readers) {
@@ -86,7 +65,7 @@ void check_missing(const std::string& path, const std::string& whole, const std:
         const Result result = run(command);
         BOOST_TEST(result.status == 0, command.front());
         if (command.front() != "dump") // which has a line for each
-            BOOST_TEST(count(result.err, path + ": records are missing: ") == 1u, command.front()
+            BOOST_TEST(times(result.err, path + ": records are missing: ") == 1u, command.front()
                                                                                       << result.err);
         BOOST_TEST(result.err.find(what) != std::string::npos, command.front() << ": " << result.err);
     }

@@ -22,4 +22,12 @@ inline boost::test_tools::assertion_result lacks(std::string_view text, std::str
     return result;
 }
 
+/// How often `text` says `part`.
+inline std::size_t times(std::string_view text, std::string_view part) {
+    std::size_t count = 0;
+    for (std::size_t at = text.find(part); at != text.npos; at = text.find(part, at + 1))
+        ++count;
+    return count;
+}
+
 } // namespace umadvisor::test

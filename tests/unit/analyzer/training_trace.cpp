@@ -5,7 +5,6 @@
 /// that a report on it looks up what a report on a real run would. The same arguments give the same trace.
 #include "trace_builder.hpp"
 
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <elfutils/libdwelf.h>

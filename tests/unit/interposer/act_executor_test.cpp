@@ -2,10 +2,10 @@
 #include "interposer/act/stand_ins.hpp"
 #include "interposer/record/recorder.hpp"
 #include "observe_doubles.hpp"
+#include "tests/unit/in_threads.hpp"
 #include "tests/unit/interposer/made_allocation.hpp"
 
 #include <boost/test/unit_test.hpp>
-#include <thread>
 #include <vector>
 
 namespace umadvisor::act {
@@ -30,8 +30,7 @@ struct Acting {
     Acting() { install_driver(); }
     ~Acting() {
         for (const Allocation& allocation : made) {
-            Allocation gone;
-            allocations().erase(allocation.address, gone);
+            erase_allocation(allocation.address);
             act::notify_started<&Action::on_free>(allocation);
         }
     }
@@ -378,16 +377,12 @@ BOOST_AUTO_TEST_CASE(threads_may_launch_together) {
     // The fake driver is not thread-safe where it counts, so no prefetch may be left to do.
     for (const Allocation& allocation : all)
         launch(touching({allocation}));
-    std::vector<std::thread> threads;
-    for (int thread = 0; thread < 3; ++thread)
-        threads.emplace_back([&, thread] {
-            for (std::size_t i = 0; i < 2000; ++i) {
-                launch(touching({all[i % 16], all[(i + static_cast<std::size_t>(thread)) % 16]}));
-                act::notify<&Action::after_wait>(act::Wait{act::Wait::For::everything, 0, 0, 0});
-            }
-        });
-    for (auto& thread : threads)
-        thread.join();
+    test::in_threads(3, [&](std::size_t thread) {
+        for (std::size_t i = 0; i < 2000; ++i) {
+            launch(touching({all[i % 16], all[(i + thread) % 16]}));
+            act::notify<&Action::after_wait>(act::Wait{act::Wait::For::everything, 0, 0, 0});
+        }
+    });
     BOOST_TEST(driver().prefetches == 16u);
 }
 

@@ -2,7 +2,6 @@
 #include "interposer/act/prefetch.hpp"
 #include "policy/host_returns.hpp"
 
-#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <memory>
 #include <optional>

@@ -4,7 +4,6 @@
 
 #include <boost/test/unit_test.hpp>
 #include <cstddef>
-#include <initializer_list>
 #include <iterator>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -30,10 +29,9 @@ struct Memory {
             make(arrays + i * each, each, trace::Memory::managed);
     }
     ~Memory() {
-        observe::Allocation gone;
         for (std::uint64_t i = 0; i < 4; ++i)
-            observe::allocations().erase(arrays + i * each, gone);
-        observe::allocations().erase(table, gone);
+            erase_allocation(arrays + i * each);
+        erase_allocation(table);
         pointees.forget(holder.id);
     }
     static observe::Allocation make(std::uint64_t address, std::uint64_t bytes, trace::Memory memory) {
@@ -85,8 +83,7 @@ BOOST_FIXTURE_TEST_CASE(addresses_stand_at_multiples_of_8, Memory) {
 
 BOOST_FIXTURE_TEST_CASE(what_is_gone_is_not_listed, Memory) {
     BOOST_TEST(copy({first, second}));
-    observe::Allocation gone;
-    observe::allocations().erase(first, gone);
+    erase_allocation(first);
     check({second});
     pointees.forget(holder.id);
     check({});
@@ -123,17 +120,16 @@ BOOST_FIXTURE_TEST_CASE(memory_that_is_not_plain_to_read_is_not_read, Memory) {
     const Addresses words{first, second};
     const auto source = reinterpret_cast<std::uint64_t>(words.data());
     observe::Allocation host = made_allocation(source, 16, trace::Memory::pinned);
-    observe::Allocation gone;
     for (const bool readable : {false, true}) {
         host.readable = readable;
         observe::allocations().insert(host);
         BOOST_TEST(copy(words) == readable);
-        observe::allocations().erase(source, gone);
+        erase_allocation(source);
     }
     host.bytes = 8; // the copy reaches beyond it
     observe::allocations().insert(host);
     BOOST_TEST(!copy(words));
-    observe::allocations().erase(source, gone);
+    erase_allocation(source);
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)

@@ -289,8 +289,7 @@ struct Relieving {
         launch();
     }
     ~Relieving() {
-        observe::Allocation gone;
-        observe::allocations().erase(allocation.address, gone);
+        erase_allocation(allocation.address);
         notify_started<&Action::on_free>(allocation);
         observe::driver().managed_watched = observe::driver().managed_at_rest = false;
     }

@@ -2,6 +2,7 @@
 #include "interposer/observe/contexts.hpp"
 #include "observe_doubles.hpp"
 #include "policy/stage_plan.hpp"
+#include "tests/unit/in_threads.hpp"
 
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
@@ -255,24 +256,19 @@ BOOST_AUTO_TEST_CASE(whoever_waits_copies_where_no_thread_does) {
 BOOST_AUTO_TEST_CASE(threads_share_the_jobs_of_many) {
     static StagePool pool; // its threads never end
     BOOST_TEST_REQUIRE(pool.start(3));
-    std::vector<std::thread> callers;
     std::atomic<unsigned> wrong{0};
-    for (unsigned caller = 0; caller < 3; ++caller)
-        callers.emplace_back([&, caller] {
-            for (unsigned round = 0; round < 40; ++round) {
-                const auto from = pattern((round % 5) * stage_slice_bytes + 1 + caller, round);
-                std::vector<char> to(from.size()), again(from.size());
-                StageJob jobs[] = {{to.data(), from.data(), from.size()},
-                                   {again.data(), from.data(), from.size()}};
-                for (StageJob& job : jobs)
-                    pool.put(job);
-                for (StageJob& job : jobs)
-                    pool.wait(job);
-                wrong += to != from || again != from || !pool.finished(jobs[0]);
-            }
-        });
-    for (std::thread& caller : callers)
-        caller.join();
+    test::in_threads(3, [&](unsigned caller) {
+        for (unsigned round = 0; round < 40; ++round) {
+            const auto from = pattern((round % 5) * stage_slice_bytes + 1 + caller, round);
+            std::vector<char> to(from.size()), again(from.size());
+            StageJob jobs[] = {{to.data(), from.data(), from.size()}, {again.data(), from.data(), from.size()}};
+            for (StageJob& job : jobs)
+                pool.put(job);
+            for (StageJob& job : jobs)
+                pool.wait(job);
+            wrong += to != from || again != from || !pool.finished(jobs[0]);
+        }
+    });
     BOOST_TEST(wrong == 0u);
 }
 

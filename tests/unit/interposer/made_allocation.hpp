@@ -10,4 +10,10 @@ inline observe::Allocation made_allocation(std::uint64_t address, std::uint64_t 
     return {.id = id, .address = address, .bytes = bytes, .memory = memory};
 }
 
+/// The allocation that begins at `address` leaves the index. False where none does.
+inline bool erase_allocation(std::uint64_t address) {
+    observe::Allocation gone{};
+    return observe::allocations().erase(address, gone);
+}
+
 } // namespace umadvisor

@@ -27,8 +27,7 @@ public:
         allocations().insert(allocation);
     }
     ~ManagedLike() {
-        Allocation gone;
-        allocations().erase(allocation.address, gone);
+        erase_allocation(allocation.address);
         munmap(at_, bytes_);
         close(file_);
     }
@@ -51,8 +50,7 @@ public:
     }
     /// What lies behind `bytes` is another's.
     void shrink(std::uint64_t bytes) {
-        Allocation gone;
-        allocations().erase(allocation.address, gone);
+        erase_allocation(allocation.address);
         allocation.bytes = bytes;
         allocations().insert(allocation);
     }

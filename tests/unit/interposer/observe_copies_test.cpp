@@ -2,6 +2,7 @@
 #include "interposer/observe/copy_contents.hpp"
 #include "interposer/runtime/options.hpp"
 #include "observe_doubles.hpp"
+#include "tests/unit/interposer/made_allocation.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <cstdlib>
@@ -36,8 +37,7 @@ struct Copies {
     ~Copies() {
         unsetenv("UMADVISOR_HASH");
         runtime::read_options();
-        Allocation gone{};
-        allocations().erase(address(), gone);
+        erase_allocation(address());
         munmap(host, mapped);
     }
 
@@ -253,8 +253,7 @@ BOOST_AUTO_TEST_CASE(downloads_that_may_have_been_changed_since) {
     BOOST_TEST(recorder().contents.back().copy == 3u);
     download(4);
     std::thread([&] { BOOST_TEST(told_after(trace::SyncKind::context) == 1u); }).join();
-    Allocation gone{};
-    BOOST_REQUIRE(allocations().erase(address(), gone));
+    BOOST_REQUIRE(erase_allocation(address()));
     munmap(host, page);
     BOOST_TEST(told_after(trace::SyncKind::context) == 1u); // freed, and not to be read
 }
@@ -361,8 +360,7 @@ BOOST_AUTO_TEST_CASE(the_latest_uploads_of_a_stream_are_looked_at) {
 BOOST_AUTO_TEST_CASE(a_source_that_is_gone_is_not_read) {
     const std::uint64_t first = allocate(Memory::pinned, true);
     upload_async(1);
-    Allocation gone{};
-    BOOST_REQUIRE(allocations().erase(address(), gone));
+    BOOST_REQUIRE(erase_allocation(address()));
     host[0] ^= 1;
     BOOST_TEST(told_before(trace::SyncKind::event) == 0u); // freed
     BOOST_TEST(allocate(Memory::pinned, true) != first);

@@ -3,14 +3,13 @@
 #include "interposer/observe/host_ranges.hpp"
 #include "interposer/observe/memory_class.hpp"
 #include "observe_doubles.hpp"
+#include "tests/unit/in_threads.hpp"
 #include "tests/unit/interposer/made_allocation.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <cstdlib>
 #include <cstring>
-#include <fcntl.h>
 #include <sched.h>
-#include <string>
 #include <sys/mman.h>
 #include <thread>
 #include <unistd.h>
@@ -207,8 +206,7 @@ BOOST_AUTO_TEST_CASE(our_own_index_comes_first) {
     BOOST_TEST((end.memory == trace::Memory::pinned));
     BOOST_TEST(end.allocation == made.id);
     BOOST_TEST(driver().asked == 0u);
-    Allocation gone;
-    allocations().erase(made.address, gone);
+    erase_allocation(made.address);
 }
 
 BOOST_AUTO_TEST_CASE(the_driver_is_asked_once_for_a_range) {
@@ -238,14 +236,11 @@ BOOST_AUTO_TEST_CASE(pageable_memory_has_its_range_and_is_asked_for_once_whateve
     const std::uint64_t asked = driver().asked;
     BOOST_TEST(classify(word(buffer) + 5000, 100).host_range == first.host_range);
     BOOST_TEST(driver().asked == asked);
-    const Allocation elsewhere = made_allocation(0x7e10'0000'0000, 64, trace::Memory::device);
-    allocations().insert(elsewhere);
-    const Allocation registered = made_allocation(word(buffer), 4096, trace::Memory::registered);
-    allocations().insert(registered);
+    allocations().insert(made_allocation(0x7e10'0000'0000, 64, trace::Memory::device));
+    allocations().insert(made_allocation(word(buffer), 4096, trace::Memory::registered));
     BOOST_TEST((classify(word(buffer), 100).memory == trace::Memory::registered));
     BOOST_TEST((classify(word(buffer) + 4096, 100).memory == trace::Memory::pageable));
-    Allocation gone;
-    allocations().erase(word(buffer), gone);
+    erase_allocation(word(buffer));
     BOOST_TEST((classify(word(buffer), 100).memory == trace::Memory::pageable));
     BOOST_TEST(driver().asked == asked);
 }
@@ -255,8 +250,7 @@ BOOST_AUTO_TEST_CASE(what_the_index_does_not_hold_may_go_unseen) {
     driver().pointers[word(buffer) + (1 << 16)] = {CU_MEMORYTYPE_HOST, false, word(buffer), 1 << 16};
     BOOST_TEST((classify(word(buffer), 100).memory == trace::Memory::pinned));
     driver().pointers.clear();
-    const Allocation elsewhere = made_allocation(0x7e11'0000'0000, 64, trace::Memory::device);
-    allocations().insert(elsewhere);
+    allocations().insert(made_allocation(0x7e11'0000'0000, 64, trace::Memory::device));
     BOOST_TEST((classify(word(buffer), 100).memory == trace::Memory::pageable));
 }
 
@@ -271,20 +265,13 @@ BOOST_AUTO_TEST_CASE(threads_may_ask_together) {
     for (int i = 0; i < 8; ++i)
         buffers.push_back(static_cast<char*>(map(1 << 16, MAP_PRIVATE | MAP_ANONYMOUS)));
     std::atomic<int> wrong{0};
-    std::vector<std::thread> threads;
-    for (int thread = 0; thread < 3; ++thread)
-        threads.emplace_back([&, thread] {
-            for (int i = 0; i < 2000; ++i) {
-                wrong += classify(word(buffers[static_cast<std::size_t>(i % 8)]) + 64, 8).memory !=
-                         trace::Memory::pageable;
-                if (thread == 0 && i % 16 == 0) {
-                    const Allocation made = made_allocation(0x7e20'0000'0000, 64, trace::Memory::device);
-                    allocations().insert(made);
-                }
-            }
-        });
-    for (auto& thread : threads)
-        thread.join();
+    test::in_threads(3, [&](std::size_t thread) {
+        for (std::size_t i = 0; i < 2000; ++i) {
+            wrong += classify(word(buffers[i % 8]) + 64, 8).memory != trace::Memory::pageable;
+            if (thread == 0 && i % 16 == 0)
+                allocations().insert(made_allocation(0x7e20'0000'0000, 64, trace::Memory::device));
+        }
+    });
     BOOST_TEST(wrong == 0);
 }
 

@@ -1,6 +1,7 @@
 #include "interposer/observe/pagemap.hpp"
 #include "interposer/runtime/options.hpp"
 #include "managed_like.hpp"
+#include "tests/unit/in_threads.hpp"
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
@@ -8,8 +9,6 @@
 #include <functional>
 #include <memory>
 #include <sys/mman.h>
-#include <thread>
-#include <unistd.h>
 #include <utility>
 #include <vector>
 
@@ -436,18 +435,14 @@ BOOST_AUTO_TEST_CASE(no_allowance_no_look_before_a_free) {
 
 BOOST_AUTO_TEST_CASE(threads_sample_one_at_a_time) {
     ManagedLike memory(64), other(64);
-    std::vector<std::thread> threads;
-    for (int i = 0; i < 3; ++i)
-        threads.emplace_back([&] {
-            for (int round = 0; round < 200; ++round) {
-                sampler->before_launch(touching({&memory, &other}));
-                sampler->before_prefetch(memory.allocation);
-                sampler->after_synchronize();
-                sampler->before_free(other.allocation);
-            }
-        });
-    for (auto& thread : threads)
-        thread.join();
+    test::in_threads(3, [&](std::size_t) {
+        for (int round = 0; round < 200; ++round) {
+            sampler->before_launch(touching({&memory, &other}));
+            sampler->before_prefetch(memory.allocation);
+            sampler->after_synchronize();
+            sampler->before_free(other.allocation);
+        }
+    });
     BOOST_TEST(!recorder().residency.empty());
     BOOST_TEST(std::all_of(recorder().residency.begin(), recorder().residency.end(),
                            [](const trace::Residency& sample) { return sample.pages == 64; }));

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
-#include <thread>
-#include <vector>
 
 BOOST_AUTO_TEST_SUITE(observe_timer)
 

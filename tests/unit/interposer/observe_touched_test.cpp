@@ -2,13 +2,12 @@
 #include "interposer/observe/module_variables.hpp"
 #include "interposer/observe/touched.hpp"
 #include "observe_doubles.hpp"
+#include "tests/unit/in_threads.hpp"
 #include "tests/unit/interposer/made_allocation.hpp"
 
 #include <boost/test/unit_test.hpp>
-#include <cstring>
 #include <memory>
 #include <sys/mman.h>
-#include <thread>
 #include <vector>
 
 BOOST_AUTO_TEST_SUITE(observe_touched)
@@ -36,6 +35,12 @@ Allocation allocate(std::uint64_t bytes, trace::Memory memory = trace::Memory::d
     return made.back();
 }
 
+Touched scanned(CUfunction function, void** parameters, void** extra = nullptr) {
+    Touched touched;
+    scan(*function_of(function), parameters, extra, touched);
+    return touched;
+}
+
 /// All that tells launches of a function apart, which is the same whatever is remembered of earlier ones.
 auto key_of(CUfunction function, void** parameters) {
     static const auto memo = std::make_unique<record::PieceMemo>();
@@ -53,9 +58,8 @@ auto key_of(CUfunction function, void** parameters) {
 struct Drive {
     Drive() { install_driver(); }
     ~Drive() {
-        Allocation gone;
         for (const Allocation& allocation : made)
-            allocations().erase(allocation.address, gone);
+            erase_allocation(allocation.address);
         made.clear();
     }
 };
@@ -73,8 +77,7 @@ BOOST_AUTO_TEST_CASE(addresses_are_found_in_parameters_of_eight_bytes_and_more) 
     std::uint64_t first = a.address + 16, again = a.address;
     int number = 4;
     void* parameters[] = {&first, &number, &given, &again};
-    Touched out;
-    scan(*function_of(function), parameters, nullptr, out);
+    const Touched out = scanned(function, parameters);
     BOOST_TEST(out.scanned);
     BOOST_REQUIRE(out.ids.count == 2u); // `again` names a once more
     BOOST_TEST(out.ids.values[0] == a.id);
@@ -90,8 +93,7 @@ BOOST_AUTO_TEST_CASE(nobody_asks_where_placed_memory_is) {
     const CUfunction function = fresh_function("k", {{0, 8}, {8, 8}});
     std::uint64_t first = a.address, second = b.address;
     void* parameters[] = {&first, &second};
-    Touched out;
-    scan(*function_of(function), parameters, nullptr, out);
+    const Touched out = scanned(function, parameters);
     BOOST_TEST(out.ids.count == 2u);
     BOOST_REQUIRE(out.managed_count == 1u);
     BOOST_TEST(out.managed[0].id == b.id);
@@ -105,8 +107,7 @@ BOOST_AUTO_TEST_CASE(nothing_beyond_a_parameter_is_read) {
     BOOST_REQUIRE(mprotect(pages + page, page, PROT_NONE) == 0);
     const CUfunction function = fresh_function("k", {{0, 4}, {8, 12}});
     void* parameters[] = {pages + page - 4, pages + page - 12}; // a read of one byte more would end the test
-    Touched out;
-    scan(*function_of(function), parameters, nullptr, out);
+    const Touched out = scanned(function, parameters);
     BOOST_TEST(out.scanned);
     munmap(pages, 2 * page);
 }
@@ -118,14 +119,11 @@ BOOST_AUTO_TEST_CASE(a_parameter_buffer_is_scanned_up_to_its_size) {
     std::size_t bytes = 8;
     void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, buffer, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes,
                      CU_LAUNCH_PARAM_END};
-    Touched out;
-    scan(*function_of(function), nullptr, extra, out);
+    const Touched out = scanned(function, nullptr, extra);
     BOOST_TEST(out.scanned);
     BOOST_TEST(out.ids.count == 1u);
     bytes = 16;
-    Touched both;
-    scan(*function_of(function), nullptr, extra, both);
-    BOOST_TEST(both.ids.count == 2u);
+    BOOST_TEST(scanned(function, nullptr, extra).ids.count == 2u);
 }
 
 BOOST_AUTO_TEST_CASE(without_a_layout_parameters_are_not_scanned_but_a_buffer_is) {
@@ -134,15 +132,13 @@ BOOST_AUTO_TEST_CASE(without_a_layout_parameters_are_not_scanned_but_a_buffer_is
     const CUfunction function = fresh_function("k", {{0, 8}});
     std::uint64_t value = a.address;
     void* parameters[] = {&value};
-    Touched out;
-    scan(*function_of(function), parameters, nullptr, out);
+    const Touched out = scanned(function, parameters);
     BOOST_TEST(!out.scanned);
     BOOST_TEST(out.ids.count == 0u);
     std::size_t bytes = 8;
     void* extra[] = {CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes, CU_LAUNCH_PARAM_BUFFER_POINTER, &value,
                      CU_LAUNCH_PARAM_END};
-    Touched through_buffer;
-    scan(*function_of(function), nullptr, extra, through_buffer);
+    const Touched through_buffer = scanned(function, nullptr, extra);
     BOOST_TEST(through_buffer.scanned);
     BOOST_TEST(through_buffer.ids.count == 1u);
 }
@@ -153,8 +149,7 @@ BOOST_AUTO_TEST_CASE(more_than_can_be_named_are_counted) {
         values.push_back(allocate(64).address);
     const CUfunction function = fresh_function("k", {{0, values.size() * 8}});
     void* parameters[] = {values.data()};
-    Touched out;
-    scan(*function_of(function), parameters, nullptr, out);
+    const Touched out = scanned(function, parameters);
     BOOST_TEST(out.ids.count == trace::max_touched);
     BOOST_TEST(out.omitted == 5u);
 }
@@ -164,11 +159,9 @@ BOOST_AUTO_TEST_CASE(managed_variables_are_reached_without_a_parameter) {
     module_variables().add(variable.address, true, 0xabc0);
     const CUfunction function = fresh_function("k", {}), other = fresh_function("other", {});
     note_function(other, reinterpret_cast<CUmodule>(0xdef0), "other");
-    Touched out, none;
-    scan(*function_of(function), nullptr, nullptr, out); // its module is not known: it may reach all of them
-    BOOST_TEST(out.managed_count == 1u);
-    scan(*function_of(other), nullptr, nullptr, none);
-    BOOST_TEST(none.managed_count == 0u);
+    BOOST_TEST(scanned(function, nullptr).managed_count ==
+               1u); // of an unknown module: it may reach all of them
+    BOOST_TEST(scanned(other, nullptr).managed_count == 0u);
     forget_variables(0xabc0, [](const Allocation&) noexcept {});
 }
 
@@ -194,8 +187,7 @@ BOOST_AUTO_TEST_CASE(a_key_changes_with_whatever_scan_goes_by) {
     BOOST_TEST((key_of(function, parameters) == key));
 
     // Freed and made again at the same address: another allocation.
-    Allocation gone;
-    BOOST_REQUIRE(allocations().erase(a.address, gone));
+    BOOST_REQUIRE(erase_allocation(a.address));
     const auto freed = key_of(function, parameters);
     BOOST_TEST((freed != key));
     a.id = allocations().next_id();
@@ -324,14 +316,10 @@ BOOST_AUTO_TEST_CASE(threads_that_meet_at_first_sight_agree) {
     for (int i = 0; i < 3000; ++i) // the table grows meanwhile
         handles.push_back(fresh_function("many", {{0, 8}}));
     std::vector<std::vector<std::uint64_t>> ids(4);
-    std::vector<std::thread> threads;
-    for (auto& mine : ids)
-        threads.emplace_back([&] {
-            for (const CUfunction handle : handles)
-                mine.push_back(function_of(handle)->id);
-        });
-    for (auto& thread : threads)
-        thread.join();
+    test::in_threads(ids.size(), [&](std::size_t thread) {
+        for (const CUfunction handle : handles)
+            ids[thread].push_back(function_of(handle)->id);
+    });
     for (const auto& mine : ids)
         BOOST_TEST(mine == ids[0]);
     BOOST_TEST(recorder().functions.size() == handles.size());

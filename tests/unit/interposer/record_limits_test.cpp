@@ -1,15 +1,13 @@
 #include "record_image.hpp"
 
 #include "interposer/record/number_table.hpp"
+#include "tests/unit/in_threads.hpp"
 
 #include <boost/test/unit_test.hpp>
-#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <string>
 #include <sys/resource.h>
-#include <thread>
-#include <vector>
 
 BOOST_AUTO_TEST_SUITE(record_limits)
 
@@ -59,11 +57,7 @@ BOOST_AUTO_TEST_CASE(a_full_disk_neither_kills_nor_blocks) {
     // SIGXFSZ keeps its default here: it would kill the program if the recorder ran into the limit.
     const auto before = [] { return set_limit(RLIMIT_FSIZE, 3'000'000); };
     const TraceImage image = recorded({.before = before}, [] {
-        std::vector<std::thread> threads;
-        for (int i = 0; i < 4; ++i)
-            threads.emplace_back([] { write_allocs(count / 4); });
-        for (std::thread& thread : threads)
-            thread.join();
+        test::in_threads(4, [](std::size_t) { write_allocs(count / 4); });
         return said().find("full") != said().npos && said().find('\n') == said().size() - 1;
     });
     BOOST_TEST(image.size() <= 3'000'000u);

@@ -3,28 +3,25 @@
 #include "record_image.hpp"
 #include "record_syncs.hpp"
 #include "tests/segments.hpp"
+#include "tests/unit/in_threads.hpp"
 #include "trace/attached_segment.hpp"
 #include "trace/segment.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <boost/test/unit_test.hpp>
-#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstddef>
-#include <cstdio>
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
-#include <map>
 #include <sched.h>
-#include <sstream>
 #include <string>
 #include <sys/ipc.h>
-#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -53,16 +50,12 @@ pid_t record_in_child(const std::string& path, const SharedPage& page, End&& end
     if (record::open(settings_for(path)) != nullptr)
         _exit(1);
     auto* const words = reinterpret_cast<std::atomic<std::uint64_t>*>(page.words);
-    std::vector<std::thread> threads;
-    for (int i = 0; i < 3; ++i)
-        threads.emplace_back([words] {
-            while (words[0] == 0) {
-                write_syncs(500);
-                ++words[1];
-            }
-        });
-    for (std::thread& thread : threads)
-        thread.join();
+    test::in_threads(3, [words](std::size_t) {
+        while (words[0] == 0) {
+            write_syncs(500);
+            ++words[1];
+        }
+    });
     _exit(end());
 }
 
@@ -76,13 +69,6 @@ int end_of(pid_t child, const SharedPage& page) {
     int status = -1;
     waitpid(child, &status, 0);
     return status;
-}
-
-std::size_t count_of(const std::string& text, const std::string& part) {
-    std::size_t count = 0;
-    for (std::size_t at = text.find(part); at != text.npos; at = text.find(part, at + 1))
-        ++count;
-    return count;
 }
 
 } // namespace
@@ -113,7 +99,7 @@ BOOST_AUTO_TEST_CASE(a_trace_that_is_cut_or_removed_while_threads_record) {
             const SharedPage page;
             const pid_t child = record_in_child(path, page, [] {
                 record::close();
-                return record::lost() && count_of(std::string(said()), "\n") == 1 ? 0 : 2;
+                return record::lost() && std::ranges::count(said(), '\n') == 1 ? 0 : 2;
             });
             wait_for_rounds(page, rounds);
             attack(path);

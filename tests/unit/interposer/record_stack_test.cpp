@@ -1,4 +1,5 @@
 #include "record_both.hpp"
+#include "stack_frames.hpp"
 
 #include "interposer/record/thread_writer.hpp"
 
@@ -8,13 +9,11 @@
 #include <boost/test/unit_test.hpp>
 #include <map>
 #include <random>
-#include <string>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <thread>
 #include <ucontext.h>
 #include <unistd.h>
-#include <vector>
 
 BOOST_AUTO_TEST_SUITE(record_stacks)
 
@@ -162,25 +161,6 @@ namespace {
 // With ASan the test's own frame keeps an address near its end in a register that only our frames save, and a
 // stack of which such a register may be part is unwound each time.
 #if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__)
-/// Calls `function` with the program's data in rbp, as code without frame pointers does.
-extern "C" void call_with_data_in_rbp(std::uint64_t data, void (*function)());
-asm(R"(
-    .text
-    .type call_with_data_in_rbp, @function
-call_with_data_in_rbp:
-    .cfi_startproc
-    push %rbp
-    .cfi_def_cfa_offset 16
-    .cfi_offset 6, -16
-    mov %rdi, %rbp
-    call *%rsi
-    pop %rbp
-    .cfi_def_cfa_offset 8
-    ret
-    .cfi_endproc
-    .size call_with_data_in_rbp, . - call_with_data_in_rbp
-)");
-
 namespace {
 /// How many stacks with that number this thread's cache holds.
 std::ptrdiff_t times_known(std::uint64_t id) {
@@ -199,7 +179,7 @@ std::uint64_t last_stack = 0;
 BOOST_AUTO_TEST_CASE(data_in_rbp_does_not_matter) {
     recorded(with_stacks, [&] {
         for (std::uint64_t i = 0; i < 40; ++i)
-            call_with_data_in_rbp(i * 4096, take_stack);
+            call_with_data_in_rbp([](int) { take_stack(); }, 0, i * 4096);
         return times_known(last_stack) == 1;
     });
 }

@@ -1,16 +1,13 @@
 /// What a full trace still counts.
 #include "record_image.hpp"
+#include "tests/unit/in_threads.hpp"
 
-#include <atomic>
 #include <boost/test/unit_test.hpp>
 #include <csignal>
-#include <filesystem>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
-#include <vector>
 
 BOOST_AUTO_TEST_SUITE(record_summary)
 
@@ -57,14 +54,10 @@ struct Kept {
 BOOST_AUTO_TEST_CASE(what_the_cap_drops_is_counted_by_site) {
     constexpr std::uint64_t copies = 100'000, launches = 50'000;
     const TraceImage image = recorded({.max_bytes = 600'000}, [&] {
-        std::vector<std::thread> threads;
-        for (int i = 0; i < 4; ++i)
-            threads.emplace_back([i] {
-                write_copies(copies / 4, static_cast<std::uint64_t>(i / 2 + 1));
-                write_launches(launches / 4, 42);
-            });
-        for (std::thread& thread : threads)
-            thread.join();
+        test::in_threads(4, [](std::size_t i) {
+            write_copies(copies / 4, i / 2 + 1);
+            write_launches(launches / 4, 42);
+        });
         trace::Prefetch own; // an action of ours is no call of the program
         own.origin = trace::Origin::umadvisor;
         record::write(own);

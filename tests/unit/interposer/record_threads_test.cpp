@@ -1,5 +1,6 @@
 #include "interposer/record/thread_writer.hpp"
 #include "record_image.hpp"
+#include "tests/unit/in_threads.hpp"
 
 #include <atomic>
 #include <boost/test/unit_test.hpp>
@@ -8,7 +9,6 @@
 #include <map>
 #include <pthread.h>
 #include <string>
-#include <sys/stat.h>
 #include <thread>
 #include <unistd.h>
 #include <vector>
@@ -205,13 +205,8 @@ BOOST_AUTO_TEST_CASE(sigkill_loses_nothing_that_was_committed) {
 BOOST_AUTO_TEST_CASE(threads_by_the_thousand_cost_a_page_each) {
     constexpr std::uint64_t threads = 2000;
     const TraceImage image = recorded([&] {
-        for (std::uint64_t t = 0; t < threads; t += 4) {
-            std::thread four[4];
-            for (std::uint64_t i = 0; i < 4; ++i)
-                four[i] = std::thread([t, i] { write_launches(t + i, 10, 3); });
-            for (std::thread& thread : four)
-                thread.join();
-        }
+        for (std::uint64_t t = 0; t < threads; t += 4)
+            test::in_threads(4, [t](std::size_t i) { write_launches(t + i, 10, 3); });
         record::close();
     });
     const auto launches = check_launches(image, 3);
@@ -280,14 +275,10 @@ BOOST_AUTO_TEST_CASE(threads_agree_on_the_number_of_a_text) {
     constexpr int texts = 5000;
     const TraceImage image = recorded([&] {
         std::vector<std::uint64_t> ids[4];
-        std::vector<std::thread> running;
-        for (auto& mine : ids)
-            running.emplace_back([&mine] {
-                for (int i = 0; i < texts; ++i)
-                    mine.push_back(record::string_id("kernel " + std::to_string(i)));
-            });
-        for (std::thread& thread : running)
-            thread.join();
+        test::in_threads(4, [&ids](std::size_t thread) {
+            for (int i = 0; i < texts; ++i)
+                ids[thread].push_back(record::string_id("kernel " + std::to_string(i)));
+        });
         return ids[0] == ids[1] && ids[1] == ids[2] && ids[2] == ids[3] && ids[0][0] != 0;
     });
     std::map<std::uint64_t, std::string> by_id;

@@ -5,7 +5,6 @@
 #include <alloca.h>
 #include <array>
 #include <csignal>
-#include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
 #include <iterator>

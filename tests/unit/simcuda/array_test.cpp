@@ -11,15 +11,6 @@ using namespace simcuda;
 using Bytes = std::vector<unsigned char>;
 
 struct ArrayFixture : DriverFixture {
-    ArrayFixture() : device(allocate(1 << 20)) {
-        DRIVER(cuStreamCreate)(&stream, CU_STREAM_NON_BLOCKING);
-        DRIVER(cuMemAllocManaged)(&managed, 8 << 20, CU_MEM_ATTACH_GLOBAL);
-    }
-    ~ArrayFixture() {
-        DRIVER(cuMemFree_v2)(device);
-        DRIVER(cuMemFree_v2)(managed);
-        DRIVER(cuStreamDestroy_v2)(stream);
-    }
     static Bytes counting(std::size_t size) {
         Bytes bytes(size);
         std::iota(bytes.begin(), bytes.end(), 1);
@@ -31,8 +22,8 @@ struct ArrayFixture : DriverFixture {
         DO(cuArray3DCreate_v2, &array, &descriptor);
         return array;
     }
-    CUdeviceptr device = 0, managed = 0;
-    CUstream stream = nullptr;
+    const CUdeviceptr device = allocate(1 << 20), managed = allocate_managed(8 << 20);
+    const CUstream stream = make_stream();
 };
 
 namespace {

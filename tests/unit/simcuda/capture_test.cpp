@@ -5,16 +5,6 @@ BOOST_AUTO_TEST_SUITE(simcuda_capture)
 using namespace simcuda;
 
 struct CaptureFixture : DriverFixture {
-    CaptureFixture() {
-        DO(cuStreamCreate, &stream, CU_STREAM_NON_BLOCKING);
-        device = allocate(4096);
-        DO(cuMemHostAlloc, &host, 4096, 0);
-    }
-    ~CaptureFixture() {
-        DRIVER(cuStreamDestroy_v2)(stream);
-        DRIVER(cuMemFree_v2)(device);
-        DRIVER(cuMemFreeHost)(host);
-    }
     void begin(CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_GLOBAL) {
         DO(cuStreamBeginCapture_v2, stream, mode);
     }
@@ -31,9 +21,9 @@ struct CaptureFixture : DriverFixture {
             DRIVER(cuGraphDestroy)(graph);
         return answer;
     }
-    CUstream stream = nullptr;
-    CUdeviceptr device = 0;
-    void* host = nullptr;
+    const CUstream stream = make_stream();
+    const CUdeviceptr device = allocate(4096);
+    void* const host = pin(4096);
 };
 
 BOOST_FIXTURE_TEST_SUITE(capture, CaptureFixture)
@@ -64,55 +54,46 @@ BOOST_AUTO_TEST_CASE(so_do_context_waits_queries_and_prefetches) {
     begin();
     BOOST_TEST(DRIVER(cuStreamQuery)(stream) == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
     BOOST_TEST(end() == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
-    CUdeviceptr managed = 0;
-    DRIVER(cuMemAllocManaged)(&managed, 4096, CU_MEM_ATTACH_GLOBAL);
+    const CUdeviceptr managed = allocate_managed(4096);
     begin();
     BOOST_TEST(DRIVER(cuMemPrefetchAsync)(managed, 4096, 0, stream) == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
     BOOST_TEST(end() == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
-    DRIVER(cuMemFree_v2)(managed);
 }
 
 BOOST_AUTO_TEST_CASE(allocation_is_unsafe_unless_relaxed) {
-    CUdeviceptr made = 0;
     begin();
+    CUdeviceptr made = 0;
     BOOST_TEST(DRIVER(cuMemAlloc_v2)(&made, 512) == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
     BOOST_TEST(end() == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
     begin(CU_STREAM_CAPTURE_MODE_RELAXED);
-    DO(cuMemAlloc_v2, &made, 512);
+    allocate(512);
     BOOST_TEST(end() == CUDA_SUCCESS);
-    DRIVER(cuMemFree_v2)(made);
     begin();
     CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
     DRIVER(cuThreadExchangeStreamCaptureMode)(&mode);
-    DO(cuMemAlloc_v2, &made, 512);
+    allocate(512);
     DRIVER(cuThreadExchangeStreamCaptureMode)(&mode);
     BOOST_TEST(end() == CUDA_SUCCESS);
-    DRIVER(cuMemFree_v2)(made);
 }
 
 BOOST_AUTO_TEST_CASE(a_captured_event_cannot_be_queried) {
-    CUevent event = nullptr;
-    DRIVER(cuEventCreate)(&event, 0);
+    const CUevent event = make_event();
     begin();
     DO(cuEventRecord, event, stream);
     BOOST_TEST(DRIVER(cuEventQuery)(event) == CUDA_ERROR_CAPTURED_EVENT);
     BOOST_TEST(end() == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
-    DRIVER(cuEventDestroy_v2)(event);
 }
 
 BOOST_AUTO_TEST_CASE(the_legacy_stream_must_stay_out_of_blocking_captures) {
-    CUstream blocking = nullptr;
-    DRIVER(cuStreamCreate)(&blocking, 0);
+    const CUstream blocking = make_stream(CU_STREAM_DEFAULT);
     DRIVER(cuStreamBeginCapture_v2)(blocking, CU_STREAM_CAPTURE_MODE_RELAXED);
     BOOST_TEST(DRIVER(cuMemcpyHtoDAsync_v2)(device, host, 4096, nullptr) == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
     CUgraph graph = nullptr;
     BOOST_TEST(DRIVER(cuStreamEndCapture)(blocking, &graph) == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
-    DRIVER(cuStreamDestroy_v2)(blocking);
 }
 
 BOOST_AUTO_TEST_CASE(a_capture_goes_with_its_stream) {
-    CUevent event = nullptr;
-    DRIVER(cuEventCreate)(&event, CU_EVENT_DISABLE_TIMING);
+    const CUevent event = make_event();
     CUstream lost = nullptr;
     DRIVER(cuStreamCreate)(&lost, 0);
     DRIVER(cuStreamBeginCapture_v2)(lost, CU_STREAM_CAPTURE_MODE_GLOBAL);
@@ -123,13 +104,9 @@ BOOST_AUTO_TEST_CASE(a_capture_goes_with_its_stream) {
     BOOST_TEST(status() == CU_STREAM_CAPTURE_STATUS_NONE);
     BOOST_TEST(DRIVER(cuStreamWaitEvent)(stream, event, 0) == CUDA_ERROR_CAPTURED_EVENT);
     // What a capture would forbid.
-    CUdeviceptr made = 0;
-    DO(cuMemAlloc_v2, &made, 4096);
-    DO(cuMemcpyHtoDAsync_v2, made, host, 4096, nullptr);
+    DO(cuMemcpyHtoDAsync_v2, allocate(4096), host, 4096, nullptr);
     begin();
     BOOST_TEST(end() == CUDA_SUCCESS);
-    DRIVER(cuMemFree_v2)(made);
-    DRIVER(cuEventDestroy_v2)(event);
 }
 
 BOOST_AUTO_TEST_CASE(captures_go_with_their_context) {
@@ -140,9 +117,7 @@ BOOST_AUTO_TEST_CASE(captures_go_with_their_context) {
     for (const CUstream each : {lost, CU_STREAM_PER_THREAD})
         DO(cuStreamBeginCapture_v2, each, CU_STREAM_CAPTURE_MODE_GLOBAL);
     DO(cuCtxDestroy_v2, other);
-    CUdeviceptr made = 0;
-    DO(cuMemAlloc_v2, &made, 4096);
-    DRIVER(cuMemFree_v2)(made);
+    allocate(4096);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -11,7 +11,6 @@
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
-#include <numeric>
 #include <vector>
 
 using namespace simcuda;

@@ -17,17 +17,10 @@ CopyTotal total(CopyDirection way, MemoryClass from, MemoryClass to) {
 } // namespace
 
 struct CopyFixture : DriverFixture {
-    CopyFixture() : heap(size), device(allocate(size)) {
-        std::iota(heap.begin(), heap.end(), 0);
-        DO(cuMemHostAlloc, &pinned, size, 0);
-    }
-    ~CopyFixture() {
-        DRIVER(cuMemFree_v2)(device);
-        DRIVER(cuMemFreeHost)(pinned);
-    }
+    CopyFixture() : heap(size) { std::iota(heap.begin(), heap.end(), 0); }
     std::vector<unsigned char> heap;
-    CUdeviceptr device;
-    void* pinned = nullptr;
+    const CUdeviceptr device = allocate(size);
+    void* const pinned = pin(size);
 };
 
 namespace {
@@ -69,8 +62,7 @@ BOOST_AUTO_TEST_CASE(pageable_is_slow_and_pinned_is_fast) {
 }
 
 BOOST_AUTO_TEST_CASE(pageable_asynchronous_is_synchronous) {
-    CUstream stream = nullptr;
-    DRIVER(cuStreamCreate)(&stream, CU_STREAM_NON_BLOCKING);
+    const CUstream stream = make_stream();
     const auto pageable_call =
         priced([&] { return DRIVER(cuMemcpyHtoDAsync_v2)(device, heap.data(), size, stream); });
     const auto pinned_call = priced([&] { return DRIVER(cuMemcpyHtoDAsync_v2)(device, pinned, size, stream); });
@@ -79,7 +71,6 @@ BOOST_AUTO_TEST_CASE(pageable_asynchronous_is_synchronous) {
     BOOST_TEST(DRIVER(cuStreamQuery)(stream) == CUDA_ERROR_NOT_READY);
     const auto wait = priced([&] { return DRIVER(cuStreamSynchronize)(stream); });
     BOOST_TEST(wait > 200'000u);
-    DRIVER(cuStreamDestroy_v2)(stream);
 }
 
 BOOST_AUTO_TEST_CASE(wrong_ends_are_refused) {

@@ -12,7 +12,7 @@
 
 #include <dlfcn.h>
 
-#include <string>
+#include <vector>
 
 /// The exported entry point of the loaded driver.
 #define DRIVER(symbol) (*reinterpret_cast<decltype(&symbol)>(simcuda::find_symbol(#symbol)))
@@ -43,7 +43,7 @@ inline std::uint64_t now() {
     return DRIVER(simcuda_clock_ns)();
 }
 
-/// A current context, and no failure left behind by another test.
+/// A current context, and no failure left behind by another test. What a test makes with it goes with it.
 struct DriverFixture {
     DriverFixture() {
         DO(cuInit, 0);
@@ -54,13 +54,42 @@ struct DriverFixture {
         for (Failure& failure : control().failures)
             failure = {};
         DRIVER(cuCtxSynchronize)();
+        for (const CUstream stream : streams_)
+            DRIVER(cuStreamDestroy_v2)(stream);
+        for (const CUevent event : events_)
+            DRIVER(cuEventDestroy_v2)(event);
+        for (const CUdeviceptr address : memory_)
+            DRIVER(cuMemFree_v2)(address);
+        for (void* const address : pinned_)
+            DRIVER(cuMemFreeHost)(address);
+    }
+    CUstream make_stream(unsigned flags = CU_STREAM_NON_BLOCKING) {
+        DO(cuStreamCreate, &streams_.emplace_back(), flags);
+        return streams_.back();
+    }
+    CUevent make_event(unsigned flags = CU_EVENT_DISABLE_TIMING) {
+        DO(cuEventCreate, &events_.emplace_back(), flags);
+        return events_.back();
     }
     CUdeviceptr allocate(std::size_t bytes) {
-        CUdeviceptr made = 0;
-        DO(cuMemAlloc_v2, &made, bytes);
-        return made;
+        DO(cuMemAlloc_v2, &memory_.emplace_back(), bytes);
+        return memory_.back();
+    }
+    CUdeviceptr allocate_managed(std::size_t bytes) {
+        DO(cuMemAllocManaged, &memory_.emplace_back(), bytes, CU_MEM_ATTACH_GLOBAL);
+        return memory_.back();
+    }
+    void* pin(std::size_t bytes) {
+        DO(cuMemHostAlloc, &pinned_.emplace_back(), bytes, 0);
+        return pinned_.back();
     }
     CUcontext context = nullptr;
+
+private:
+    std::vector<CUstream> streams_;
+    std::vector<CUevent> events_;
+    std::vector<CUdeviceptr> memory_;
+    std::vector<void*> pinned_;
 };
 
 } // namespace simcuda

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <string>
 
 BOOST_AUTO_TEST_SUITE(driver)
 

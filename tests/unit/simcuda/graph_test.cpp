@@ -3,9 +3,6 @@
 
 #include "tools/simcuda/image.hpp"
 
-#include <array>
-#include <cstring>
-#include <thread>
 #include <vector>
 
 BOOST_AUTO_TEST_SUITE(simcuda_graph)
@@ -32,17 +29,13 @@ struct GraphFixture : DriverFixture {
         CUmodule module = nullptr;
         DO(cuModuleLoadData, &module, &image);
         DO(cuModuleGetFunction, &function, module, "note");
-        DO(cuStreamCreate, &stream, CU_STREAM_NON_BLOCKING);
         DO(cuGraphCreate, &graph, 0);
-        device = allocate(4096);
         seen.clear();
     }
     ~GraphFixture() {
         if (exec)
             DRIVER(cuGraphExecDestroy)(exec);
         DRIVER(cuGraphDestroy)(graph);
-        DRIVER(cuStreamDestroy_v2)(stream);
-        DRIVER(cuMemFree_v2)(device);
     }
 
     CUgraphNode kernel(int value, std::initializer_list<CUgraphNode> after = {}) {
@@ -97,10 +90,10 @@ struct GraphFixture : DriverFixture {
     }
 
     CUfunction function = nullptr;
-    CUstream stream = nullptr;
+    const CUstream stream = make_stream();
     CUgraph graph = nullptr;
     CUgraphExec exec = nullptr;
-    CUdeviceptr device = 0;
+    const CUdeviceptr device = allocate(4096);
     unsigned char host[4096] = {};
 };
 
@@ -290,8 +283,7 @@ BOOST_AUTO_TEST_CASE(conditional_bodies_follow_their_condition) {
 BOOST_AUTO_TEST_CASE(host_functions_and_events) {
     int ran = 0;
     const CUDA_HOST_NODE_PARAMS given{[](void* to) { ++*static_cast<int*>(to); }, &ran};
-    CUevent event = nullptr;
-    DRIVER(cuEventCreate)(&event, 0);
+    const CUevent event = make_event();
     CUgraphNode a = nullptr, b = nullptr, c = nullptr;
     DO(cuGraphAddHostNode, &a, graph, nullptr, 0, &given);
     DO(cuGraphAddEventRecordNode, &b, graph, &a, 1, event);
@@ -300,7 +292,6 @@ BOOST_AUTO_TEST_CASE(host_functions_and_events) {
     launch();
     BOOST_TEST(ran == 1);
     DO(cuEventSynchronize, event);
-    DRIVER(cuEventDestroy_v2)(event);
 }
 
 BOOST_AUTO_TEST_CASE(what_a_stream_captures_runs_at_each_launch) {
@@ -322,11 +313,8 @@ BOOST_AUTO_TEST_CASE(what_a_stream_captures_runs_at_each_launch) {
 }
 
 BOOST_AUTO_TEST_CASE(a_capture_forks_and_joins) {
-    CUstream side = nullptr;
-    CUevent fork = nullptr, join = nullptr;
-    DRIVER(cuStreamCreate)(&side, CU_STREAM_NON_BLOCKING);
-    DRIVER(cuEventCreate)(&fork, CU_EVENT_DISABLE_TIMING);
-    DRIVER(cuEventCreate)(&join, CU_EVENT_DISABLE_TIMING);
+    const CUstream side = make_stream();
+    const CUevent fork = make_event(), join = make_event();
     begin();
     launch_kernel(1, stream);
     DRIVER(cuEventRecord)(fork, stream);
@@ -346,17 +334,11 @@ BOOST_AUTO_TEST_CASE(a_capture_forks_and_joins) {
     CUstreamCaptureStatus status{};
     DRIVER(cuStreamIsCapturing)(side, &status);
     BOOST_TEST(status == CU_STREAM_CAPTURE_STATUS_NONE);
-    DRIVER(cuStreamDestroy_v2)(side);
-    DRIVER(cuEventDestroy_v2)(fork);
-    DRIVER(cuEventDestroy_v2)(join);
 }
 
 BOOST_AUTO_TEST_CASE(captures_end_where_they_began_and_whole) {
-    CUstream side = nullptr;
-    CUevent event = nullptr, outside = nullptr;
-    DRIVER(cuStreamCreate)(&side, CU_STREAM_NON_BLOCKING);
-    DRIVER(cuEventCreate)(&event, CU_EVENT_DISABLE_TIMING);
-    DRIVER(cuEventCreate)(&outside, CU_EVENT_DISABLE_TIMING);
+    const CUstream side = make_stream();
+    const CUevent event = make_event(), outside = make_event();
     begin();
     DRIVER(cuEventRecord)(event, stream);
     DRIVER(cuStreamWaitEvent)(side, event, 0);
@@ -377,9 +359,6 @@ BOOST_AUTO_TEST_CASE(captures_end_where_they_began_and_whole) {
     BOOST_TEST(DRIVER(cuStreamWaitEvent)(stream, event, 0) == CUDA_ERROR_STREAM_CAPTURE_MERGE);
     DRIVER(cuStreamEndCapture)(stream, &none);
     DRIVER(cuStreamEndCapture)(side, &none);
-    DRIVER(cuStreamDestroy_v2)(side);
-    DRIVER(cuEventDestroy_v2)(event);
-    DRIVER(cuEventDestroy_v2)(outside);
 }
 
 BOOST_AUTO_TEST_CASE(a_launch_into_a_capture_becomes_a_child) {

@@ -1,10 +1,9 @@
+#include "tests/unit/in_threads.hpp"
 #include "tests/unit/simcuda/runtime_library.hpp"
 
 #include <cuda.h>
 
-#include <chrono>
 #include <numeric>
-#include <thread>
 #include <vector>
 
 BOOST_AUTO_TEST_SUITE(kernels)
@@ -140,22 +139,17 @@ BOOST_AUTO_TEST_CASE(pinned_memory_is_reached_in_place) {
 }
 
 BOOST_AUTO_TEST_CASE(several_threads_launch_at_once) {
-    std::vector<std::thread> threads;
     std::vector<int> sums(4);
-    for (int& sum : sums) {
-        threads.emplace_back([&sum] {
-            int* memory = nullptr;
-            cudaMallocManaged(&memory, 3 * sizeof *memory);
-            memory[1] = 0;
-            for (int round = 0; round < 200; ++round)
-                LAUNCH(count_up, 1, 4, cudaStreamPerThread, memory);
-            cudaStreamSynchronize(cudaStreamPerThread);
-            sum = memory[1];
-            cudaFree(memory);
-        });
-    }
-    for (std::thread& thread : threads)
-        thread.join();
+    umadvisor::test::in_threads(sums.size(), [&](std::size_t index) {
+        int* memory = nullptr;
+        cudaMallocManaged(&memory, 3 * sizeof *memory);
+        memory[1] = 0;
+        for (int round = 0; round < 200; ++round)
+            LAUNCH(count_up, 1, 4, cudaStreamPerThread, memory);
+        cudaStreamSynchronize(cudaStreamPerThread);
+        sums[index] = memory[1];
+        cudaFree(memory);
+    });
     for (const int sum : sums)
         BOOST_TEST(sum == 800);
 }

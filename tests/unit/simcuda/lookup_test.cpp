@@ -1,5 +1,6 @@
 #include "tests/unit/simcuda/driver_library.hpp"
 
+#include <string>
 BOOST_AUTO_TEST_SUITE(lookup)
 
 using namespace simcuda;

@@ -1,4 +1,5 @@
 // Managed memory: what the host sees of it is real, and the counters tell the same story.
+#include "tests/unit/in_threads.hpp"
 #include "tests/unit/simcuda/runtime_library.hpp"
 
 #include <fcntl.h>
@@ -7,7 +8,6 @@
 
 #include <cerrno>
 #include <cstdint>
-#include <thread>
 #include <vector>
 
 BOOST_AUTO_TEST_SUITE(simcuda_managed)
@@ -140,16 +140,11 @@ BOOST_AUTO_TEST_CASE(copies_see_what_the_host_wrote) {
 BOOST_AUTO_TEST_CASE(several_host_threads_fault_at_once) {
     fill();
     launch();
-    std::vector<std::thread> threads;
     std::vector<long> sums(4);
-    for (std::size_t index = 0; index < sums.size(); ++index) {
-        threads.emplace_back([&, index] {
-            for (int i = static_cast<int>(index); i < count; i += 4)
-                sums[index] += values[i];
-        });
-    }
-    for (std::thread& thread : threads)
-        thread.join();
+    umadvisor::test::in_threads(sums.size(), [&](std::size_t index) {
+        for (int i = static_cast<int>(index); i < count; i += 4)
+            sums[index] += values[i];
+    });
     BOOST_TEST(sums[0] + sums[1] + sums[2] + sums[3] == static_cast<long>(count) * (count - 1) / 2 + count);
 }
 

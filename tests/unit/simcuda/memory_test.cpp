@@ -22,8 +22,7 @@ bool is_managed(CUdeviceptr address) {
     return managed != 0;
 }
 std::size_t free_memory() {
-    std::size_t free = 0;
-    std::size_t total = 0;
+    std::size_t free = 0, total = 0;
     DRIVER(cuMemGetInfo_v2)(&free, &total);
     return free;
 }
@@ -39,11 +38,9 @@ BOOST_AUTO_TEST_CASE(allocations_reduce_the_free_memory) {
 
 BOOST_AUTO_TEST_CASE(managed_allocations_do_not) {
     const std::size_t before = free_memory();
-    CUdeviceptr made = 0;
-    DO(cuMemAllocManaged, &made, 64 << 20, CU_MEM_ATTACH_GLOBAL);
+    const CUdeviceptr made = allocate_managed(64 << 20);
     BOOST_TEST(free_memory() == before);
     BOOST_TEST(is_managed(made));
-    DRIVER(cuMemFree_v2)(made);
 }
 
 BOOST_AUTO_TEST_CASE(errors_are_the_real_ones) {
@@ -62,9 +59,7 @@ BOOST_AUTO_TEST_CASE(pointer_attributes_tell_the_kinds_apart) {
     const CUdeviceptr device = allocate(4096);
     BOOST_TEST(memory_type(device + 100) == CU_MEMORYTYPE_DEVICE);
     BOOST_TEST(!is_managed(device));
-    void* pinned = nullptr;
-    DO(cuMemHostAlloc, &pinned, 4096, 0);
-    BOOST_TEST(memory_type(reinterpret_cast<CUdeviceptr>(pinned)) == CU_MEMORYTYPE_HOST);
+    BOOST_TEST(memory_type(reinterpret_cast<CUdeviceptr>(pin(4096))) == CU_MEMORYTYPE_HOST);
     std::vector<char> heap(1 << 20);
     const auto address = reinterpret_cast<CUdeviceptr>(heap.data());
     unsigned type = 7;
@@ -80,8 +75,6 @@ BOOST_AUTO_TEST_CASE(pointer_attributes_tell_the_kinds_apart) {
     DO(cuMemGetAddressRange_v2, &base, &bytes, device + 4095);
     BOOST_TEST(base == device);
     BOOST_TEST(bytes == 4096u);
-    DRIVER(cuMemFree_v2)(device);
-    DRIVER(cuMemFreeHost)(pinned);
 }
 
 BOOST_AUTO_TEST_CASE(host_access_to_device_memory_crashes) {
@@ -96,16 +89,13 @@ BOOST_AUTO_TEST_CASE(host_access_to_device_memory_crashes) {
     waitpid(child, &status, 0);
     BOOST_TEST(WIFSIGNALED(status));
     BOOST_TEST(WTERMSIG(status) == SIGSEGV);
-    DRIVER(cuMemFree_v2)(device);
 }
 
 BOOST_AUTO_TEST_CASE(asynchronous_free_refuses_managed_memory) {
     CUdeviceptr made = 0;
     DO(cuMemAllocAsync, &made, 4096, nullptr);
     DO(cuMemFreeAsync, made, nullptr);
-    DO(cuMemAllocManaged, &made, 4096, CU_MEM_ATTACH_GLOBAL);
-    BOOST_TEST(DRIVER(cuMemFreeAsync)(made, nullptr) == CUDA_ERROR_NOT_SUPPORTED);
-    DRIVER(cuMemFree_v2)(made);
+    BOOST_TEST(DRIVER(cuMemFreeAsync)(allocate_managed(4096), nullptr) == CUDA_ERROR_NOT_SUPPORTED);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

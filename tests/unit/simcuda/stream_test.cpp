@@ -7,32 +7,16 @@ using namespace simcuda;
 constexpr std::size_t size = 16 << 20;
 
 struct StreamFixture : DriverFixture {
-    StreamFixture() {
-        for (CUstream& stream : streams)
-            DO(cuStreamCreate, &stream, CU_STREAM_NON_BLOCKING);
-        for (CUevent& event : events)
-            DO(cuEventCreate, &event, 0);
-        DO(cuMemHostAlloc, &host, size, 0);
-        device = allocate(size);
-    }
-    ~StreamFixture() {
-        for (CUstream stream : streams)
-            DRIVER(cuStreamDestroy_v2)(stream);
-        for (CUevent event : events)
-            DRIVER(cuEventDestroy_v2)(event);
-        DRIVER(cuMemFreeHost)(host);
-        DRIVER(cuMemFree_v2)(device);
-    }
     void upload(CUstream stream) { DO(cuMemcpyHtoDAsync_v2, device, host, size, stream); }
     void download(CUstream stream) { DO(cuMemcpyDtoHAsync_v2, host, device, size, stream); }
     std::uint64_t synchronized(std::uint64_t since) {
         DRIVER(cuCtxSynchronize)();
         return now() - since;
     }
-    CUstream streams[2]{};
-    CUevent events[2]{};
-    CUdeviceptr device = 0;
-    void* host = nullptr;
+    const CUstream streams[2]{make_stream(), make_stream()};
+    const CUevent events[2]{make_event(CU_EVENT_DEFAULT), make_event(CU_EVENT_DEFAULT)};
+    const CUdeviceptr device = allocate(size);
+    void* const host = pin(size);
 };
 
 BOOST_FIXTURE_TEST_SUITE(streams_and_events, StreamFixture)
@@ -90,14 +74,12 @@ BOOST_AUTO_TEST_CASE(a_stream_waits_for_an_event) {
 }
 
 BOOST_AUTO_TEST_CASE(the_legacy_stream_waits_for_blocking_streams_only) {
-    CUstream blocking = nullptr;
-    DRIVER(cuStreamCreate)(&blocking, 0);
+    const CUstream blocking = make_stream(CU_STREAM_DEFAULT);
     upload(streams[0]);
     DO(cuStreamQuery, nullptr);
     upload(blocking);
     BOOST_TEST(DRIVER(cuStreamQuery)(nullptr) == CUDA_ERROR_NOT_READY);
     DO(cuStreamQuery_ptsz, nullptr);
-    DRIVER(cuStreamDestroy_v2)(blocking);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
