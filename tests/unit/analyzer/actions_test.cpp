@@ -152,11 +152,10 @@ BOOST_AUTO_TEST_CASE(prefetches_for_nothing_are_told_apart) {
     BOOST_TEST(wasted(not_waited, Why::unused_on_host) == 4 * mib);
 }
 
-BOOST_AUTO_TEST_CASE(what_was_evicted_was_not_there) {
-    Life life;
-    life.marks.evicted_bytes = 4 * mib;
-    life.fill().to_device().launch().to_device().launch().wait().look_after(0);
-    BOOST_TEST(wasted(life, WastedPrefetch::Why::there) == 0u);
+BOOST_FIXTURE_TEST_CASE(what_was_evicted_was_not_there, Life) {
+    marks.evicted_bytes = 4 * mib;
+    fill().to_device().launch().to_device().launch().wait().look_after(0);
+    BOOST_TEST(wasted(*this, WastedPrefetch::Why::there) == 0u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

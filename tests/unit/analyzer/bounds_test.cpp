@@ -159,16 +159,15 @@ BOOST_AUTO_TEST_CASE(uploads_without_number) {
 }
 
 /// A thread is opened twice, to see when it begins and to be read: what it lacks is counted once.
-BOOST_AUTO_TEST_CASE(losses_count_once) {
-    TraceBuilder builder;
+BOOST_FIXTURE_TEST_CASE(losses_count_once, TraceBuilder) {
     trace::Sync sync;
     for (std::uint32_t thread = 1; thread <= 3; ++thread) {
-        builder.add_raw({1, 1}, thread); // a launch shape that is cut short
-        builder.next_chunk(thread);
+        add_raw({1, 1}, thread); // a launch shape that is cut short
+        next_chunk(thread);
         sync.start = 10'000 * (4 - thread);
-        builder.add(sync, thread);
+        add(sync, thread);
     }
-    const std::string path = temporary_file("losses.umtrace", builder.bytes());
+    const std::string path = temporary_file("losses.umtrace", bytes());
     reader::TraceFile file(path);
     reader::EventStream events(file);
     for (std::uint32_t thread = 3; thread >= 1; --thread) {

@@ -33,14 +33,13 @@ Finding lone_failure(Scenario& s) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(a_kernel_that_dies_is_told_once_and_first) {
-    Scenario s;
-    const auto upload = s.stack(), wait = s.stack();
-    s.copy_often(256 * mib, 26 * ms, {.stack = upload});
-    s.synchronize({.stack = wait, .status = 700});
+BOOST_FIXTURE_TEST_CASE(a_kernel_that_dies_is_told_once_and_first, Scenario) {
+    const auto upload = stack(), wait = stack();
+    copy_often(256 * mib, 26 * ms, {.stack = upload});
+    synchronize({.stack = wait, .status = 700});
     for (int i = 0; i < 87; ++i)
-        s.copy(mib, 1000, {.stack = upload, .status = 700});
-    const auto found = findings_of(s);
+        copy(mib, 1000, {.stack = upload, .status = 700});
+    const auto found = findings_of(*this);
     BOOST_REQUIRE(found.size() == 2u);
     BOOST_TEST(found[0].rule->id == "UMA-701");
     BOOST_TEST(found[0].stack == wait);
@@ -50,14 +49,13 @@ BOOST_AUTO_TEST_CASE(a_kernel_that_dies_is_told_once_and_first) {
     BOOST_TEST(evidence(found[1], "copies") == 4);
 }
 
-BOOST_AUTO_TEST_CASE(uploads_that_fail_in_the_middle_come_first) {
-    Scenario s;
-    const auto upload = s.stack(), one = s.stack(), other = s.stack();
-    s.copy_often(256 * mib, 26 * ms, {.stack = upload});
-    s.copy(mib, 1000, {.stack = other, .status = 1});
-    s.copy(mib, 1000, {.stack = one, .status = 1});
-    s.copy_often(256 * mib, 26 * ms, {.stack = upload});
-    const auto found = findings_of(s);
+BOOST_FIXTURE_TEST_CASE(uploads_that_fail_in_the_middle_come_first, Scenario) {
+    const auto upload = stack(), one = stack(), other = stack();
+    copy_often(256 * mib, 26 * ms, {.stack = upload});
+    copy(mib, 1000, {.stack = other, .status = 1});
+    copy(mib, 1000, {.stack = one, .status = 1});
+    copy_often(256 * mib, 26 * ms, {.stack = upload});
+    const auto found = findings_of(*this);
     BOOST_REQUIRE(found.size() == 3u);
     BOOST_TEST(found[0].stack == other);
     BOOST_TEST(found[1].stack == one);
@@ -65,31 +63,29 @@ BOOST_AUTO_TEST_CASE(uploads_that_fail_in_the_middle_come_first) {
     BOOST_TEST(found[2].stack == upload);
 }
 
-BOOST_AUTO_TEST_CASE(lines_and_errors_are_told_apart) {
-    Scenario s;
-    const auto one = s.stack(), other = s.stack();
-    s.copy(mib, 1000, {.stack = other, .status = 1});
+BOOST_FIXTURE_TEST_CASE(lines_and_errors_are_told_apart, Scenario) {
+    const auto one = stack(), other = stack();
+    copy(mib, 1000, {.stack = other, .status = 1});
     for (int i = 0; i < 3; ++i)
-        s.copy(mib, 1000, {.stack = one, .status = 1});
-    const auto found = findings_of(s);
+        copy(mib, 1000, {.stack = one, .status = 1});
+    const auto found = findings_of(*this);
     BOOST_REQUIRE(found.size() == 2u);
     BOOST_TEST(found[0].stack == other); // it failed first
     BOOST_TEST(evidence(found[1], "failed") == 3);
 }
 
-BOOST_AUTO_TEST_CASE(out_of_memory_says_who_held_it) {
-    Scenario s;
-    const auto few = s.stack(), most = s.stack(), managed = s.stack(), asking = s.stack();
-    s.allocate(64 * mib, Memory::device, few);
+BOOST_FIXTURE_TEST_CASE(out_of_memory_says_who_held_it, Scenario) {
+    const auto few = stack(), most = stack(), managed = stack(), asking = stack();
+    allocate(64 * mib, Memory::device, few);
     for (int i = 0; i < 3; ++i)
-        s.allocate(256 * mib, Memory::device, most);
-    s.free(s.allocate(2048 * mib, Memory::device, few));
-    s.allocate(512 * mib, Memory::managed, managed);
-    s.allocate(4096 * mib, Memory::pinned, few);
-    run_out_of_memory(s, 1024 * mib, asking);
-    s.allocate(128 * mib, Memory::device, few); // later
-    run_out_of_memory(s, 2048 * mib, asking);
-    const Finding finding = lone_failure(s);
+        allocate(256 * mib, Memory::device, most);
+    free(allocate(2048 * mib, Memory::device, few));
+    allocate(512 * mib, Memory::managed, managed);
+    allocate(4096 * mib, Memory::pinned, few);
+    run_out_of_memory(*this, 1024 * mib, asking);
+    allocate(128 * mib, Memory::device, few); // later
+    run_out_of_memory(*this, 2048 * mib, asking);
+    const Finding finding = lone_failure(*this);
     BOOST_TEST(finding.stack == asking);
     BOOST_TEST(finding.summary ==
                "cudaMalloc of 1 GiB fails, 2 times: out of memory (cudaErrorMemoryAllocation)");
@@ -108,47 +104,43 @@ BOOST_AUTO_TEST_CASE(out_of_memory_says_who_held_it) {
         finding.details[0]);
 }
 
-BOOST_AUTO_TEST_CASE(out_of_page_locked_memory_is_a_matter_of_the_host) {
-    Scenario s;
-    const auto line = s.stack();
-    s.allocate(64 * mib, Memory::device, line);
-    s.allocate(256 * mib, Memory::pinned, line);
-    run_out_of_memory(s, 1024 * mib, s.stack(), Memory::pinned);
-    const Finding finding = lone_failure(s);
+BOOST_FIXTURE_TEST_CASE(out_of_page_locked_memory_is_a_matter_of_the_host, Scenario) {
+    const auto line = stack();
+    allocate(64 * mib, Memory::device, line);
+    allocate(256 * mib, Memory::pinned, line);
+    run_out_of_memory(*this, 1024 * mib, stack(), Memory::pinned);
+    const Finding finding = lone_failure(*this);
     BOOST_TEST(finding.places.size() == 1u);
     BOOST_TEST(finding.details.front() == "the program held 256 MiB of page-locked memory then");
 }
 
-BOOST_AUTO_TEST_CASE(a_program_that_held_nothing_says_so) {
-    Scenario s;
-    run_out_of_memory(s, 1024 * mib, s.stack());
-    const Finding finding = lone_failure(s);
+BOOST_FIXTURE_TEST_CASE(a_program_that_held_nothing_says_so, Scenario) {
+    run_out_of_memory(*this, 1024 * mib, stack());
+    const Finding finding = lone_failure(*this);
     BOOST_TEST(finding.places.empty());
     BOOST_TEST(finding.details.front().starts_with("the program held nothing then; the device has "),
                finding.details.front());
 }
 
-BOOST_AUTO_TEST_CASE(memory_that_is_freed_and_asked_for_again_is_no_failed_run) {
-    Scenario s;
-    const auto asking = s.stack(), again = s.stack(); // an allocator's second try is another of its lines
-    const auto cached = s.allocate(512 * mib, Memory::device, s.stack());
-    run_out_of_memory(s, 1024 * mib, asking);
-    s.free(cached);
-    s.allocate(1024 * mib, Memory::device, again);
-    BOOST_TEST(failures(s) == 0u);
+BOOST_FIXTURE_TEST_CASE(memory_that_is_freed_and_asked_for_again_is_no_failed_run, Scenario) {
+    const auto asking = stack(), again = stack(); // an allocator's second try is another of its lines
+    const auto cached = allocate(512 * mib, Memory::device, stack());
+    run_out_of_memory(*this, 1024 * mib, asking);
+    free(cached);
+    allocate(1024 * mib, Memory::device, again);
+    BOOST_TEST(failures(*this) == 0u);
     // Once more, and now even that is not enough.
-    run_out_of_memory(s, 2048 * mib, asking);
-    run_out_of_memory(s, 2048 * mib, again);
-    BOOST_TEST(failures(s) == 2u);
+    run_out_of_memory(*this, 2048 * mib, asking);
+    run_out_of_memory(*this, 2048 * mib, again);
+    BOOST_TEST(failures(*this) == 2u);
 }
 
-BOOST_AUTO_TEST_CASE(a_search_for_what_fits_is_no_failed_run) {
-    Scenario s;
-    const auto line = s.stack();
+BOOST_FIXTURE_TEST_CASE(a_search_for_what_fits_is_no_failed_run, Scenario) {
+    const auto line = stack();
     for (std::uint64_t bytes = 8192 * mib; bytes != 1024 * mib; bytes /= 2)
-        run_out_of_memory(s, bytes, line);
-    s.allocate(1024 * mib, Memory::device, line);
-    BOOST_TEST(failures(s) == 0u);
+        run_out_of_memory(*this, bytes, line);
+    allocate(1024 * mib, Memory::device, line);
+    BOOST_TEST(failures(*this) == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(other_memory_that_comes_after_a_failure_does_not_mend_it) {
@@ -168,20 +160,19 @@ BOOST_AUTO_TEST_CASE(other_memory_that_comes_after_a_failure_does_not_mend_it) {
     BOOST_TEST(failures(never) == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(what_was_used_and_lies_idle_is_told_by_line) {
-    Scenario s;
-    const auto done = s.stack(), waiting = s.stack(), busy = s.stack();
-    const auto kernel = s.function("_Z4stepPf");
-    const auto first = s.allocate(256 * mib, Memory::device, done);
-    s.allocate(64 * mib, Memory::device, waiting); // its use may still come
-    s.launch(kernel, {first});
-    s.synchronize();
-    s.now += 100 * ms;
-    const auto second = s.allocate(128 * mib, Memory::device, busy);
-    s.launch(kernel, {second});
-    s.synchronize();
-    run_out_of_memory(s, 1024 * mib, s.stack());
-    const Finding finding = lone_failure(s);
+BOOST_FIXTURE_TEST_CASE(what_was_used_and_lies_idle_is_told_by_line, Scenario) {
+    const auto done = stack(), waiting = stack(), busy = stack();
+    const auto kernel = function("_Z4stepPf");
+    const auto first = allocate(256 * mib, Memory::device, done);
+    allocate(64 * mib, Memory::device, waiting); // its use may still come
+    launch(kernel, {first});
+    synchronize();
+    now += 100 * ms;
+    const auto second = allocate(128 * mib, Memory::device, busy);
+    launch(kernel, {second});
+    synchronize();
+    run_out_of_memory(*this, 1024 * mib, stack());
+    const Finding finding = lone_failure(*this);
     BOOST_TEST_REQUIRE(finding.places.size() == 3u);
     BOOST_TEST(finding.places[0].first ==
                "held 256 MiB then: cudaMalloc, 1 allocation; 256 MiB of it not used for 101 ms");
@@ -208,15 +199,14 @@ BOOST_AUTO_TEST_CASE(what_the_device_has_is_held_against_what_was_asked_for) {
     BOOST_TEST(large.details.back().starts_with("the program held 8 GiB then"), large.details.back());
 }
 
-BOOST_AUTO_TEST_CASE(a_call_that_another_threads_capture_forbids) {
-    Scenario s;
-    const auto begin = s.stack(), wait = s.stack(), end = s.stack();
+BOOST_FIXTURE_TEST_CASE(a_call_that_another_threads_capture_forbids, Scenario) {
+    const auto begin = stack(), wait = stack(), end = stack();
     for (int i = 0; i < 3; ++i) {
-        capture(s, trace::GraphAction::begin_capture, begin);
-        s.synchronize({.stack = wait, .thread = 2, .status = 900});
-        capture(s, trace::GraphAction::end_capture, end, 901);
+        capture(*this, trace::GraphAction::begin_capture, begin);
+        synchronize({.stack = wait, .thread = 2, .status = 900});
+        capture(*this, trace::GraphAction::end_capture, end, 901);
     }
-    const auto found = findings_of(s);
+    const auto found = findings_of(*this);
     BOOST_REQUIRE(found.size() == 1u); // what fails because of it is no finding of its own
     BOOST_TEST(found[0].stack == wait);
     BOOST_TEST(found[0].advice.starts_with("begin the capture with cudaStreamCaptureModeThreadLocal"),
@@ -232,15 +222,14 @@ BOOST_AUTO_TEST_CASE(a_call_that_another_threads_capture_forbids) {
 }
 
 /// A line of a library, that two calls have ended captures before: neither is told for the other.
-BOOST_AUTO_TEST_CASE(a_capture_that_different_calls_have_ended) {
-    Scenario s;
-    const auto one = s.stack(), other = s.stack(), end = s.stack();
+BOOST_FIXTURE_TEST_CASE(a_capture_that_different_calls_have_ended, Scenario) {
+    const auto one = stack(), other = stack(), end = stack();
     for (const std::uint64_t wait : {one, other}) {
-        capture(s, trace::GraphAction::begin_capture, s.stack());
-        s.synchronize({.stack = wait, .status = 900});
-        capture(s, trace::GraphAction::end_capture, end, 901);
+        capture(*this, trace::GraphAction::begin_capture, stack());
+        synchronize({.stack = wait, .status = 900});
+        capture(*this, trace::GraphAction::end_capture, end, 901);
     }
-    const auto found = findings_of(s);
+    const auto found = findings_of(*this);
     BOOST_REQUIRE(found.size() == 3u);
     BOOST_TEST(found[1].stack == end);
     BOOST_TEST(found[1].places.empty());
@@ -248,27 +237,25 @@ BOOST_AUTO_TEST_CASE(a_capture_that_different_calls_have_ended) {
                "mend the call that ended the capture: it failed before this one; then capture anew");
 }
 
-BOOST_AUTO_TEST_CASE(a_call_that_the_threads_own_capture_forbids) {
-    Scenario s;
-    const auto begin = s.stack(), wait = s.stack();
-    capture(s, trace::GraphAction::begin_capture, s.stack(), 0, 0x80, 2); // another's beside it
-    capture(s, trace::GraphAction::begin_capture, begin);
-    s.synchronize({.stack = wait, .status = 900});
-    const Finding finding = lone_failure(s);
+BOOST_FIXTURE_TEST_CASE(a_call_that_the_threads_own_capture_forbids, Scenario) {
+    const auto begin = stack(), wait = stack();
+    capture(*this, trace::GraphAction::begin_capture, stack(), 0, 0x80, 2); // another's beside it
+    capture(*this, trace::GraphAction::begin_capture, begin);
+    synchronize({.stack = wait, .status = 900});
+    const Finding finding = lone_failure(*this);
     BOOST_TEST(finding.advice == "allocate, wait and query before the capture begins or after it ends");
     BOOST_TEST(place(finding) == begin);
 }
 
-BOOST_AUTO_TEST_CASE(a_capture_that_is_not_told_of) {
-    Scenario s;
-    capture(s, trace::GraphAction::begin_capture, s.stack());
-    capture(s, trace::GraphAction::end_capture, s.stack()); // and is over
-    s.synchronize({.stack = s.stack(), .status = 900});
-    s.synchronize({.stack = s.stack(), .status = 901});
-    capture(s, trace::GraphAction::begin_capture, s.stack(), 0, 0x80, 2);
-    capture(s, trace::GraphAction::begin_capture, s.stack(), 0, 0x90, 3);
-    s.synchronize({.stack = s.stack(), .status = 900}); // by which of the two?
-    const auto found = findings_of(s);
+BOOST_FIXTURE_TEST_CASE(a_capture_that_is_not_told_of, Scenario) {
+    capture(*this, trace::GraphAction::begin_capture, stack());
+    capture(*this, trace::GraphAction::end_capture, stack()); // and is over
+    synchronize({.stack = stack(), .status = 900});
+    synchronize({.stack = stack(), .status = 901});
+    capture(*this, trace::GraphAction::begin_capture, stack(), 0, 0x80, 2);
+    capture(*this, trace::GraphAction::begin_capture, stack(), 0, 0x90, 3);
+    synchronize({.stack = stack(), .status = 900}); // by which of the two?
+    const auto found = findings_of(*this);
     BOOST_REQUIRE(found.size() == 3u);
     for (const Finding& finding : found)
         BOOST_TEST(finding.places.empty());
@@ -278,11 +265,10 @@ BOOST_AUTO_TEST_CASE(a_capture_that_is_not_told_of) {
                    found[i].advice);
 }
 
-BOOST_AUTO_TEST_CASE(answers_are_no_failures) {
-    Scenario s;
-    s.synchronize({.kind = trace::SyncKind::stream_query, .status = 600});
-    s.copy(mib, 1000, {.status = 4}); // the process ends
-    nothing_in(s);
+BOOST_FIXTURE_TEST_CASE(answers_are_no_failures, Scenario) {
+    synchronize({.kind = trace::SyncKind::stream_query, .status = 600});
+    copy(mib, 1000, {.status = 4}); // the process ends
+    nothing_in(*this);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -9,8 +9,6 @@ using namespace umadvisor;
 using namespace umadvisor::test;
 using namespace umadvisor::test::hazards;
 
-namespace {
-
 void nothing(Program&) {}
 
 /// Uploads from one buffer, with other bytes in it, behind work that takes long. `between` stands behind the
@@ -60,13 +58,10 @@ void check_turns(bool looks) {
     nothing_in(p.told());
 }
 
-} // namespace
-
-BOOST_AUTO_TEST_CASE(a_source_that_changes_before_its_wait_is_told) {
-    Change p;
-    const Finding finding = lone(p.told(), "UMA-602");
-    changes_in_flight(finding, p);
-    BOOST_TEST(place(finding) == p.wait_at);
+BOOST_FIXTURE_TEST_CASE(a_source_that_changes_before_its_wait_is_told, Change) {
+    const Finding finding = lone(told(), "UMA-602");
+    changes_in_flight(finding, *this);
+    BOOST_TEST(place(finding) == wait_at);
     BOOST_TEST(finding.places[0].first == "before this call it had changed");
     BOOST_TEST(evidence(finding, "bytes") == 8.0 * mib);
     BOOST_REQUIRE(finding.details.size() == 1u);
@@ -74,15 +69,14 @@ BOOST_AUTO_TEST_CASE(a_source_that_changes_before_its_wait_is_told) {
                finding.details[0]);
 }
 
-BOOST_AUTO_TEST_CASE(a_source_that_changes_before_its_wait_is_told_by_line) {
-    Program p;
-    const std::uint64_t wait_at = p.stack();
+BOOST_FIXTURE_TEST_CASE(a_source_that_changes_before_its_wait_is_told_by_line, Program) {
+    const std::uint64_t wait_at = stack();
     for (std::uint64_t round = 0; round < 5; ++round)
-        p.busy(one)
+        busy(one)
             .upload(one, {.hash = 20 + round})
             .look_again(21 + round)
             .synchronize({.kind = SyncKind::stream, .object = one, .stack = wait_at});
-    const Finding finding = lone(p.told(), "UMA-602");
+    const Finding finding = lone(told(), "UMA-602");
     BOOST_TEST(evidence(finding, "times") == 5);
     BOOST_TEST(finding.places.size() == 1u);
 }
@@ -120,9 +114,8 @@ BOOST_AUTO_TEST_CASE(a_look_that_says_nothing_of_the_host) {
     nothing_in(other.look_again(other.uploaded, 12, 2).wait(SyncKind::stream, one).told());
 }
 
-BOOST_AUTO_TEST_CASE(a_source_that_changes_in_flight_is_told) {
-    Reuse p;
-    changes_in_flight(lone(p.told(), "UMA-602"), p);
+BOOST_FIXTURE_TEST_CASE(a_source_that_changes_in_flight_is_told, Reuse) {
+    changes_in_flight(lone(told(), "UMA-602"), *this);
 }
 
 /// What it reaches is not told then: nothing runs.
@@ -157,10 +150,9 @@ BOOST_AUTO_TEST_CASE(two_buffers_in_turn_with_events_are_fine) {
         check_turns(looks);
 }
 
-BOOST_AUTO_TEST_CASE(device_work_may_change_the_source) {
-    Program copies;
-    copies.busy(one).upload(one, {.hash = 11}).download(one, {.host = copies.source}).upload(one, {.hash = 12});
-    nothing_in(copies.told());
+BOOST_FIXTURE_TEST_CASE(device_work_may_change_the_source, Program) {
+    busy(one).upload(one, {.hash = 11}).download(one, {.host = source}).upload(one, {.hash = 12});
+    nothing_in(told());
 
     Program waited; // for the copy that changes it alone
     const Piece small{.memory = waited.scratch, .host = waited.source, .bytes = 1024};

@@ -12,8 +12,6 @@ using trace::SyncKind;
 
 BOOST_AUTO_TEST_SUITE(through_host)
 
-namespace {
-
 struct Detour : BusyDevice {
     std::uint64_t from = memory(), to = memory(), there = memory(1), down = stack(), up = stack();
 
@@ -44,42 +42,36 @@ struct Detour : BusyDevice {
     }
 };
 
-} // namespace
-
-BOOST_AUTO_TEST_CASE(to_the_same_device_by_way_of_the_host) {
-    Detour s;
-    s.rounds(s.to);
-    const Finding finding = lone(s, "UMA-111");
-    BOOST_TEST(finding.stack == s.down);
-    BOOST_TEST(place(finding) == s.up);
+BOOST_FIXTURE_TEST_CASE(to_the_same_device_by_way_of_the_host, Detour) {
+    rounds(to);
+    const Finding finding = lone(*this, "UMA-111");
+    BOOST_TEST(finding.stack == down);
+    BOOST_TEST(place(finding) == up);
     BOOST_TEST(evidence(finding, "pairs") == 10);
     BOOST_TEST(finding.saving_ns == 10 * (9000e3 - 64 * mib / 1170.0), close);
     BOOST_TEST(contains(finding.advice, "cudaMemcpyDeviceToDevice"));
     BOOST_TEST((finding.confidence == Confidence::medium));
 }
 
-BOOST_AUTO_TEST_CASE(to_another_device) {
-    Detour s;
-    s.rounds(s.there);
-    const Finding finding = lone(s, "UMA-111");
+BOOST_FIXTURE_TEST_CASE(to_another_device, Detour) {
+    rounds(there);
+    const Finding finding = lone(*this, "UMA-111");
     BOOST_TEST(finding.saving_ns == 10 * (9000e3 - 64 * mib / 55.5), close);
     BOOST_TEST(contains(finding.advice, "cudaMemcpyPeerAsync"));
     BOOST_TEST(contains(finding.advice, "cudaDeviceEnablePeerAccess"));
     BOOST_TEST((finding.confidence == Confidence::low));
 }
 
-BOOST_AUTO_TEST_CASE(kernels_that_a_download_waits_for_are_not_saved) {
-    Detour s;
-    s.rounds(s.to);
-    s.go_down(Memory::pageable, 90'000 * us);
-    s.go_up(s.to, Memory::pageable);
-    BOOST_TEST(lone(s, "UMA-111").saving_ns == 11 * (9000e3 - 64 * mib / 1170.0), close);
+BOOST_FIXTURE_TEST_CASE(kernels_that_a_download_waits_for_are_not_saved, Detour) {
+    rounds(to);
+    go_down(Memory::pageable, 90'000 * us);
+    go_up(to, Memory::pageable);
+    BOOST_TEST(lone(*this, "UMA-111").saving_ns == 11 * (9000e3 - 64 * mib / 1170.0), close);
 }
 
-BOOST_AUTO_TEST_CASE(streams_order_what_the_host_does_not_wait_for) {
-    Detour s;
-    s.rounds_in_a_stream([](std::uint64_t) {});
-    BOOST_TEST(lone(s, "UMA-111").saving_ns == 10 * (2400e3 - 64 * mib / 1170.0), close);
+BOOST_FIXTURE_TEST_CASE(streams_order_what_the_host_does_not_wait_for, Detour) {
+    rounds_in_a_stream([](std::uint64_t) {});
+    BOOST_TEST(lone(*this, "UMA-111").saving_ns == 10 * (2400e3 - 64 * mib / 1170.0), close);
 }
 
 BOOST_AUTO_TEST_CASE(what_the_host_may_have_looked_at) {
@@ -97,29 +89,25 @@ BOOST_AUTO_TEST_CASE(what_the_host_may_have_looked_at) {
     nothing_in(other);
 }
 
-BOOST_AUTO_TEST_CASE(the_device_holds_something_else_by_the_time_of_the_upload) {
-    Detour s;
-    s.rounds_in_a_stream([&s](std::uint64_t stream) { s.kernel({s.from}, stream, 20 * us); }); // the next block
-    nothing_in(of_rule(advice_on(s), "UMA-111"));
+BOOST_FIXTURE_TEST_CASE(the_device_holds_something_else_by_the_time_of_the_upload, Detour) {
+    rounds_in_a_stream([this](std::uint64_t stream) { kernel({from}, stream, 20 * us); }); // the next block
+    nothing_in(of_rule(advice_on(*this), "UMA-111"));
 }
 
-BOOST_AUTO_TEST_CASE(results_that_the_host_collects_and_sends_on_in_a_few_rounds) {
-    Detour s;
+BOOST_FIXTURE_TEST_CASE(results_that_the_host_collects_and_sends_on_in_a_few_rounds, Detour) {
     for (int round = 0; round < 10; ++round) {
-        s.go_down(Memory::pinned);
+        go_down(Memory::pinned);
         if (round % 4 == 3)
-            s.go_up(s.to, Memory::pinned);
+            go_up(to, Memory::pinned);
         else
-            s.now += 10'000 * us;
+            now += 10'000 * us;
     }
-    nothing_in(s);
+    nothing_in(*this);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(scalar_download)
-
-namespace {
 
 struct Loop : BusyDevice {
     std::uint64_t loss = memory(), line = stack(), waited = stack();
@@ -139,13 +127,10 @@ struct Loop : BusyDevice {
     }
 };
 
-} // namespace
-
-BOOST_AUTO_TEST_CASE(a_scalar_in_each_round) {
-    Loop s;
-    s.rounds(251, [&] { s.read_scalar(); });
-    const Finding finding = lone(s, "UMA-112");
-    BOOST_TEST(finding.stack == s.line);
+BOOST_FIXTURE_TEST_CASE(a_scalar_in_each_round, Loop) {
+    rounds(251, [&] { read_scalar(); });
+    const Finding finding = lone(*this, "UMA-112");
+    BOOST_TEST(finding.stack == line);
     BOOST_TEST(evidence(finding, "rounds") == 250); // the first began with the program
     BOOST_TEST(evidence(finding, "kernel_ns") == 250 * 4e3, close);
     // The copy itself, which has most of these 17 us to explain, stays beside the next round's launches.
@@ -154,27 +139,25 @@ BOOST_AUTO_TEST_CASE(a_scalar_in_each_round) {
     BOOST_TEST((finding.confidence == Confidence::medium));
 }
 
-BOOST_AUTO_TEST_CASE(an_asynchronous_one_that_is_waited_for_at_once) {
-    Loop s;
-    s.rounds(251, [&] {
-        s.download(s.loss, 4, {.stack = s.line});
-        s.synchronize({.kind = SyncKind::stream, .stack = s.waited, .duration = 17 * us});
-        s.tell_times();
+BOOST_FIXTURE_TEST_CASE(an_asynchronous_one_that_is_waited_for_at_once, Loop) {
+    rounds(251, [&] {
+        download(loss, 4, {.stack = line});
+        synchronize({.kind = SyncKind::stream, .stack = waited, .duration = 17 * us});
+        tell_times();
     });
-    const Finding finding = lone(s, "UMA-112");
-    BOOST_TEST(finding.stack == s.line);
-    BOOST_TEST(place(finding) == s.waited);
+    const Finding finding = lone(*this, "UMA-112");
+    BOOST_TEST(finding.stack == line);
+    BOOST_TEST(place(finding) == waited);
     BOOST_TEST(finding.saving_ns > 250 * 7e3);
     BOOST_TEST(finding.saving_ns < 250 * 18.3e3);
 }
 
-BOOST_AUTO_TEST_CASE(kernels_keep_the_device_busy_all_the_same) {
-    Loop s;
+BOOST_FIXTURE_TEST_CASE(kernels_keep_the_device_busy_all_the_same, Loop) {
     for (int round = 0; round < 251; ++round) {
-        s.kernel({s.loss}, 0, 1000 * us);
-        s.read_scalar(1015 * us);
+        kernel({loss}, 0, 1000 * us);
+        read_scalar(1015 * us);
     }
-    nothing_in(s);
+    nothing_in(*this);
 }
 
 BOOST_AUTO_TEST_CASE(rounds_that_wait_for_more) {

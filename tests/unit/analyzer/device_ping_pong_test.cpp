@@ -9,8 +9,6 @@ using namespace umadvisor::test;
 using namespace test::managed_program;
 using trace::MigrationCause;
 
-namespace {
-
 /// 64 MiB of managed memory and two devices, numbered 1 and 2 by the driver.
 struct TwoDevices : Managed {
     std::uint64_t line = stack(), launched[2] = {stack(), stack()};
@@ -60,18 +58,15 @@ double saved_ns(double moved) {
     return moved / (256.0 * mib / 23e-3) * 1e9 - moved / 55.5;
 }
 
-} // namespace
-
-BOOST_AUTO_TEST_CASE(two_devices_that_use_it_in_turn) {
-    TwoDevices s;
-    s.turns(20, s.bytes);
-    const Finding finding = lone(s, "UMA-202");
+BOOST_FIXTURE_TEST_CASE(two_devices_that_use_it_in_turn, TwoDevices) {
+    turns(20, bytes);
+    const Finding finding = lone(*this, "UMA-202");
     BOOST_TEST(finding.title == "ping-pong of managed memory between device 0 and device 1");
     BOOST_TEST(contains(finding.summary, "20 times"));
     BOOST_TEST(contains(finding.summary, "1.25 GiB went between device 0 and device 1"));
-    BOOST_TEST((finding.stack == s.launched[0] || finding.stack == s.launched[1]));
+    BOOST_TEST((finding.stack == launched[0] || finding.stack == launched[1]));
     BOOST_TEST(finding.places.size() == 1u);
-    BOOST_TEST(finding.allocation_stack == s.line);
+    BOOST_TEST(finding.allocation_stack == line);
     for (const char* const remedy : {"cudaMemAdviseSetPreferredLocation", "cudaMemAdviseSetAccessedBy",
                                      "cudaMemAdviseSetReadMostly", "split the allocation"})
         BOOST_TEST(contains(finding.advice, remedy), finding.advice);
@@ -89,33 +84,29 @@ BOOST_AUTO_TEST_CASE(each_device_after_the_other_was_done) {
     nothing_in(s);
 }
 
-BOOST_AUTO_TEST_CASE(an_edge_that_they_exchange) {
-    TwoDevices s;
-    s.turns(20, mib);
-    nothing_in(s);
+BOOST_FIXTURE_TEST_CASE(an_edge_that_they_exchange, TwoDevices) {
+    turns(20, mib);
+    nothing_in(*this);
 }
 
-BOOST_AUTO_TEST_CASE(prefetched_from_one_to_the_other) {
-    TwoDevices s;
-    s.turns(20, s.bytes, MigrationCause::user);
-    nothing_in(s);
+BOOST_FIXTURE_TEST_CASE(prefetched_from_one_to_the_other, TwoDevices) {
+    turns(20, bytes, MigrationCause::user);
+    nothing_in(*this);
 }
 
-BOOST_AUTO_TEST_CASE(moves_that_nobody_told) {
-    TwoDevices s;
-    s.turns(20, 0);
-    s.totals(5000);
-    nothing_in(s);
+BOOST_FIXTURE_TEST_CASE(moves_that_nobody_told, TwoDevices) {
+    turns(20, 0);
+    totals(5000);
+    nothing_in(*this);
 }
 
-BOOST_AUTO_TEST_CASE(moves_of_which_a_part_was_told) {
-    TwoDevices s;
-    s.totals(0);
-    s.turns(4, s.bytes);
-    s.tell(light_kinds);
-    s.turns(15, 0);
-    s.totals(4 * s.faults);
-    const Finding finding = lone(s, "UMA-202");
+BOOST_FIXTURE_TEST_CASE(moves_of_which_a_part_was_told, TwoDevices) {
+    totals(0);
+    turns(4, bytes);
+    tell(light_kinds);
+    turns(15, 0);
+    totals(4 * faults);
+    const Finding finding = lone(*this, "UMA-202");
     BOOST_TEST(contains(finding.summary, "at least 1 GiB went"));
     BOOST_TEST((finding.confidence == Confidence::low));
 }
@@ -132,14 +123,13 @@ BOOST_AUTO_TEST_CASE(totals_have_what_went_between_devices) {
 }
 
 /// The driver may tell of moves long after they were made, of times in which it told of no faults.
-BOOST_AUTO_TEST_CASE(moves_that_are_told_without_their_faults_are_not_extrapolated) {
-    TwoDevices s;
-    s.totals(0);
-    s.turns(4, s.bytes);
-    s.tell(light_kinds);
-    s.turns(15, s.bytes, MigrationCause::prefetch);
-    s.totals(4 * s.faults);
-    const std::string text = text_of(s.path());
+BOOST_FIXTURE_TEST_CASE(moves_that_are_told_without_their_faults_are_not_extrapolated, TwoDevices) {
+    totals(0);
+    turns(4, bytes);
+    tell(light_kinds);
+    turns(15, bytes, MigrationCause::prefetch);
+    totals(4 * faults);
+    const std::string text = text_of(path());
     BOOST_TEST(contains(text, "to the host, 1.19 GiB between devices"));
 }
 

@@ -137,12 +137,11 @@ BOOST_AUTO_TEST_CASE(every_record_type_is_dumped_with_all_its_fields) {
     BOOST_TEST(by_name["Header"]["pid"] == 4242);
 }
 
-BOOST_AUTO_TEST_CASE(a_launch_line_stands_for_itself) {
-    Scenario s;
-    const auto kernel = s.function("_Z5scalePfi");
-    const auto a = s.allocate(4096, trace::Memory::device), b = s.allocate(4096, trace::Memory::managed);
-    s.launch(kernel, {a, b});
-    for (const json& line : dump(s.path())) {
+BOOST_FIXTURE_TEST_CASE(a_launch_line_stands_for_itself, Scenario) {
+    const auto kernel = function("_Z5scalePfi");
+    const auto a = allocate(4096, trace::Memory::device), b = allocate(4096, trace::Memory::managed);
+    launch(kernel, {a, b});
+    for (const json& line : dump(path())) {
         if (line["record"] != "Launch")
             continue;
         BOOST_TEST(line["function"] == "scale(float*, int)");
@@ -156,10 +155,9 @@ BOOST_AUTO_TEST_CASE(a_launch_line_stands_for_itself) {
     BOOST_FAIL("no launch");
 }
 
-BOOST_AUTO_TEST_CASE(names_that_are_no_utf8_stay_valid_json) {
-    Scenario s;
-    s.function("kernel\xff\xfe\"\n");
-    BOOST_TEST(dump(s.path()).size() > 1u);
+BOOST_FIXTURE_TEST_CASE(names_that_are_no_utf8_stay_valid_json, Scenario) {
+    function("kernel\xff\xfe\"\n");
+    BOOST_TEST(dump(path()).size() > 1u);
 }
 
 BOOST_AUTO_TEST_CASE(text_dump_has_one_line_a_record) {
@@ -253,14 +251,13 @@ BOOST_AUTO_TEST_CASE(every_enumerator_of_every_record_has_its_word) {
     BOOST_TEST(checked > 150u);
 }
 
-BOOST_AUTO_TEST_CASE(long_names_are_whole_once) {
-    Scenario s;
+BOOST_FIXTURE_TEST_CASE(long_names_are_whole_once, Scenario) {
     const std::string symbol(4'000, 'k');
-    const auto kernel = s.function(symbol);
+    const auto kernel = function(symbol);
     for (int i = 0; i < 100; ++i)
-        s.launch(kernel, {});
+        launch(kernel, {});
     std::size_t whole = 0;
-    for (const json& line : dump(s.path())) {
+    for (const json& line : dump(path())) {
         whole += line.dump().size() > symbol.size();
         if (line["record"] == "Launch")
             BOOST_TEST(line["function"].get<std::string>().ends_with("k…"));

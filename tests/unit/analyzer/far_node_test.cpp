@@ -8,8 +8,6 @@ BOOST_AUTO_TEST_SUITE(analyzer_far_node)
 using namespace umadvisor;
 using namespace umadvisor::test;
 
-namespace {
-
 /// Two devices, each on a node of its own (0 and 1), and memory on node 0. Near copies reach 50 GB/s, far ones
 /// 25; each call takes 5 us more.
 struct Sockets : Scenario {
@@ -84,15 +82,12 @@ const auto nearly = boost::test_tools::tolerance(0.001);
 /// Of ten copies of 16 MiB, far against near.
 constexpr double saved_ns = 10 * 16.0 * mib * (1 / 25.0 - 1 / 50.0);
 
-} // namespace
-
-BOOST_AUTO_TEST_CASE(copies_of_far_memory_against_near_ones_of_the_trace) {
-    Sockets s;
-    s.uploads(s.near, 64 * mib, 50);
-    s.uploads(s.far, 16 * mib, 25);
-    const Finding finding = only(s);
-    BOOST_TEST(finding.stack == s.line);
-    BOOST_TEST(finding.allocation_stack == s.host_line);
+BOOST_FIXTURE_TEST_CASE(copies_of_far_memory_against_near_ones_of_the_trace, Sockets) {
+    uploads(near, 64 * mib, 50);
+    uploads(far, 16 * mib, 25);
+    const Finding finding = only(*this);
+    BOOST_TEST(finding.stack == line);
+    BOOST_TEST(finding.allocation_stack == host_line);
     BOOST_TEST(finding.saving_ns == saved_ns, nearly);
     BOOST_TEST((finding.confidence == Confidence::high));
     BOOST_TEST(contains(finding.summary, "from memory on NUMA node 0 to a device at node 1"));
@@ -100,32 +95,29 @@ BOOST_AUTO_TEST_CASE(copies_of_far_memory_against_near_ones_of_the_trace) {
     BOOST_TEST(contains(finding.advice, "numactl --cpunodebind=1 --membind=1"));
 }
 
-BOOST_AUTO_TEST_CASE(without_near_copies_the_calibrated_rate_counts_or_that_of_an_h200) {
-    Sockets s;
-    s.uploads(s.far, 16 * mib, 25);
-    const Finding calibrated = only(s, machine::Rates{.pinned_to_device = 50e9, .device = "NVIDIA L4"});
+BOOST_FIXTURE_TEST_CASE(without_near_copies_the_calibrated_rate_counts_or_that_of_an_h200, Sockets) {
+    uploads(far, 16 * mib, 25);
+    const Finding calibrated = only(*this, machine::Rates{.pinned_to_device = 50e9, .device = "NVIDIA L4"});
     BOOST_TEST(calibrated.saving_ns == saved_ns, nearly);
     BOOST_TEST((calibrated.confidence == Confidence::medium));
-    const Finding usual = only(s);
+    const Finding usual = only(*this);
     BOOST_TEST(usual.saving_ns == 10 * 16.0 * mib * (1 / 25.0 - 1 / 55.5), nearly);
     BOOST_TEST((usual.confidence == Confidence::low));
 }
 
-BOOST_AUTO_TEST_CASE(asynchronous_copies_count_by_the_devices_time_scaled_by_bytes) {
-    Sockets s;
-    s.upload_async(s.near, 64 * mib, Sockets::ns(64 * mib, 50));
+BOOST_FIXTURE_TEST_CASE(asynchronous_copies_count_by_the_devices_time_scaled_by_bytes, Sockets) {
+    upload_async(near, 64 * mib, Sockets::ns(64 * mib, 50));
     for (int round = 0; round < 10; ++round)
-        s.upload_async(s.far, 16 * mib, round == 3 ? Sockets::ns(16 * mib, 25) : 0);
-    s.synchronize({.duration = 10 * ms});
-    BOOST_TEST(only(s).saving_ns == saved_ns, nearly);
+        upload_async(far, 16 * mib, round == 3 ? Sockets::ns(16 * mib, 25) : 0);
+    synchronize({.duration = 10 * ms});
+    BOOST_TEST(only(*this).saving_ns == saved_ns, nearly);
 }
 
-BOOST_AUTO_TEST_CASE(a_call_that_waited_for_kernels_does_not_tell_the_rate) {
-    Sockets s;
-    s.uploads(s.near, 64 * mib, 50);
-    s.uploads(s.far, 16 * mib, 25);
-    s.upload(s.far, 16 * mib, 90'000'000);
-    BOOST_TEST(only(s).saving_ns == 1.1 * saved_ns, nearly);
+BOOST_FIXTURE_TEST_CASE(a_call_that_waited_for_kernels_does_not_tell_the_rate, Sockets) {
+    uploads(near, 64 * mib, 50);
+    uploads(far, 16 * mib, 25);
+    upload(far, 16 * mib, 90'000'000);
+    BOOST_TEST(only(*this).saving_ns == 1.1 * saved_ns, nearly);
 }
 
 BOOST_AUTO_TEST_CASE(registered_memory_lies_where_it_was_written_first) {
@@ -135,12 +127,11 @@ BOOST_AUTO_TEST_CASE(registered_memory_lies_where_it_was_written_first) {
     BOOST_TEST(contains(only(s).advice, "write it for the first time on a thread that runs on NUMA node 1"));
 }
 
-BOOST_AUTO_TEST_CASE(downloads_have_a_rate_of_their_own) {
-    Sockets s;
-    s.uploads(s.near, 64 * mib, 25); // slow, but the other way
+BOOST_FIXTURE_TEST_CASE(downloads_have_a_rate_of_their_own, Sockets) {
+    uploads(near, 64 * mib, 25); // slow, but the other way
     for (int round = 0; round < 10; ++round)
-        s.download(16 * mib, Sockets::ns(16 * mib, 25), {.stack = s.line, .from = s.far, .to = s.host});
-    const Finding finding = only(s);
+        download(16 * mib, Sockets::ns(16 * mib, 25), {.stack = line, .from = far, .to = host});
+    const Finding finding = only(*this);
     BOOST_TEST((finding.confidence == Confidence::low));
     BOOST_TEST(contains(finding.summary, "to memory on NUMA node 0 from a device at node 1"));
 }
@@ -160,34 +151,30 @@ BOOST_AUTO_TEST_CASE(memory_on_the_devices_node_is_near) {
     nothing_in(s.found());
 }
 
-BOOST_AUTO_TEST_CASE(a_link_between_sockets_may_be_as_fast) {
-    Sockets s;
-    s.uploads(s.near, 64 * mib, 50);
-    s.uploads(s.far, 64 * mib, 48);
-    nothing_in(s.found());
+BOOST_FIXTURE_TEST_CASE(a_link_between_sockets_may_be_as_fast, Sockets) {
+    uploads(near, 64 * mib, 50);
+    uploads(far, 64 * mib, 48);
+    nothing_in(found());
 }
 
-BOOST_AUTO_TEST_CASE(copies_below_a_mebibyte_tell_nothing) {
-    Sockets s;
-    s.uploads(s.near, 64 * mib, 50);
+BOOST_FIXTURE_TEST_CASE(copies_below_a_mebibyte_tell_nothing, Sockets) {
+    uploads(near, 64 * mib, 50);
     for (int round = 0; round < 40; ++round)
-        s.uploads(s.far, 512 * 1024, 25);
-    nothing_in(s.found());
+        uploads(far, 512 * 1024, 25);
+    nothing_in(found());
 }
 
-BOOST_AUTO_TEST_CASE(what_another_rule_advises_to_do_without_does_not_count) {
-    Sockets s;
-    s.uploads(s.near, 64 * mib, 50);
-    s.used = false;
-    s.uploads(s.far, 16 * mib, 25); // each overwrites the one before, but the last
-    BOOST_TEST(only(s).saving_ns == 0.1 * saved_ns, nearly);
+BOOST_FIXTURE_TEST_CASE(what_another_rule_advises_to_do_without_does_not_count, Sockets) {
+    uploads(near, 64 * mib, 50);
+    used = false;
+    uploads(far, 16 * mib, 25); // each overwrites the one before, but the last
+    BOOST_TEST(only(*this).saving_ns == 0.1 * saved_ns, nearly);
 }
 
-BOOST_AUTO_TEST_CASE(pageable_memory_is_told_of_by_its_own_rule) {
-    Sockets s;
-    s.uploads(s.near, 64 * mib, 50);
-    s.uploads(s.far, 16 * mib, 10, Memory::pageable);
-    lone(s.found(), "UMA-101");
+BOOST_FIXTURE_TEST_CASE(pageable_memory_is_told_of_by_its_own_rule, Sockets) {
+    uploads(near, 64 * mib, 50);
+    uploads(far, 16 * mib, 10, Memory::pageable);
+    lone(found(), "UMA-101");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -39,32 +39,29 @@ BOOST_AUTO_TEST_CASE(synchronous_copies_from_the_heap) {
     BOOST_TEST((finding.confidence == Confidence::high));
 }
 
-BOOST_AUTO_TEST_CASE(the_link_as_measured_in_this_trace) {
-    Scenario s;
-    s.copy(256 * mib, 10 * ms, {.source = Memory::pinned});
-    s.copy_often(256 * mib, 26 * ms, {});
-    const Finding finding = lone(s, "UMA-101");
+BOOST_FIXTURE_TEST_CASE(the_link_as_measured_in_this_trace, Scenario) {
+    copy(256 * mib, 10 * ms, {.source = Memory::pinned});
+    copy_often(256 * mib, 26 * ms, {});
+    const Finding finding = lone(*this, "UMA-101");
     BOOST_TEST(finding.saving_ns == 4 * 16e6 - lock_ns(256 * mib), exactly);
     BOOST_TEST(contains(finding.basis, "in this trace"));
 }
 
-BOOST_AUTO_TEST_CASE(link_measured_by_device_times_of_asynchronous_copies) {
-    Scenario s;
-    s.copy(256 * mib, 4000, {.source = Memory::pinned, .sample = 7, .asynchronous = true});
-    s.synchronize({.duration = 10 * ms});
-    s.device_time(7, 10 * ms);
-    s.copy_often(256 * mib, 26 * ms, {});
-    const Finding finding = lone(s, "UMA-101");
+BOOST_FIXTURE_TEST_CASE(link_measured_by_device_times_of_asynchronous_copies, Scenario) {
+    copy(256 * mib, 4000, {.source = Memory::pinned, .sample = 7, .asynchronous = true});
+    synchronize({.duration = 10 * ms});
+    device_time(7, 10 * ms);
+    copy_often(256 * mib, 26 * ms, {});
+    const Finding finding = lone(*this, "UMA-101");
     BOOST_TEST(finding.saving_ns == 4 * 16e6 - lock_ns(256 * mib), exactly);
 }
 
-BOOST_AUTO_TEST_CASE(what_is_copied_once_stays_pageable) {
-    Scenario s;
-    const auto line = s.stack();
+BOOST_FIXTURE_TEST_CASE(what_is_copied_once_stays_pageable, Scenario) {
+    const auto line = stack();
     for (const std::uint64_t size : {40u, 60u, 80u}) // of a buffer that is made anew
-        s.copy(size * mib, size * 100'000, {.stack = line});
-    s.copy(256 * mib, 26 * ms, {.stack = s.stack()});
-    nothing_in(s);
+        copy(size * mib, size * 100'000, {.stack = line});
+    copy(256 * mib, 26 * ms, {.stack = stack()});
+    nothing_in(*this);
 }
 
 /// As a heap places what is made anew in each round.
@@ -88,34 +85,31 @@ BOOST_AUTO_TEST_CASE(of_overlapping_parts_the_whole_counts) {
     BOOST_TEST(both.bytes() == (28 + 8 + 12) * mib);
 }
 
-BOOST_AUTO_TEST_CASE(a_wait_for_kernels_is_no_copy_time) {
-    Scenario s;
-    const auto kernel = s.function("f"), line = s.stack();
-    const auto memory = s.allocate(16 * mib, Memory::device);
+BOOST_FIXTURE_TEST_CASE(a_wait_for_kernels_is_no_copy_time, Scenario) {
+    const auto kernel = function("f"), line = stack();
+    const auto memory = allocate(16 * mib, Memory::device);
     for (int round = 0; round < 3; ++round) {
-        s.launch(kernel, {memory}, static_cast<std::uint64_t>(round) + 1);
-        s.download(mib, 300 * ms, {.destination = Memory::pageable, .stack = line, .from = memory});
-        s.device_time(static_cast<std::uint64_t>(round) + 1, 299'900'000);
+        launch(kernel, {memory}, static_cast<std::uint64_t>(round) + 1);
+        download(mib, 300 * ms, {.destination = Memory::pageable, .stack = line, .from = memory});
+        device_time(static_cast<std::uint64_t>(round) + 1, 299'900'000);
     }
-    for (const Finding& finding : findings_of(s))
+    for (const Finding& finding : findings_of(*this))
         BOOST_TEST(finding.saving_ns < 3 * 200'000, finding.rule->id << ": " << finding.summary);
 }
 
-BOOST_AUTO_TEST_CASE(staging_holds_the_host_though_the_device_has_time) {
-    Scenario s;
+BOOST_FIXTURE_TEST_CASE(staging_holds_the_host_though_the_device_has_time, Scenario) {
     for (int i = 0; i < 50; ++i) {
-        s.copy(mib, ms / 5, {.stack = 7, .asynchronous = true});
-        s.now += ms;
+        copy(mib, ms / 5, {.stack = 7, .asynchronous = true});
+        now += ms;
     }
-    const Finding finding = lone(s, "UMA-102");
+    const Finding finding = lone(*this, "UMA-102");
     BOOST_TEST(finding.saving_ns > 50 * 0.17e6); // of 0.2 ms each, less 19 us and what locking takes
 }
 
-BOOST_AUTO_TEST_CASE(asynchronous_in_name_only) {
-    Scenario s;
+BOOST_FIXTURE_TEST_CASE(asynchronous_in_name_only, Scenario) {
     for (int i = 0; i < 4; ++i)
-        s.copy(256 * mib, 25 * ms, {.asynchronous = true});
-    const Finding finding = lone(s, "UMA-102");
+        copy(256 * mib, 25 * ms, {.asynchronous = true});
+    const Finding finding = lone(*this, "UMA-102");
     BOOST_TEST(finding.title == "asynchronous in name only: pageable copies, host to device");
     BOOST_TEST(contains(finding.summary, "cudaMemcpyAsync"));
 }
@@ -134,68 +128,61 @@ BOOST_AUTO_TEST_CASE(directions_and_lines_are_told_apart) {
     BOOST_TEST(found[1].title == "pageable copies, device to host");
 }
 
-BOOST_AUTO_TEST_CASE(one_line_reached_by_many_ways_is_one_finding) {
-    Scenario s;
+BOOST_FIXTURE_TEST_CASE(one_line_reached_by_many_ways_is_one_finding, Scenario) {
     for (std::uint64_t stack = 1; stack <= 20; ++stack)
-        s.copy(64 * mib, 6 * ms, {.stack = stack});
-    reader::Trace trace(s.path());
+        copy(64 * mib, 6 * ms, {.stack = stack});
+    reader::Trace trace(path());
     const model::Profile profile(trace);
     const auto found = findings::find_all(profile, [](std::uint64_t stack) { return stack % 2; }).all;
     BOOST_REQUIRE(found.size() == 2u);
     BOOST_TEST(evidence(found.front(), "copies") == 10);
 }
 
-BOOST_AUTO_TEST_CASE(pinned_and_registered_copies_are_right) {
-    Scenario s;
+BOOST_FIXTURE_TEST_CASE(pinned_and_registered_copies_are_right, Scenario) {
     for (int i = 0; i < 10; ++i) {
-        s.copy(256 * mib, 5 * ms, {.source = Memory::pinned});
-        s.copy(256 * mib, 5 * ms, {.source = Memory::registered});
+        copy(256 * mib, 5 * ms, {.source = Memory::pinned});
+        copy(256 * mib, 5 * ms, {.source = Memory::registered});
     }
-    nothing_in(s);
+    nothing_in(*this);
 }
 
-BOOST_AUTO_TEST_CASE(rows_and_arrays_are_copies_too) {
-    Scenario s;
-    s.copy_often(256 * mib, 26 * ms, {.stack = s.stack(), .height = 1024});
-    s.copy_often(256 * mib, 26 * ms,
-                 {.symbol = "cuMemcpy3D_v2", .destination = Memory::array, .stack = s.stack(), .height = 1024});
-    BOOST_TEST(rules_of(s) == "UMA-101 UMA-101");
+BOOST_FIXTURE_TEST_CASE(rows_and_arrays_are_copies_too, Scenario) {
+    copy_often(256 * mib, 26 * ms, {.stack = stack(), .height = 1024});
+    copy_often(256 * mib, 26 * ms,
+               {.symbol = "cuMemcpy3D_v2", .destination = Memory::array, .stack = stack(), .height = 1024});
+    BOOST_TEST(rules_of(*this) == "UMA-101 UMA-101");
 }
 
-BOOST_AUTO_TEST_CASE(one_small_copy_is_nothing) {
-    Scenario s;
-    s.copy(4, 5000, {});
-    s.copy(mib, 70'000, {});
-    nothing_in(s);
+BOOST_FIXTURE_TEST_CASE(one_small_copy_is_nothing, Scenario) {
+    copy(4, 5000, {});
+    copy(mib, 70'000, {});
+    nothing_in(*this);
 }
 
-BOOST_AUTO_TEST_CASE(copies_by_umadvisor_and_failed_ones_do_not_count) {
-    Scenario s;
+BOOST_FIXTURE_TEST_CASE(copies_by_umadvisor_and_failed_ones_do_not_count, Scenario) {
     for (int i = 0; i < 10; ++i) {
-        s.copy(256 * mib, 26 * ms, {.origin = trace::Origin::umadvisor});
-        s.copy(256 * mib, 26 * ms, {.status = 1});
+        copy(256 * mib, 26 * ms, {.origin = trace::Origin::umadvisor});
+        copy(256 * mib, 26 * ms, {.status = 1});
     }
-    lone(s, "UMA-701");
+    lone(*this, "UMA-701");
 }
 
 BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(fresh_pages)
 
-BOOST_AUTO_TEST_CASE(downloads_into_new_pages) {
-    Scenario s;
-    s.download(256 * mib, 190 * ms, {.destination = Memory::pageable});
-    const Finding finding = lone(s, "UMA-118");
+BOOST_FIXTURE_TEST_CASE(downloads_into_new_pages, Scenario) {
+    download(256 * mib, 190 * ms, {.destination = Memory::pageable});
+    const Finding finding = lone(*this, "UMA-118");
     const machine::Rates rates;
     BOOST_TEST(finding.saving_ns == 190e6 - rates.small_copy_ns - 256 * mib / rates.device_to_pageable * 1e9 -
                                         256 * mib / rates.host_first_touch * 1e9,
                exactly);
 }
 
-BOOST_AUTO_TEST_CASE(a_download_at_the_usual_rate_has_its_pages) {
-    Scenario s;
-    s.download(256 * mib, 15 * ms, {.destination = Memory::pageable});
-    nothing_in(s);
+BOOST_FIXTURE_TEST_CASE(a_download_at_the_usual_rate_has_its_pages, Scenario) {
+    download(256 * mib, 15 * ms, {.destination = Memory::pageable});
+    nothing_in(*this);
 }
 
 /// Making its pages alone would have taken longer.
@@ -288,27 +275,24 @@ void add_batches(Scenario& s, int calls, int copies) {
                     .batch = static_cast<std::uint64_t>(copy) + 1});
 }
 
-BOOST_AUTO_TEST_CASE(what_is_batched_is_not_to_be_batched) {
-    Scenario s;
-    add_batches(s, 1, 500);
-    add_batches(s, 200, 2);
-    nothing_in(s);
+BOOST_FIXTURE_TEST_CASE(what_is_batched_is_not_to_be_batched, Scenario) {
+    add_batches(*this, 1, 500);
+    add_batches(*this, 200, 2);
+    nothing_in(*this);
 }
 
-BOOST_AUTO_TEST_CASE(few_that_take_long_are_worth_it) {
-    Scenario s;
+BOOST_FIXTURE_TEST_CASE(few_that_take_long_are_worth_it, Scenario) {
     for (int i = 0; i < 20; ++i)
-        s.copy(1024, 50'000, {.source = Memory::pinned});
-    lone(s, "UMA-103");
+        copy(1024, 50'000, {.source = Memory::pinned});
+    lone(*this, "UMA-103");
 }
 
-BOOST_AUTO_TEST_CASE(loops_that_follow_each_other_are_findings_of_their_own) {
-    Scenario s;
-    const std::uint64_t lines[] = {s.stack(), s.stack()};
+BOOST_FIXTURE_TEST_CASE(loops_that_follow_each_other_are_findings_of_their_own, Scenario) {
+    const std::uint64_t lines[] = {stack(), stack()};
     for (const std::uint64_t line : lines)
         for (int i = 0; i < 500; ++i)
-            s.copy(6, 5000, {.source = Memory::pinned, .stack = line});
-    const auto found = findings_of(s);
+            copy(6, 5000, {.source = Memory::pinned, .stack = line});
+    const auto found = findings_of(*this);
     BOOST_TEST_REQUIRE(found.size() == 2u);
     for (const Finding& each : found) {
         BOOST_TEST(each.rule->id == "UMA-103");
@@ -330,47 +314,42 @@ void add_rounds(Scenario& s, int rounds, int downloads) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(copies_of_two_rounds_are_not_merged) {
-    Scenario s;
-    add_rounds(s, 200, 1);
-    const Found found = findings_of(s);
+BOOST_FIXTURE_TEST_CASE(copies_of_two_rounds_are_not_merged, Scenario) {
+    add_rounds(*this, 200, 1);
+    const Found found = findings_of(*this);
     BOOST_TEST(!tells(found, "UMA-103"));
     BOOST_TEST(!tells(found, "UMA-119"));
 }
 
-BOOST_AUTO_TEST_CASE(copies_side_by_side_in_one_round_may_be_one) {
-    Scenario s;
-    add_rounds(s, 200, 2);
-    const Finding packed = among(findings_of(s), "UMA-119");
+BOOST_FIXTURE_TEST_CASE(copies_side_by_side_in_one_round_may_be_one, Scenario) {
+    add_rounds(*this, 200, 2);
+    const Finding packed = among(findings_of(*this), "UMA-119");
     BOOST_TEST(evidence(packed, "calls_spared") == 200);
     BOOST_TEST(packed.places.size() == 1u);
     BOOST_TEST(packed.saving_ns <= 200 * 10'000.0);
     BOOST_TEST(packed.saving_ns >= 200 * 5'000.0);
 }
 
-BOOST_AUTO_TEST_CASE(many_large_ones_are_not_small) {
-    Scenario s;
+BOOST_FIXTURE_TEST_CASE(many_large_ones_are_not_small, Scenario) {
     for (int i = 0; i < 200; ++i)
-        s.copy(mib, 26'000, {.source = Memory::pinned});
-    nothing_in(s);
+        copy(mib, 26'000, {.source = Memory::pinned});
+    nothing_in(*this);
 }
 
-BOOST_AUTO_TEST_CASE(a_hundred_lines_with_one_copy_each_are_not_one_line) {
-    Scenario s;
+BOOST_FIXTURE_TEST_CASE(a_hundred_lines_with_one_copy_each_are_not_one_line, Scenario) {
     for (int i = 0; i < 150; ++i)
-        s.copy(1024, 5000, {.source = Memory::pinned, .stack = s.stack()});
-    nothing_in(s);
+        copy(1024, 5000, {.source = Memory::pinned, .stack = stack()});
+    nothing_in(*this);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
 
-BOOST_AUTO_TEST_CASE(what_saves_most_comes_first) {
-    Scenario s;
+BOOST_FIXTURE_TEST_CASE(what_saves_most_comes_first, Scenario) {
     for (int i = 0; i < 1000; ++i)
-        s.copy(1024, 5000, {.source = Memory::pinned, .stack = 1});
-    s.synchronize();
-    s.copy_often(1024 * mib, 100 * ms, {.stack = 2});
-    BOOST_TEST(rules_of(s) == "UMA-101 UMA-103");
+        copy(1024, 5000, {.source = Memory::pinned, .stack = 1});
+    synchronize();
+    copy_often(1024 * mib, 100 * ms, {.stack = 2});
+    BOOST_TEST(rules_of(*this) == "UMA-101 UMA-103");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -186,23 +186,22 @@ BOOST_AUTO_TEST_CASE(names_are_cut) {
     BOOST_TEST(json::accept(json(reports::frame_text(frame(umlauts))).dump()));
 }
 
-BOOST_AUTO_TEST_CASE(of_too_many_stacks_the_heaviest_are_shown) {
-    Scenario s;
+BOOST_FIXTURE_TEST_CASE(of_too_many_stacks_the_heaviest_are_shown, Scenario) {
     constexpr std::uint64_t depth = 1'000, stacks = 3'000, first = 1'000'000;
     for (std::uint64_t id = 0; id < depth + stacks; ++id) {
         trace::Frame record{.id = first + id,
                             .parent = id == 0 ? 0 : first + std::min(id, depth) - 1,
                             .address = 0x400000 + id};
         if (id % 500 == 0)
-            s.builder.next_dictionary_chunk();
-        s.builder.add(record);
+            builder.next_dictionary_chunk();
+        builder.add(record);
     }
     for (std::uint64_t i = 0; i < stacks; ++i) {
         if (i % 500 == 0)
-            s.builder.next_chunk();
-        s.copy(1'000 + i, 10, {.stack = first + depth + i});
+            builder.next_chunk();
+        copy(1'000 + i, 10, {.stack = first + depth + i});
     }
-    const Result result = run({"flame", "--full-stacks", "--by", "copied", s.path()});
+    const Result result = run({"flame", "--full-stacks", "--by", "copied", path()});
     BOOST_TEST(result.out.size() < 10'000'000u);
     BOOST_TEST(contains(result.out, "(other stacks) "));
     BOOST_TEST(contains(result.out, " 3999\n"));

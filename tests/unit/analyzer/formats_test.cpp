@@ -220,12 +220,11 @@ BOOST_AUTO_TEST_CASE(sarif_has_a_result_for_each_finding) {
     BOOST_TEST(of["results"][0]["level"] == "warning");
 }
 
-BOOST_AUTO_TEST_CASE(markdown_does_not_take_names_for_its_own) {
-    Scenario s;
-    const std::uint64_t kernel = s.function("void k<1>(int*)");
-    s.launch(kernel, {});
-    s.copy_often(64 * mib, 20 * ms, {.stack = s.stack()});
-    reports::Report report(s.path());
+BOOST_FIXTURE_TEST_CASE(markdown_does_not_take_names_for_its_own, Scenario) {
+    const std::uint64_t kernel = function("void k<1>(int*)");
+    launch(kernel, {});
+    copy_often(64 * mib, 20 * ms, {.stack = stack()});
+    reports::Report report(path());
     report.findings.front().summary = "a|b *c* <d>\n# e";
     std::ostringstream out;
     reports::write_markdown(report, out);

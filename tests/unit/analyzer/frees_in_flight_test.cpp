@@ -22,11 +22,10 @@ Found freed(
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(memory_that_is_freed_in_flight_is_told) {
-    Program p;
-    const Finding finding = lone(freed(p, two), "UMA-603");
-    BOOST_TEST(finding.stack == p.free_at);
-    BOOST_TEST(place(finding) == p.launch_at);
+BOOST_FIXTURE_TEST_CASE(memory_that_is_freed_in_flight_is_told, Program) {
+    const Finding finding = lone(freed(*this, two), "UMA-603");
+    BOOST_TEST(finding.stack == free_at);
+    BOOST_TEST(place(finding) == launch_at);
 }
 
 BOOST_AUTO_TEST_CASE(memory_that_is_freed_behind_its_kernel_is_fine) {
@@ -39,10 +38,9 @@ BOOST_AUTO_TEST_CASE(memory_that_is_freed_behind_its_kernel_is_fine) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(other_frees_wait) {
-    Program p;
-    p.run(one, p.writer, {p.data}).free(p.data);
-    nothing_in(p.told());
+BOOST_FIXTURE_TEST_CASE(other_frees_wait, Program) {
+    run(one, writer, {data}).free(data);
+    nothing_in(told());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

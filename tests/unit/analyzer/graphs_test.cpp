@@ -11,8 +11,6 @@ using namespace umadvisor::test;
 using nlohmann::json;
 using trace::GraphNodeKind;
 
-namespace {
-
 /// A scenario with graphs.
 struct Graphs : Scenario {
     std::uint64_t line = stack();
@@ -52,19 +50,16 @@ std::uint64_t copies(const json& report, const char* key) {
     return sum;
 }
 
-} // namespace
-
-BOOST_AUTO_TEST_CASE(nodes_count_as_often_as_their_graph_was_launched) {
-    Graphs s;
-    const auto scale = s.function("_Z5scalePfi");
-    s.kernel(1, 1, scale);
-    s.kernel(1, 2, scale);
-    s.copy_node(1, 3, 1000);
+BOOST_FIXTURE_TEST_CASE(nodes_count_as_often_as_their_graph_was_launched, Graphs) {
+    const auto scale = function("_Z5scalePfi");
+    kernel(1, 1, scale);
+    kernel(1, 2, scale);
+    copy_node(1, 3, 1000);
     for (int i = 0; i < 5; ++i)
-        s.launch_graph(1);
-    s.launch_graph(1, 700);  // failed
-    s.launch_graph(1, 0, 1); // became a node of another graph
-    const json report = json_of(s.path());
+        launch_graph(1);
+    launch_graph(1, 700);  // failed
+    launch_graph(1, 0, 1); // became a node of another graph
+    const json report = json_of(path());
     BOOST_TEST(report["graphs"]["launches"] == 6);
     BOOST_TEST(report["graphs"]["failed"] == 1);
     BOOST_TEST(report["graphs"]["captured"] == 1);
@@ -114,19 +109,18 @@ BOOST_AUTO_TEST_CASE(disabled_nodes_and_conditional_bodies_are_not_counted_as_ru
     BOOST_TEST(contains(text_of(path), "conditional"));
 }
 
-BOOST_AUTO_TEST_CASE(a_toggled_node_is_what_it_was) {
-    Graphs s;
-    s.copy_node(1, 1, 500);
-    trace::GraphNode toggle = s.node(2, 1, GraphNodeKind::toggle, 1);
+BOOST_FIXTURE_TEST_CASE(a_toggled_node_is_what_it_was, Graphs) {
+    copy_node(1, 1, 500);
+    trace::GraphNode toggle = node(2, 1, GraphNodeKind::toggle, 1);
     toggle.disabled = 1;
-    s.builder.add(toggle);
+    builder.add(toggle);
     toggle.version = 3;
     toggle.base = 2;
     toggle.disabled = 0;
-    s.builder.add(toggle);
+    builder.add(toggle);
     for (const std::uint64_t version : {1, 2, 2, 3})
-        s.launch_graph(version);
-    BOOST_TEST(copies(json_of(s.path()), "bytes") == 1000u);
+        launch_graph(version);
+    BOOST_TEST(copies(json_of(path()), "bytes") == 1000u);
 }
 
 BOOST_AUTO_TEST_CASE(graphs_whose_nodes_are_not_known_are_said) {
@@ -138,42 +132,39 @@ BOOST_AUTO_TEST_CASE(graphs_whose_nodes_are_not_known_are_said) {
     BOOST_TEST(contains(text_of(path), "2 graph launches whose nodes are not known"));
 }
 
-BOOST_AUTO_TEST_CASE(captured_calls_did_not_run) {
-    Graphs s;
+BOOST_FIXTURE_TEST_CASE(captured_calls_did_not_run, Graphs) {
     trace::Copy copy{.bytes = mib, .source_memory = Memory::pageable, .destination_memory = Memory::device};
-    copy.entry = s.entry("cuMemcpyHtoDAsync_v2");
-    copy.start = s.now;
+    copy.entry = entry("cuMemcpyHtoDAsync_v2");
+    copy.start = now;
     copy.asynchronous = copy.captured = 1;
-    s.builder.add(copy);
-    s.builder.add(trace::LaunchShape{.shape = 1, .entry = s.entry("cuLaunchKernel"), .captured = 1});
-    s.builder.add(trace::Launch{.shape = 1, .start = s.now += 100});
-    const json report = json_of(s.path());
+    builder.add(copy);
+    builder.add(trace::LaunchShape{.shape = 1, .entry = entry("cuLaunchKernel"), .captured = 1});
+    builder.add(trace::Launch{.shape = 1, .start = now += 100});
+    const json report = json_of(path());
     BOOST_TEST(report["calls_captured"] == 2);
     BOOST_TEST(report["copies"].empty());
     BOOST_TEST(report["launches"].empty());
     BOOST_TEST(report["calls"].size() == 2u);
 }
 
-BOOST_AUTO_TEST_CASE(pageable_copies_inside_a_graph_are_found_at_its_launch) {
-    Graphs s;
-    s.copy_node(1, 1, 64 * mib);
+BOOST_FIXTURE_TEST_CASE(pageable_copies_inside_a_graph_are_found_at_its_launch, Graphs) {
+    copy_node(1, 1, 64 * mib);
     for (int i = 0; i < 4; ++i)
-        s.launch_graph(1);
-    s.now += 80 * ms; // no less than what can be saved
-    s.synchronize();
-    const Finding finding = lone(reports::Report(s.path()).findings, "UMA-101");
-    BOOST_TEST(finding.stack == s.line);
+        launch_graph(1);
+    now += 80 * ms; // no less than what can be saved
+    synchronize();
+    const Finding finding = lone(reports::Report(path()).findings, "UMA-101");
+    BOOST_TEST(finding.stack == line);
     // 4 x 64 MiB at 10.3 GB/s, less at 55.5 GB/s and what page-locking takes
     BOOST_TEST(finding.saving_ns > 4 * 5.0e6 - 6.2e6);
     BOOST_TEST(finding.saving_ns < 4 * 5.6e6 - 6.2e6);
 }
 
-BOOST_AUTO_TEST_CASE(small_copies_of_a_graph_cost_no_calls) {
-    Graphs s;
+BOOST_FIXTURE_TEST_CASE(small_copies_of_a_graph_cost_no_calls, Graphs) {
     for (std::uint64_t i = 1; i <= 200; ++i)
-        s.copy_node(1, i, 100, Memory::pinned);
-    s.launch_graph(1);
-    nothing_in(reports::Report(s.path()).findings);
+        copy_node(1, i, 100, Memory::pinned);
+    launch_graph(1);
+    nothing_in(reports::Report(path()).findings);
 }
 
 BOOST_AUTO_TEST_CASE(a_sample_of_a_graph_is_not_a_kernels) {
@@ -205,33 +196,32 @@ BOOST_AUTO_TEST_CASE(first_touch_by_a_graph_is_found_at_its_launch) {
     BOOST_TEST(contains(finding.summary, "kernel"));
 }
 
-BOOST_AUTO_TEST_CASE(hostile_versions_end) {
-    Graphs s;
+BOOST_FIXTURE_TEST_CASE(hostile_versions_end, Graphs) {
     // Bases and parents in circles, bases that come later, and claims of any size.
-    trace::GraphNode own = s.node(1, 1, GraphNodeKind::child, 1);
+    trace::GraphNode own = node(1, 1, GraphNodeKind::child, 1);
     own.parent = 1;
-    s.builder.add(own);
-    s.copy_node(2, 1, ~0ull, Memory::pageable, 3);
-    s.copy_node(3, 1, ~0ull, Memory::pageable, 2);
-    trace::GraphNode whole = s.node(3, 0, GraphNodeKind::version, 2);
+    builder.add(own);
+    copy_node(2, 1, ~0ull, Memory::pageable, 3);
+    copy_node(3, 1, ~0ull, Memory::pageable, 2);
+    trace::GraphNode whole = node(3, 0, GraphNodeKind::version, 2);
     whole.nodes = whole.untold = ~0ull;
-    s.builder.add(whole);
-    trace::GraphNode knot = s.node(4, 1, GraphNodeKind::copy, 0);
+    builder.add(whole);
+    trace::GraphNode knot = node(4, 1, GraphNodeKind::copy, 0);
     knot.parent = 2;
-    s.builder.add(knot);
+    builder.add(knot);
     knot.node = 2;
     knot.parent = 1;
-    s.builder.add(knot);
+    builder.add(knot);
     for (std::uint64_t version = 5; version < 400; ++version) // a long chain, asked for from all ends
-        s.copy_node(version, version, 1, Memory::device, version - 1);
+        copy_node(version, version, 1, Memory::device, version - 1);
     for (std::uint64_t i = 1; i < 400; ++i)
-        s.launch_graph(i % 2 != 0 ? i : 400 - i);
+        launch_graph(i % 2 != 0 ? i : 400 - i);
     // A bush: all of one root, each another branch.
     for (std::uint64_t version = 400; version < 800; ++version)
-        s.copy_node(version, version, 1, Memory::device, version % 2 != 0 ? 399 : 398);
+        copy_node(version, version, 1, Memory::device, version % 2 != 0 ? 399 : 398);
     for (std::uint64_t version = 400; version < 800; ++version)
-        s.launch_graph(version);
-    const json report = json_of(s.path());
+        launch_graph(version);
+    const json report = json_of(path());
     BOOST_TEST(report["graphs"]["launches"] == 399 + 400);
 }
 

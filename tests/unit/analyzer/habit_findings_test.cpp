@@ -38,24 +38,22 @@ BOOST_AUTO_TEST_CASE(rows_are_copied_with_what_is_between_where_they_lie_close) 
     }
 }
 
-BOOST_AUTO_TEST_CASE(pageable_rows_are_told_of_once) {
-    Scenario s;
-    s.copy(16 * rows, 20 * ms, {.height = rows, .pitch = 4096});
-    lone(s, "UMA-104");
+BOOST_FIXTURE_TEST_CASE(pageable_rows_are_told_of_once, Scenario) {
+    copy(16 * rows, 20 * ms, {.height = rows, .pitch = 4096});
+    lone(*this, "UMA-104");
 }
 
-BOOST_AUTO_TEST_CASE(rows_of_asynchronous_copies_are_priced_by_the_devices_time) {
-    Scenario s;
+BOOST_FIXTURE_TEST_CASE(rows_of_asynchronous_copies_are_priced_by_the_devices_time, Scenario) {
     for (std::uint64_t sample = 1; sample <= 4; ++sample)
-        s.copy(16 * rows, 4000,
-               {.source = Memory::pinned,
-                .sample = sample == 4 ? 4u : 0u,
-                .asynchronous = true,
-                .height = rows,
-                .pitch = 4096});
-    s.device_time(4, 20 * ms);
-    s.synchronize({.duration = 79 * ms});
-    const Finding finding = lone(s, "UMA-104");
+        copy(16 * rows, 4000,
+             {.source = Memory::pinned,
+              .sample = sample == 4 ? 4u : 0u,
+              .asynchronous = true,
+              .height = rows,
+              .pitch = 4096});
+    device_time(4, 20 * ms);
+    synchronize({.duration = 79 * ms});
+    const Finding finding = lone(*this, "UMA-104");
     BOOST_TEST(evidence(finding, "time_ns") == 80e6, close);
 }
 
@@ -80,10 +78,9 @@ BOOST_AUTO_TEST_CASE(rows_that_are_not_a_fault) {
     nothing_in(s);
 }
 
-BOOST_AUTO_TEST_CASE(narrow_rows_do_not_show_the_rate_of_the_link) {
-    Scenario s;
-    s.copy(16 * 16 * rows, 200 * ms, {.source = Memory::pinned, .height = 16 * rows, .pitch = 4096});
-    reader::Trace trace(s.path());
+BOOST_FIXTURE_TEST_CASE(narrow_rows_do_not_show_the_rate_of_the_link, Scenario) {
+    copy(16 * 16 * rows, 200 * ms, {.source = Memory::pinned, .height = 16 * rows, .pitch = 4096});
+    reader::Trace trace(path());
     const model::Profile profile(trace);
     BOOST_TEST(profile.copies().link(model::Direction::HtoD).bytes == 0u);
 }
@@ -105,39 +102,32 @@ BOOST_AUTO_TEST_CASE(from_the_heap_to_managed_memory) {
     BOOST_TEST((finding.confidence == Confidence::medium));
 }
 
-BOOST_AUTO_TEST_CASE(from_managed_memory_to_the_host) {
-    Scenario s;
-    s.copy(256 * mib, 60 * ms,
-           {.symbol = "cuMemcpyDtoH_v2", .source = Memory::managed, .destination = Memory::pageable});
-    BOOST_TEST(lone(s, "UMA-105").saving_ns == 60e6 - 256 * mib / 24.0 - 2700, close);
+BOOST_FIXTURE_TEST_CASE(from_managed_memory_to_the_host, Scenario) {
+    copy(256 * mib, 60 * ms,
+         {.symbol = "cuMemcpyDtoH_v2", .source = Memory::managed, .destination = Memory::pageable});
+    BOOST_TEST(lone(*this, "UMA-105").saving_ns == 60e6 - 256 * mib / 24.0 - 2700, close);
 }
 
-BOOST_AUTO_TEST_CASE(between_managed_memories_across_the_link) {
-    Scenario s;
-    s.copy(256 * mib, 30 * ms,
-           {.symbol = "cuMemcpy", .source = Memory::managed, .destination = Memory::managed});
-    const Finding finding = lone(s, "UMA-105");
+BOOST_FIXTURE_TEST_CASE(between_managed_memories_across_the_link, Scenario) {
+    copy(256 * mib, 30 * ms, {.symbol = "cuMemcpy", .source = Memory::managed, .destination = Memory::managed});
+    const Finding finding = lone(*this, "UMA-105");
     BOOST_TEST((finding.confidence == Confidence::low));
 }
 
-BOOST_AUTO_TEST_CASE(copies_of_managed_memory_that_are_right) {
-    Scenario s;
+BOOST_FIXTURE_TEST_CASE(copies_of_managed_memory_that_are_right, Scenario) {
     // With device memory, inside the device, at the rate of the link, or few bytes.
-    s.copy(256 * mib, 26 * ms,
-           {.symbol = "cuMemcpy", .source = Memory::device, .destination = Memory::managed});
-    s.copy(256 * mib, 26 * ms,
-           {.symbol = "cuMemcpy", .source = Memory::managed, .destination = Memory::device});
-    s.copy(256 * mib, ms, {.symbol = "cuMemcpy", .source = Memory::managed, .destination = Memory::managed});
-    s.copy(256 * mib, 5 * ms, {.source = Memory::pinned, .destination = Memory::managed, .stack = s.stack()});
-    s.copy(4096, 30'000, {.destination = Memory::managed, .stack = s.stack()});
-    nothing_in(s);
+    copy(256 * mib, 26 * ms, {.symbol = "cuMemcpy", .source = Memory::device, .destination = Memory::managed});
+    copy(256 * mib, 26 * ms, {.symbol = "cuMemcpy", .source = Memory::managed, .destination = Memory::device});
+    copy(256 * mib, ms, {.symbol = "cuMemcpy", .source = Memory::managed, .destination = Memory::managed});
+    copy(256 * mib, 5 * ms, {.source = Memory::pinned, .destination = Memory::managed, .stack = stack()});
+    copy(4096, 30'000, {.destination = Memory::managed, .stack = stack()});
+    nothing_in(*this);
 }
 
-BOOST_AUTO_TEST_CASE(device_memory_that_umadvisor_made_managed_is_copied_rightly) {
-    Scenario s;
-    s.allocate(256 * mib, Memory::managed, {.origin = trace::Origin::umadvisor});
-    s.copy_often(256 * mib, 26 * ms, {.destination = Memory::managed});
-    lone(s, "UMA-101");
+BOOST_FIXTURE_TEST_CASE(device_memory_that_umadvisor_made_managed_is_copied_rightly, Scenario) {
+    allocate(256 * mib, Memory::managed, {.origin = trace::Origin::umadvisor});
+    copy_often(256 * mib, 26 * ms, {.destination = Memory::managed});
+    lone(*this, "UMA-101");
 }
 
 BOOST_AUTO_TEST_SUITE_END()
@@ -179,36 +169,35 @@ BOOST_AUTO_TEST_CASE(what_a_free_waits_for_kernels_is_not_saved) {
     BOOST_TEST((finding.confidence == Confidence::medium));
 }
 
-BOOST_AUTO_TEST_CASE(allocations_that_are_not_churn) {
-    Scenario s;
+BOOST_FIXTURE_TEST_CASE(allocations_that_are_not_churn, Scenario) {
     std::vector<std::uint64_t> kept;
     for (int i = 0; i < 200; ++i) {
         // From a pool, and those that stay to the end.
-        s.free(s.allocate(mib, Memory::device, {.stack = 1, .duration = 80'000, .symbol = "cuMemAllocAsync"}),
-               120'000);
-        kept.push_back(s.allocate(mib, Memory::device, {.stack = 2, .duration = 80'000}));
+        free(allocate(mib, Memory::device, {.stack = 1, .duration = 80'000, .symbol = "cuMemAllocAsync"}),
+             120'000);
+        kept.push_back(allocate(mib, Memory::device, {.stack = 2, .duration = 80'000}));
     }
     for (const auto buffer : kept)
-        s.free(buffer, 120'000);
+        free(buffer, 120'000);
     // One round of many at once, rounds that take less than a thousandth of the run, and host memory.
     std::vector<std::uint64_t> together;
     for (int i = 0; i < 200; ++i)
-        together.push_back(s.allocate(mib, Memory::device, {.stack = 5, .duration = 80'000}));
+        together.push_back(allocate(mib, Memory::device, {.stack = 5, .duration = 80'000}));
     for (const auto buffer : together)
-        s.free(buffer, 120'000);
+        free(buffer, 120'000);
     for (int i = 0; i < 4; ++i)
-        s.free(s.allocate(mib, Memory::device, {.stack = 3, .duration = 80'000}), 120'000);
-    s.now += 600 * ms;
+        free(allocate(mib, Memory::device, {.stack = 3, .duration = 80'000}), 120'000);
+    now += 600 * ms;
     for (int i = 0; i < 100; ++i)
-        s.free(s.allocate(mib, Memory::pinned, {.stack = 4, .duration = 80'000}), 120'000);
-    nothing_in(of_rule(findings_of(s), "UMA-401"));
+        free(allocate(mib, Memory::pinned, {.stack = 4, .duration = 80'000}), 120'000);
+    nothing_in(of_rule(findings_of(*this), "UMA-401"));
 }
 
-BOOST_AUTO_TEST_CASE(two_rounds_are_enough_where_they_take_long) {
-    Scenario s;
+BOOST_FIXTURE_TEST_CASE(two_rounds_are_enough_where_they_take_long, Scenario) {
     for (int i = 0; i < 2; ++i)
-        s.free(s.allocate(mib, Memory::device, {.stack = 1, .duration = 20 * ms}));
-    BOOST_TEST(among(findings_of(s), "UMA-401").saving_ns == 20e6, close); // nothing uses it: another finding
+        free(allocate(mib, Memory::device, {.stack = 1, .duration = 20 * ms}));
+    BOOST_TEST(among(findings_of(*this), "UMA-401").saving_ns == 20e6,
+               close); // nothing uses it: another finding
 }
 
 BOOST_AUTO_TEST_CASE(two_rounds_that_take_little_may_be_two_phases) {
@@ -222,17 +211,16 @@ BOOST_AUTO_TEST_CASE(two_rounds_that_take_little_may_be_two_phases) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(of_growing_rounds_the_largest_stays_and_serves_all) {
-    Scenario s;
+BOOST_FIXTURE_TEST_CASE(of_growing_rounds_the_largest_stays_and_serves_all, Scenario) {
     for (std::uint64_t round = 1; round <= 4; ++round) {
         std::vector<std::uint64_t> together;
         for (int i = 0; i < 10; ++i)
-            together.push_back(s.allocate(round * mib, Memory::pinned, {.stack = 1, .duration = round * ms}));
-        s.synchronize();
+            together.push_back(allocate(round * mib, Memory::pinned, {.stack = 1, .duration = round * ms}));
+        synchronize();
         for (const auto buffer : together)
-            s.free(buffer, round * 100'000);
+            free(buffer, round * 100'000);
     }
-    const Finding churn = among(findings_of(s), "UMA-407");
+    const Finding churn = among(findings_of(*this), "UMA-407");
     BOOST_TEST(churn.saving_ns == 10 * (1 + 2 + 3) * 1.1e6, boost::test_tools::tolerance(0.1));
     BOOST_TEST(evidence(churn, "largest_bytes") == 4.0 * mib);
 }
@@ -322,11 +310,10 @@ BOOST_AUTO_TEST_CASE(a_second_wait_for_the_same) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(the_same_stream_twice) {
-    Rounds s;
-    s.rounds({.kind = SyncKind::stream, .object = 7, .stack = s.spare},
-             {.kind = SyncKind::stream, .object = 7, .duration = 200'000});
-    lone(s, "UMA-501");
+BOOST_FIXTURE_TEST_CASE(the_same_stream_twice, Rounds) {
+    rounds({.kind = SyncKind::stream, .object = 7, .stack = spare},
+           {.kind = SyncKind::stream, .object = 7, .duration = 200'000});
+    lone(*this, "UMA-501");
 }
 
 BOOST_AUTO_TEST_CASE(a_stream_says_nothing_of_the_context_nor_of_another_stream) {
@@ -377,58 +364,53 @@ BOOST_AUTO_TEST_CASE(whatever_is_queued_has_to_be_waited_for) {
     queue(trace::Stream{.action = trace::StreamAction::wait_event});
 }
 
-BOOST_AUTO_TEST_CASE(a_copy_that_is_done_on_return_need_not_be_waited_for) {
-    Scenario s;
+BOOST_FIXTURE_TEST_CASE(a_copy_that_is_done_on_return_need_not_be_waited_for, Scenario) {
     for (int i = 0; i < 200; ++i) {
-        s.synchronize({.stack = 1});
-        s.download(mib, 20'000, {});
+        synchronize({.stack = 1});
+        download(mib, 20'000, {});
     }
-    const Finding finding = lone(s, "UMA-501");
+    const Finding finding = lone(*this, "UMA-501");
     BOOST_TEST(evidence(finding, "redundant") == 199);
     BOOST_TEST((finding.confidence == Confidence::medium));
 }
 
-BOOST_AUTO_TEST_CASE(one_that_waited_was_needed_whatever_the_trace_tells) {
-    Rounds s;
-    s.rounds({.stack = s.spare, .duration = 60'000});
-    nothing_is_redundant(s);
+BOOST_FIXTURE_TEST_CASE(one_that_waited_was_needed_whatever_the_trace_tells, Rounds) {
+    rounds({.stack = spare, .duration = 60'000});
+    nothing_is_redundant(*this);
 }
 
-BOOST_AUTO_TEST_CASE(few_are_left_alone) {
-    Scenario s;
+BOOST_FIXTURE_TEST_CASE(few_are_left_alone, Scenario) {
     for (int i = 0; i < 99; ++i) {
-        s.launch(1, {});
-        s.synchronize({.stack = 1});
-        s.synchronize({.stack = 2, .duration = 20'000});
+        launch(1, {});
+        synchronize({.stack = 1});
+        synchronize({.stack = 2, .duration = 20'000});
     }
-    nothing_is_redundant(s);
+    nothing_is_redundant(*this);
 }
 
-BOOST_AUTO_TEST_CASE(work_of_another_thread_may_be_in_flight) {
-    Scenario s;
+BOOST_FIXTURE_TEST_CASE(work_of_another_thread_may_be_in_flight, Scenario) {
     for (int i = 0; i < 200; ++i) {
         // The launch has begun, and nobody knows whether the wait has seen it.
         trace::HostFunction record;
-        record.start = s.now;
+        record.start = now;
         record.duration = 5000;
-        s.builder.add(record, 2);
-        s.now += 1000;
-        s.synchronize({.stack = 1});
-        s.synchronize({.stack = 2, .duration = 20'000});
+        builder.add(record, 2);
+        now += 1000;
+        synchronize({.stack = 1});
+        synchronize({.stack = 2, .duration = 20'000});
     }
-    nothing_is_redundant(s);
+    nothing_is_redundant(*this);
 }
 
-BOOST_AUTO_TEST_CASE(another_context_was_not_waited_for) {
-    Scenario s;
+BOOST_FIXTURE_TEST_CASE(another_context_was_not_waited_for, Scenario) {
     for (int i = 0; i < 200; ++i) {
-        s.launch(1, {});
-        s.use_device(0, 0xa0);
-        s.synchronize({.stack = 1});
-        s.use_device(0, 0xb0);
-        s.synchronize({.stack = 2});
+        launch(1, {});
+        use_device(0, 0xa0);
+        synchronize({.stack = 1});
+        use_device(0, 0xb0);
+        synchronize({.stack = 2});
     }
-    nothing_is_redundant(s);
+    nothing_is_redundant(*this);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

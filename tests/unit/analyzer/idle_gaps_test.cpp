@@ -10,8 +10,6 @@ using namespace umadvisor;
 using namespace umadvisor::test;
 using trace::SyncKind;
 
-namespace {
-
 const auto close = boost::test_tools::tolerance(0.01);
 
 struct Turns : Scenario {
@@ -48,13 +46,10 @@ struct Turns : Scenario {
     Found findings() { return findings_of(*this); }
 };
 
-} // namespace
-
-BOOST_AUTO_TEST_CASE(a_needless_wait_before_host_work) {
-    Turns t;
-    const Finding finding = lone(t.rounds(2 * ms, [&] { t.waits_for(ms); }), "UMA-502");
-    BOOST_TEST(finding.stack == t.waits);
-    BOOST_TEST(place(finding) == t.launches);
+BOOST_FIXTURE_TEST_CASE(a_needless_wait_before_host_work, Turns) {
+    const Finding finding = lone(rounds(2 * ms, [&] { waits_for(ms); }), "UMA-502");
+    BOOST_TEST(finding.stack == waits);
+    BOOST_TEST(place(finding) == launches);
     BOOST_TEST(finding.saving_ns == 50 * 1e6, close);
     BOOST_TEST((finding.confidence == Confidence::medium));
     Turns shorter; // the device works on without a break: what a launch takes is saved, too
@@ -75,24 +70,22 @@ BOOST_AUTO_TEST_CASE(the_wait_of_the_last_round_is_needless_like_the_others) {
     BOOST_TEST(lone(t.findings(), "UMA-502").saving_ns == 10 * 1e6, close);
 }
 
-BOOST_AUTO_TEST_CASE(of_a_line_that_waits_for_results_as_well_the_needless_waits_count) {
-    Turns t;
-    const std::uint64_t up = t.stack();
+BOOST_FIXTURE_TEST_CASE(of_a_line_that_waits_for_results_as_well_the_needless_waits_count, Turns) {
+    const std::uint64_t up = stack();
     int round = 0;
-    const auto found = t.rounds(2 * ms, [&] {
+    const auto found = rounds(2 * ms, [&] {
         if (++round % 2 == 0)
-            t.copy(4096, 2000, {.source = Memory::pinned, .stack = up, .asynchronous = true});
-        t.waits_for(ms);
+            copy(4096, 2000, {.source = Memory::pinned, .stack = up, .asynchronous = true});
+        waits_for(ms);
     });
     BOOST_TEST(among(found, "UMA-502").saving_ns == 25 * 1e6, boost::test_tools::tolerance(0.05));
 }
 
-BOOST_AUTO_TEST_CASE(no_more_than_low_confidence_where_a_replay_does_not_keep_time) {
-    Turns t;
+BOOST_FIXTURE_TEST_CASE(no_more_than_low_confidence_where_a_replay_does_not_keep_time, Turns) {
     std::uint64_t round = 0;
-    const auto found = t.rounds(2 * ms, [&] { t.waits_for(++round * 7 % 11 * ms); });
+    const auto found = rounds(2 * ms, [&] { waits_for(++round * 7 % 11 * ms); });
     BOOST_TEST((lone(found, "UMA-502").confidence == Confidence::low));
-    const std::string text = text_of(t.path());
+    const std::string text = text_of(path());
     BOOST_TEST(contains(text,
                         "% off, at 24 waits that it had to predict; savings are of low confidence: "
                         "work of one kind took other times from round to round, or the device had work of "
@@ -100,9 +93,8 @@ BOOST_AUTO_TEST_CASE(no_more_than_low_confidence_where_a_replay_does_not_keep_ti
                text);
 }
 
-BOOST_AUTO_TEST_CASE(waits_of_the_stream_in_use_and_of_an_event_behind_it) {
-    Turns t;
-    lone(t.rounds(2 * ms, [&] { t.waits_for(ms, SyncKind::stream); }), "UMA-502");
+BOOST_FIXTURE_TEST_CASE(waits_of_the_stream_in_use_and_of_an_event_behind_it, Turns) {
+    lone(rounds(2 * ms, [&] { waits_for(ms, SyncKind::stream); }), "UMA-502");
     Turns e;
     lone(e.rounds(2 * ms,
                   [&] {
@@ -124,19 +116,17 @@ BOOST_AUTO_TEST_CASE(turns_that_are_none) {
                    .empty());
 }
 
-BOOST_AUTO_TEST_CASE(work_of_another_thread_may_fill_the_gap) {
-    Turns t;
+BOOST_FIXTURE_TEST_CASE(work_of_another_thread_may_fill_the_gap, Turns) {
     trace::Set set{.memory = Memory::device};
-    set.entry = t.entry("cuMemsetD8Async");
-    set.start = t.now;
-    t.builder.add(set, 2);
-    BOOST_TEST(t.rounds(2 * ms, [&] { t.waits_for(ms); }).empty());
+    set.entry = entry("cuMemsetD8Async");
+    set.start = now;
+    builder.add(set, 2);
+    BOOST_TEST(rounds(2 * ms, [&] { waits_for(ms); }).empty());
 }
 
-BOOST_AUTO_TEST_CASE(results_make_it_a_turn) {
-    Turns t;
-    const Finding finding = lone(t.rounds(2 * ms, [&] { t.read_back(); }), "UMA-505");
-    BOOST_TEST(finding.stack == t.waits);
+BOOST_FIXTURE_TEST_CASE(results_make_it_a_turn, Turns) {
+    const Finding finding = lone(rounds(2 * ms, [&] { read_back(); }), "UMA-505");
+    BOOST_TEST(finding.stack == waits);
     BOOST_TEST(finding.saving_ns == 50 * (1e6 - 8.3e3), close);
     BOOST_TEST((finding.confidence == Confidence::low));
 
@@ -197,46 +187,42 @@ BOOST_AUTO_TEST_CASE(results_that_the_host_gives_back_keep_the_device_waiting) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_long_gap_makes_up_for_a_short_one) {
-    Turns t;
+BOOST_FIXTURE_TEST_CASE(a_long_gap_makes_up_for_a_short_one, Turns) {
     int round = 0;
-    const Finding finding = lone(t.rounds(0,
-                                          [&] {
-                                              t.waits_for(ms);
-                                              t.now += ++round % 2 == 0 ? 2 * ms : ms / 2;
-                                          }),
+    const Finding finding = lone(rounds(0,
+                                        [&] {
+                                            waits_for(ms);
+                                            now += ++round % 2 == 0 ? 2 * ms : ms / 2;
+                                        }),
                                  "UMA-502");
     BOOST_TEST(finding.saving_ns == 49.5e6, close); // one by one they would be 37.5 ms
 }
 
-BOOST_AUTO_TEST_CASE(work_on_managed_memory_is_left_to_others) {
-    Turns t;
-    t.data = t.allocate(mib, Memory::managed);
-    BOOST_TEST(t.rounds(2 * ms, [&] { t.waits_for(ms); }).empty());
+BOOST_FIXTURE_TEST_CASE(work_on_managed_memory_is_left_to_others, Turns) {
+    data = allocate(mib, Memory::managed);
+    BOOST_TEST(rounds(2 * ms, [&] { waits_for(ms); }).empty());
 }
 
-BOOST_AUTO_TEST_CASE(calls_that_other_rules_speak_of_are_no_host_work) {
-    Turns t;
-    const auto found = t.rounds(
+BOOST_FIXTURE_TEST_CASE(calls_that_other_rules_speak_of_are_no_host_work, Turns) {
+    const auto found = rounds(
         0,
         [&] {
-            t.waits_for(ms);
-            t.free(t.data, 2 * ms);
-            t.data = t.allocate(mib, Memory::device, {.duration = ms});
+            waits_for(ms);
+            free(data, 2 * ms);
+            data = allocate(mib, Memory::device, {.duration = ms});
         },
         10);
     nothing_in(without_rule(found, "UMA-401"));
 }
 
-BOOST_AUTO_TEST_CASE(a_free_waits_unasked) {
-    Turns t;
-    const auto scratch = t.allocate_many(12);
-    t.free(scratch.back(), 50'000); // what one takes by itself
+BOOST_FIXTURE_TEST_CASE(a_free_waits_unasked, Turns) {
+    const auto scratch = allocate_many(12);
+    free(scratch.back(), 50'000); // what one takes by itself
     std::size_t next = 0;
-    const Finding finding = lone(t.rounds(
-                                     2 * ms, [&] { t.free(scratch[next++], ms, t.waits); }, 10),
+    const Finding finding = lone(rounds(
+                                     2 * ms, [&] { free(scratch[next++], ms, waits); }, 10),
                                  "UMA-503");
-    BOOST_TEST(finding.stack == t.waits);
+    BOOST_TEST(finding.stack == waits);
     BOOST_TEST(finding.saving_ns == 10 * 0.95e6, close);
     BOOST_TEST((finding.confidence == Confidence::medium));
 }

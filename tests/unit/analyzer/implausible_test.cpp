@@ -220,10 +220,9 @@ BOOST_AUTO_TEST_CASE(a_job_is_held_to_its_price) {
     BOOST_TEST(sizeof(residency::Block) <= whatif::Job::block_price);
 }
 
-BOOST_AUTO_TEST_CASE(an_allocation_that_cannot_be_replayed_is_one_line) {
-    Scenario s;
-    s.allocate(std::uint64_t{8} << 40, trace::Memory::managed);
-    check_one_line(run({"whatif", "--gpu-memory", "80GiB", s.path()}), 1, "nothing can be foretold");
+BOOST_FIXTURE_TEST_CASE(an_allocation_that_cannot_be_replayed_is_one_line, Scenario) {
+    allocate(std::uint64_t{8} << 40, trace::Memory::managed);
+    check_one_line(run({"whatif", "--gpu-memory", "80GiB", path()}), 1, "nothing can be foretold");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

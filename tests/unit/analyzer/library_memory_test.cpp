@@ -72,11 +72,10 @@ BOOST_AUTO_TEST_CASE(a_workspace_is_no_memory_that_a_line_could_leave_out) {
     nothing_in(unused_from({cudart, cublas, program}));
 }
 
-BOOST_AUTO_TEST_CASE(what_libraries_took_is_one_line) {
-    Scenario s;
-    s.allocate(64 * mib, Memory::device, stack_through(s, {cudart, cublas}));
-    s.allocate(1 * mib, Memory::device, stack_through(s, {cudart, "/venv/lib/libcusolver.so.12"}));
-    reader::Trace trace(s.path());
+BOOST_FIXTURE_TEST_CASE(what_libraries_took_is_one_line, Scenario) {
+    allocate(64 * mib, Memory::device, stack_through(*this, {cudart, cublas}));
+    allocate(1 * mib, Memory::device, stack_through(*this, {cudart, "/venv/lib/libcusolver.so.12"}));
+    reader::Trace trace(path());
     const std::string text = findings::library_memory_text(model::Profile(trace));
     BOOST_TEST(text == "64 MiB by cuBLAS (CUBLAS_WORKSPACE_CONFIG, or cublasSetWorkspace)");
 }

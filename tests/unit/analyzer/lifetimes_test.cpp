@@ -8,8 +8,6 @@ BOOST_AUTO_TEST_SUITE(analyzer_lifetimes)
 using namespace umadvisor;
 using namespace umadvisor::test;
 
-namespace {
-
 struct Program : Scenario {
     using Scenario::Scenario;
     std::uint64_t kernel = function("step");
@@ -56,51 +54,45 @@ struct Program : Scenario {
     }
 };
 
-} // namespace
-
-BOOST_AUTO_TEST_CASE(allocated_long_before_its_use) {
-    Program p;
-    const auto late = p.use_early_and_keep_late();
-    p.use_for_long({late});
-    p.free(late);
-    const Finding finding = p.one("UMA-301");
-    BOOST_TEST(finding.stack == p.first_line);
+BOOST_FIXTURE_TEST_CASE(allocated_long_before_its_use, Program) {
+    const auto late = use_early_and_keep_late();
+    use_for_long({late});
+    free(late);
+    const Finding finding = one("UMA-301");
+    BOOST_TEST(finding.stack == first_line);
     BOOST_TEST(finding.saving_bytes == 32 * mib); // the peak is 96 MiB, and 64 are in use later
     BOOST_TEST(finding.saving_ns == 0);
     // What the device has is not told: it may be all of it.
     BOOST_TEST((finding.confidence == Confidence::medium));
 }
 
-BOOST_AUTO_TEST_CASE(memory_that_is_used_before_and_after_the_peak_is_held_for_that) {
-    Program p;
-    const auto held = p.take(64 * mib, p.first_line);
-    p.use_for_long({held});
-    const auto other = p.take(32 * mib, p.second_line);
-    p.use_for_long({other});
-    p.free(other);
-    p.use_for_long({held});
-    p.nothing_is_found();
+BOOST_FIXTURE_TEST_CASE(memory_that_is_used_before_and_after_the_peak_is_held_for_that, Program) {
+    const auto held = take(64 * mib, first_line);
+    use_for_long({held});
+    const auto other = take(32 * mib, second_line);
+    use_for_long({other});
+    free(other);
+    use_for_long({held});
+    nothing_is_found();
 }
 
-BOOST_AUTO_TEST_CASE(memory_that_waits_for_a_kernel_that_uses_all_of_it) {
-    Program p;
+BOOST_FIXTURE_TEST_CASE(memory_that_waits_for_a_kernel_that_uses_all_of_it, Program) {
     std::vector<std::uint64_t> all;
     for (int i = 0; i < 6; ++i)
-        all.push_back(p.take(64 * mib, p.first_line));
-    p.now += 100 * ms;
-    p.launch(p.kernel, {all[0], all[1], all[2], all[3], all[4], all[5]});
-    p.synchronize();
+        all.push_back(take(64 * mib, first_line));
+    now += 100 * ms;
+    launch(kernel, {all[0], all[1], all[2], all[3], all[4], all[5]});
+    synchronize();
     for (const auto each : all)
-        p.free(each);
-    p.nothing_is_found();
+        free(each);
+    nothing_is_found();
 }
 
-BOOST_AUTO_TEST_CASE(memory_that_is_in_use_with_as_much_at_another_time) {
-    Program p;
-    const auto late = p.use_early_and_keep_late();
-    const auto beside = p.take(32 * mib - 1, p.second_line);
-    p.use_for_long({late, beside});
-    p.nothing_is_found();
+BOOST_FIXTURE_TEST_CASE(memory_that_is_in_use_with_as_much_at_another_time, Program) {
+    const auto late = use_early_and_keep_late();
+    const auto beside = take(32 * mib - 1, second_line);
+    use_for_long({late, beside});
+    nothing_is_found();
 }
 
 BOOST_AUTO_TEST_CASE(idle_memory_counts_as_a_share_of_the_device) {
@@ -127,71 +119,65 @@ BOOST_AUTO_TEST_CASE(what_is_spared_is_shared_out_among_all_that_is_idle) {
         BOOST_TEST(finding.saving_bytes == 48 * mib);
 }
 
-BOOST_AUTO_TEST_CASE(what_is_used_all_the_time_is_not_idle) {
-    Program p;
-    const auto a = p.take(64 * mib, p.first_line), b = p.take(32 * mib, p.second_line);
+BOOST_FIXTURE_TEST_CASE(what_is_used_all_the_time_is_not_idle, Program) {
+    const auto a = take(64 * mib, first_line), b = take(32 * mib, second_line);
     for (int i = 0; i < 4; ++i) {
-        p.use_for_long({b});
-        p.use_once(a);
+        use_for_long({b});
+        use_once(a);
     }
-    p.nothing_is_found();
+    nothing_is_found();
 }
 
-BOOST_AUTO_TEST_CASE(a_kernel_uses_memory_until_somebody_waits) {
-    Program p;
-    const auto a = p.take(64 * mib, p.first_line);
-    p.launch(p.kernel, {a});
-    const auto b = p.take(32 * mib, p.second_line);
-    p.launch(p.kernel, {b});
-    p.synchronize({.duration = 200 * ms});
-    p.free(a);
-    p.free(b);
-    p.nothing_is_found();
+BOOST_FIXTURE_TEST_CASE(a_kernel_uses_memory_until_somebody_waits, Program) {
+    const auto a = take(64 * mib, first_line);
+    launch(kernel, {a});
+    const auto b = take(32 * mib, second_line);
+    launch(kernel, {b});
+    synchronize({.duration = 200 * ms});
+    free(a);
+    free(b);
+    nothing_is_found();
 }
 
-BOOST_AUTO_TEST_CASE(memory_of_its_size_is_made_beside_what_is_done_with) {
-    Program p;
-    const auto first = p.take(64 * mib, p.first_line);
-    p.use_for_long({first});
-    const auto second = p.take(64 * mib, p.second_line);
-    p.use_for_long({second});
-    p.free(first);
-    p.free(second);
-    const Finding finding = p.one("UMA-302");
-    BOOST_TEST(finding.stack == p.first_line);
-    BOOST_TEST(place(finding) == p.second_line);
+BOOST_FIXTURE_TEST_CASE(memory_of_its_size_is_made_beside_what_is_done_with, Program) {
+    const auto first = take(64 * mib, first_line);
+    use_for_long({first});
+    const auto second = take(64 * mib, second_line);
+    use_for_long({second});
+    free(first);
+    free(second);
+    const Finding finding = one("UMA-302");
+    BOOST_TEST(finding.stack == first_line);
+    BOOST_TEST(place(finding) == second_line);
     BOOST_TEST(finding.saving_bytes == 64 * mib);
 }
 
-BOOST_AUTO_TEST_CASE(rounds_of_it_are_counted_once) {
-    Program p;
+BOOST_FIXTURE_TEST_CASE(rounds_of_it_are_counted_once, Program) {
     for (int i = 0; i < 5; ++i) {
-        const auto first = p.take(64 * mib, p.first_line);
-        p.use_for_long({first});
-        const auto second = p.take(64 * mib, p.second_line);
-        p.use_for_long({second});
-        p.free(first);
-        p.free(second);
+        const auto first = take(64 * mib, first_line);
+        use_for_long({first});
+        const auto second = take(64 * mib, second_line);
+        use_for_long({second});
+        free(first);
+        free(second);
     }
-    BOOST_TEST(p.one("UMA-302").saving_bytes == 64 * mib);
+    BOOST_TEST(one("UMA-302").saving_bytes == 64 * mib);
 }
 
-BOOST_AUTO_TEST_CASE(never_reached) {
-    Program p;
-    const auto unused = p.take(64 * mib, p.first_line), used = p.take(32 * mib, p.second_line);
-    p.use_for_long({used});
-    p.free(unused);
-    const Finding finding = p.one("UMA-402");
-    BOOST_TEST(finding.stack == p.first_line);
+BOOST_FIXTURE_TEST_CASE(never_reached, Program) {
+    const auto unused = take(64 * mib, first_line), used = take(32 * mib, second_line);
+    use_for_long({used});
+    free(unused);
+    const Finding finding = one("UMA-402");
+    BOOST_TEST(finding.stack == first_line);
     BOOST_TEST(finding.saving_bytes == 64 * mib);
     BOOST_TEST((finding.confidence == Confidence::low));
 }
 
-BOOST_AUTO_TEST_CASE(little_that_is_never_reached) {
-    Program p;
-    p.take(mib - 1, p.first_line);
-    p.use_for_long({p.take(32 * mib, p.second_line)});
-    p.nothing_is_found();
+BOOST_FIXTURE_TEST_CASE(little_that_is_never_reached, Program) {
+    take(mib - 1, first_line);
+    use_for_long({take(32 * mib, second_line)});
+    nothing_is_found();
     Program q;
     q.take(2 * mib, q.first_line);
     q.use_for_long({q.take(300 * mib, q.second_line)});
@@ -214,15 +200,14 @@ BOOST_AUTO_TEST_CASE(what_kernels_may_have_reached_unseen_is_not_judged) {
     with([](Program& p) { p.builder.dropped[trace::DropReason::size_cap] = 1; });
 }
 
-BOOST_AUTO_TEST_CASE(used_in_one_moment) {
-    Program p;
-    const auto input = p.take(64 * mib, p.first_line);
-    p.launch(p.kernel, {input});
-    p.synchronize({.duration = 10'000});
-    p.use_for_long({p.take(32 * mib, p.second_line)});
-    p.free(input);
-    const Finding finding = p.one("UMA-403");
-    BOOST_TEST(finding.stack == p.first_line);
+BOOST_FIXTURE_TEST_CASE(used_in_one_moment, Program) {
+    const auto input = take(64 * mib, first_line);
+    launch(kernel, {input});
+    synchronize({.duration = 10'000});
+    use_for_long({take(32 * mib, second_line)});
+    free(input);
+    const Finding finding = one("UMA-403");
+    BOOST_TEST(finding.stack == first_line);
     BOOST_TEST(finding.saving_bytes == 32 * mib);
 }
 
@@ -239,16 +224,15 @@ BOOST_AUTO_TEST_CASE(made_anew_and_never_freed) {
     nothing_in(of_rule(rounds(9, false), "UMA-404"));
 }
 
-BOOST_AUTO_TEST_CASE(many_that_stay_in_use_are_not_leaked) {
-    Program p;
+BOOST_FIXTURE_TEST_CASE(many_that_stay_in_use_are_not_leaked, Program) {
     std::vector<std::uint64_t> all;
     for (int i = 0; i < 20; ++i) {
-        all.push_back(p.take(8 * mib, p.first_line));
+        all.push_back(take(8 * mib, first_line));
         for (const auto each : all)
-            p.launch(p.kernel, {each});
-        p.synchronize({.duration = 10 * ms});
+            launch(kernel, {each});
+        synchronize({.duration = 10 * ms});
     }
-    p.nothing_is_found();
+    nothing_is_found();
 }
 
 BOOST_AUTO_TEST_CASE(less_than_half_is_used) {
@@ -269,10 +253,9 @@ BOOST_AUTO_TEST_CASE(less_than_half_is_used) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(locked_and_never_copied) {
-    Program p;
-    p.free(p.lock(), 5 * ms);
-    const Finding finding = p.one("UMA-406");
+BOOST_FIXTURE_TEST_CASE(locked_and_never_copied, Program) {
+    free(lock(), 5 * ms);
+    const Finding finding = one("UMA-406");
     BOOST_TEST(finding.saving_bytes == 64 * mib);
     BOOST_TEST(finding.saving_ns == 0); // the heap's pages cost theirs at the first touch
     Program copied;
@@ -299,8 +282,6 @@ BOOST_AUTO_TEST_CASE(locked_again_and_again) {
     nothing_in(rounds(1));
 }
 
-namespace {
-
 Found pinned_once(Program& p) {
     reader::Trace trace(p.path());
     const model::Profile profile(trace);
@@ -325,21 +306,17 @@ struct Locked : Program {
 constexpr double touch_ns = 64 * mib / 4.4, slower_ns = 64 * mib / 10.3 - 64 * mib / 55.5;
 const auto exactly = boost::test_tools::tolerance(0.001);
 
-} // namespace
-
-BOOST_AUTO_TEST_CASE(locked_for_one_copy) {
-    Locked p;
-    p.upload();
-    const Finding finding = lone(p.found(), "UMA-409");
-    BOOST_TEST(finding.stack == p.first_line);
+BOOST_FIXTURE_TEST_CASE(locked_for_one_copy, Locked) {
+    upload();
+    const Finding finding = lone(found(), "UMA-409");
+    BOOST_TEST(finding.stack == first_line);
     BOOST_TEST(finding.saving_ns == 25e6 - touch_ns - slower_ns, exactly);
     BOOST_TEST((finding.confidence == Confidence::low)); // a sixth of the time of page-locking
 }
 
-BOOST_AUTO_TEST_CASE(locked_for_one_copy_and_left_to_the_end) {
-    Locked p;
-    p.upload();
-    const Finding finding = lone(pinned_once(p), "UMA-409");
+BOOST_FIXTURE_TEST_CASE(locked_for_one_copy_and_left_to_the_end, Locked) {
+    upload();
+    const Finding finding = lone(pinned_once(*this), "UMA-409");
     BOOST_TEST(finding.saving_ns == 20e6 + 64 * mib / 15.0 - touch_ns - slower_ns, exactly);
     BOOST_REQUIRE(finding.details.size() == 1u);
 }

@@ -9,8 +9,6 @@ using namespace umadvisor;
 using namespace umadvisor::test;
 using test::close;
 
-namespace {
-
 /// A program that makes, gives up and asks.
 struct Rounds : Scenario {
     std::uint64_t kernel = function("step");
@@ -134,14 +132,11 @@ void times(int count, const std::function<void(std::uint64_t)>& act) {
         act(static_cast<std::uint64_t>(i));
 }
 
-} // namespace
-
-BOOST_AUTO_TEST_CASE(a_graph_made_for_each_launch) {
-    Rounds s;
-    times(100, [&](std::uint64_t i) { s.graph_round(i + 1, 48); });
-    const Finding finding = s.one("UMA-411");
-    BOOST_TEST(finding.stack == s.made_at);
-    BOOST_TEST(place(finding) == s.ended_at);
+BOOST_FIXTURE_TEST_CASE(a_graph_made_for_each_launch, Rounds) {
+    times(100, [&](std::uint64_t i) { graph_round(i + 1, 48); });
+    const Finding finding = one("UMA-411");
+    BOOST_TEST(finding.stack == made_at);
+    BOOST_TEST(place(finding) == ended_at);
     BOOST_TEST(finding.saving_ns == 99 * 75e3, close);
     BOOST_TEST(evidence(finding, "nodes") == 48);
     BOOST_TEST(evidence(finding, "launches") == 100);
@@ -149,17 +144,15 @@ BOOST_AUTO_TEST_CASE(a_graph_made_for_each_launch) {
     BOOST_TEST(contains(finding.advice, "launch it in each"));
 }
 
-BOOST_AUTO_TEST_CASE(a_graph_whose_arguments_change_is_updated) {
-    Rounds s;
-    times(100, [&](std::uint64_t i) { s.graph_round(i + 1, 48, 1, i + 1); });
-    const Finding finding = s.one("UMA-411");
+BOOST_FIXTURE_TEST_CASE(a_graph_whose_arguments_change_is_updated, Rounds) {
+    times(100, [&](std::uint64_t i) { graph_round(i + 1, 48, 1, i + 1); });
+    const Finding finding = one("UMA-411");
     BOOST_TEST(finding.advice.starts_with("keep the executable graph: cudaGraphExecUpdate"), finding.advice);
 }
 
-BOOST_AUTO_TEST_CASE(graphs_that_cannot_serve_again_or_are_kept) {
-    Rounds other_shape;
-    times(50, [&](std::uint64_t i) { other_shape.graph_round(i + 1, i + 1); });
-    BOOST_TEST(other_shape.silent("UMA-411"));
+BOOST_FIXTURE_TEST_CASE(graphs_that_cannot_serve_again_or_are_kept, Rounds) {
+    times(50, [&](std::uint64_t i) { graph_round(i + 1, i + 1); });
+    BOOST_TEST(silent("UMA-411"));
 
     Rounds kept;
     kept.graph_round(1, 48, 1000);
@@ -174,25 +167,23 @@ BOOST_AUTO_TEST_CASE(graphs_that_cannot_serve_again_or_are_kept) {
     BOOST_TEST(unknown.silent("UMA-411"));
 }
 
-BOOST_AUTO_TEST_CASE(what_the_end_of_a_graph_waits_for_is_not_saved) {
-    Rounds s;
+BOOST_FIXTURE_TEST_CASE(what_the_end_of_a_graph_waits_for_is_not_saved, Rounds) {
     times(100, [&](std::uint64_t i) {
-        s.graph_nodes(i + 1, 10);
-        s.graph(trace::GraphAction::instantiate, i + 1, 60 * us);
-        s.launch_graph(i + 1);
-        s.graph(trace::GraphAction::destroy, i + 1, i == 0 ? 15 * us : ms);
+        graph_nodes(i + 1, 10);
+        graph(trace::GraphAction::instantiate, i + 1, 60 * us);
+        launch_graph(i + 1);
+        graph(trace::GraphAction::destroy, i + 1, i == 0 ? 15 * us : ms);
     });
-    BOOST_TEST(s.one("UMA-411").saving_ns <= 100 * 75e3);
+    BOOST_TEST(one("UMA-411").saving_ns <= 100 * 75e3);
 }
 
-BOOST_AUTO_TEST_CASE(a_range_mapped_for_each_round) {
-    Rounds s;
+BOOST_FIXTURE_TEST_CASE(a_range_mapped_for_each_round, Rounds) {
     times(4, [&](std::uint64_t) {
-        s.map_range(16);
-        s.synchronize({.duration = 100 * us});
-        s.unmap_range(16);
+        map_range(16);
+        synchronize({.duration = 100 * us});
+        unmap_range(16);
     });
-    const Finding finding = s.one("UMA-412");
+    const Finding finding = one("UMA-412");
     BOOST_TEST(finding.saving_ns == 3 * 16 * 362e3, close);
     BOOST_TEST(evidence(finding, "pairs") == 64);
     BOOST_TEST(evidence(finding, "peak_live") == 16);
@@ -200,27 +191,25 @@ BOOST_AUTO_TEST_CASE(a_range_mapped_for_each_round) {
     BOOST_TEST(contains(finding.advice, "cuMemSetAccess"));
 }
 
-BOOST_AUTO_TEST_CASE(a_range_mapped_once) {
-    Rounds s;
-    s.map_range(128);
-    s.now += 1000 * ms;
-    s.synchronize({.duration = 100 * us});
-    s.unmap_range(128);
-    BOOST_TEST(s.silent("UMA-412"));
+BOOST_FIXTURE_TEST_CASE(a_range_mapped_once, Rounds) {
+    map_range(128);
+    now += 1000 * ms;
+    synchronize({.duration = 100 * us});
+    unmap_range(128);
+    BOOST_TEST(silent("UMA-412"));
     Rounds growing; // and never given back
     growing.map_range(64);
     BOOST_TEST(growing.silent("UMA-412"));
 }
 
-BOOST_AUTO_TEST_CASE(streams_and_events_made_for_each_round) {
-    Rounds s;
+BOOST_FIXTURE_TEST_CASE(streams_and_events_made_for_each_round, Rounds) {
     times(300, [&](std::uint64_t) {
-        s.stream(trace::StreamAction::create, 0x500, 18 * us);
-        s.launch(s.kernel, {s.data});
-        s.stream(trace::StreamAction::destroy, 0x500, 13 * us);
+        stream(trace::StreamAction::create, 0x500, 18 * us);
+        launch(kernel, {data});
+        stream(trace::StreamAction::destroy, 0x500, 13 * us);
     });
-    const Finding finding = s.one("UMA-413");
-    BOOST_TEST(finding.stack == s.made_at);
+    const Finding finding = one("UMA-413");
+    BOOST_TEST(finding.stack == made_at);
     BOOST_TEST(finding.saving_ns == 299 * 31e3, close);
 
     Rounds timed;
@@ -231,26 +220,24 @@ BOOST_AUTO_TEST_CASE(streams_and_events_made_for_each_round) {
     BOOST_TEST(timed.one("UMA-413").saving_ns == 999 * 3e3, close);
 }
 
-BOOST_AUTO_TEST_CASE(streams_that_are_kept) {
-    Rounds s;
-    times(64, [&](std::uint64_t i) { s.stream(trace::StreamAction::create, 0x500 + i, 18 * us); });
-    times(300, [&](std::uint64_t) { s.launch(s.kernel, {s.data}); });
-    times(64, [&](std::uint64_t i) { s.stream(trace::StreamAction::destroy, 0x500 + i, 13 * us); });
-    BOOST_TEST(s.silent("UMA-413"));
+BOOST_FIXTURE_TEST_CASE(streams_that_are_kept, Rounds) {
+    times(64, [&](std::uint64_t i) { stream(trace::StreamAction::create, 0x500 + i, 18 * us); });
+    times(300, [&](std::uint64_t) { launch(kernel, {data}); });
+    times(64, [&](std::uint64_t i) { stream(trace::StreamAction::destroy, 0x500 + i, 13 * us); });
+    BOOST_TEST(silent("UMA-413"));
 }
 
-BOOST_AUTO_TEST_CASE(many_small_managed_allocations_with_advice) {
-    Rounds s;
+BOOST_FIXTURE_TEST_CASE(many_small_managed_allocations_with_advice, Rounds) {
     std::vector<std::uint64_t> nodes;
     times(640, [&](std::uint64_t) {
-        nodes.push_back(s.managed(64 * kib, 3 * us));
+        nodes.push_back(managed(64 * kib, 3 * us));
         for (int i = 0; i < 2; ++i)
-            s.advise(nodes.back(), 64 * kib, 3 * us);
+            advise(nodes.back(), 64 * kib, 3 * us);
     });
-    s.synchronize({.duration = 100 * us});
+    synchronize({.duration = 100 * us});
     for (const std::uint64_t node : nodes)
-        s.free(node, 16 * us, s.ended_at);
-    const Finding finding = s.one("UMA-410");
+        free(node, 16 * us, ended_at);
+    const Finding finding = one("UMA-410");
     BOOST_TEST(evidence(finding, "advice_calls") == 1280);
     BOOST_TEST(evidence(finding, "advice_time_ns") == 1280 * 3e3, close);
     // 40 MiB in 2 MiB blocks: 21 at the price of one of these each.
@@ -271,30 +258,27 @@ BOOST_AUTO_TEST_CASE(few_or_large_managed_allocations_at_once) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(managed_memory_advised_in_each_round) {
-    Rounds s;
+BOOST_FIXTURE_TEST_CASE(managed_memory_advised_in_each_round, Rounds) {
     times(100, [&](std::uint64_t) {
-        const auto buffer = s.managed(mib, 50 * us);
-        s.advise(buffer, 0, 20 * us);
-        s.synchronize({.duration = 100 * us});
-        s.free(buffer, 30 * us);
+        const auto buffer = managed(mib, 50 * us);
+        advise(buffer, 0, 20 * us);
+        synchronize({.duration = 100 * us});
+        free(buffer, 30 * us);
     });
-    BOOST_TEST(s.one("UMA-410").saving_ns == 99 * 100e3, close);
+    BOOST_TEST(one("UMA-410").saving_ns == 99 * 100e3, close);
 }
 
-BOOST_AUTO_TEST_CASE(a_pool_that_gives_its_memory_back_at_each_wait) {
-    Rounds s;
-    const auto also = s.stack();
+BOOST_FIXTURE_TEST_CASE(a_pool_that_gives_its_memory_back_at_each_wait, Rounds) {
+    const auto also = stack();
     times(100, [&](std::uint64_t) {
-        const auto first = s.pooled(128 * mib, 110 * us), second = s.pooled(64 * mib, 55 * us, also);
-        s.launch(s.kernel, {first});
-        s.free_pooled(first);
-        s.free_pooled(second);
-        s.synchronize(
-            {.kind = trace::SyncKind::stream, .object = 0, .stack = s.ended_at, .duration = 300 * us});
+        const auto first = pooled(128 * mib, 110 * us), second = pooled(64 * mib, 55 * us, also);
+        launch(kernel, {first});
+        free_pooled(first);
+        free_pooled(second);
+        synchronize({.kind = trace::SyncKind::stream, .object = 0, .stack = ended_at, .duration = 300 * us});
     });
-    const Finding finding = s.one("UMA-414");
-    BOOST_TEST(finding.stack == s.made_at);
+    const Finding finding = one("UMA-414");
+    BOOST_TEST(finding.stack == made_at);
     BOOST_TEST(evidence(finding, "mapped_anew") == 198);
     BOOST_TEST(evidence(finding, "synchronisations") == 100);
     BOOST_TEST(evidence(finding, "idle_synchronisations") == 0); // all of them waited for a kernel
@@ -302,19 +286,18 @@ BOOST_AUTO_TEST_CASE(a_pool_that_gives_its_memory_back_at_each_wait) {
     BOOST_TEST(contains(finding.advice, "cudaMemPoolAttrReleaseThreshold"));
     BOOST_TEST(finding.places.size() == 2u);
     BOOST_TEST((finding.confidence == Confidence::medium));
-    BOOST_TEST(s.silent("UMA-401"));
+    BOOST_TEST(silent("UMA-401"));
 }
 
-BOOST_AUTO_TEST_CASE(a_wait_with_nothing_to_wait_for_gave_memory_back) {
-    Rounds s;
+BOOST_FIXTURE_TEST_CASE(a_wait_with_nothing_to_wait_for_gave_memory_back, Rounds) {
     times(100, [&](std::uint64_t) {
-        const auto memory = s.pooled(128 * mib, 110 * us);
-        s.launch(s.kernel, {memory});
-        s.synchronize({.kind = trace::SyncKind::stream, .object = 0, .duration = 100 * us});
-        s.free_pooled(memory);
-        s.synchronize({.kind = trace::SyncKind::stream, .object = 0, .duration = 130 * us});
+        const auto memory = pooled(128 * mib, 110 * us);
+        launch(kernel, {memory});
+        synchronize({.kind = trace::SyncKind::stream, .object = 0, .duration = 100 * us});
+        free_pooled(memory);
+        synchronize({.kind = trace::SyncKind::stream, .object = 0, .duration = 130 * us});
     });
-    const Finding finding = s.one("UMA-414");
+    const Finding finding = one("UMA-414");
     BOOST_TEST(evidence(finding, "idle_synchronisations") == 100);
     BOOST_TEST(finding.saving_ns == 99 * 107.6e3 + 100 * 127.6e3, close);
 }
@@ -345,39 +328,36 @@ BOOST_AUTO_TEST_CASE(pools_that_keep_their_memory) {
     BOOST_TEST(rounds(never_waits, 110 * us, false));
 }
 
-BOOST_AUTO_TEST_CASE(a_pool_that_the_program_trims_in_each_round) {
-    Rounds s;
-    s.pool(trace::PoolAction::get, 0x77);
-    s.pool(trace::PoolAction::set_attribute, 0x77, 4, UINT64_MAX);
+BOOST_FIXTURE_TEST_CASE(a_pool_that_the_program_trims_in_each_round, Rounds) {
+    pool(trace::PoolAction::get, 0x77);
+    pool(trace::PoolAction::set_attribute, 0x77, 4, UINT64_MAX);
     times(100, [&](std::uint64_t) {
-        s.pooled_round();
-        s.synchronize({.duration = 100 * us});
-        s.pool(trace::PoolAction::trim, 0x77, 0, 0, 120 * us);
+        pooled_round();
+        synchronize({.duration = 100 * us});
+        pool(trace::PoolAction::trim, 0x77, 0, 0, 120 * us);
     });
-    const Finding finding = s.one("UMA-414");
+    const Finding finding = one("UMA-414");
     BOOST_TEST(evidence(finding, "trims") == 100);
     BOOST_TEST(finding.saving_ns == 99 * 107.6e3 + 100 * 120e3, close);
     BOOST_TEST(contains(finding.advice, "cudaMemPoolTrimTo"));
 }
 
-BOOST_AUTO_TEST_CASE(free_memory_asked_for_before_each_launch) {
-    Rounds s;
+BOOST_FIXTURE_TEST_CASE(free_memory_asked_for_before_each_launch, Rounds) {
     times(1000, [&](std::uint64_t) {
-        s.query("cuMemGetInfo_v2", 4 * us);
-        s.launch(s.kernel, {s.data});
+        query("cuMemGetInfo_v2", 4 * us);
+        launch(kernel, {data});
     });
-    const Finding finding = s.one("UMA-507");
-    BOOST_TEST(finding.stack == s.made_at);
+    const Finding finding = one("UMA-507");
+    BOOST_TEST(finding.stack == made_at);
     BOOST_TEST(evidence(finding, "queries") == 1000);
     BOOST_TEST(finding.saving_ns == 999 * 4e3, close);
     BOOST_TEST(contains(finding.summary, "cudaMemGetInfo 1000 times"));
 }
 
-BOOST_AUTO_TEST_CASE(questions_that_cost_little) {
-    Rounds once;
-    once.query("cuMemGetInfo_v2", 50 * ms);
-    times(100, [&](std::uint64_t) { once.launch(once.kernel, {once.data}); });
-    BOOST_TEST(once.silent("UMA-507"));
+BOOST_FIXTURE_TEST_CASE(questions_that_cost_little, Rounds) {
+    query("cuMemGetInfo_v2", 50 * ms);
+    times(100, [&](std::uint64_t) { launch(kernel, {data}); });
+    BOOST_TEST(silent("UMA-507"));
     Rounds seldom; // less than a hundredth of the run
     times(1000, [&](std::uint64_t) {
         seldom.query("cuPointerGetAttributes", us / 4);

@@ -33,18 +33,17 @@ model::MoverShare share_of(const model::KernelShares& shares, std::uint64_t func
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(events_belong_to_the_allocation_at_their_address) {
-    Managed s;
-    s.tell(all_kinds);
-    const auto first_line = s.stack(), second_line = s.stack();
-    const auto first = s.managed(4 * mib, first_line), second = s.managed(4 * mib, second_line);
-    s.migrate(address_of(first), 2 * mib, device);
-    s.migrate(address_of(first) + 2 * mib, 2 * mib, device, MigrationCause::prefetch);
-    s.migrate(address_of(second) + 4 * mib - 4096, 4096, host);
-    s.migrate(address_of(second) + 4 * mib, 8192, host); // behind its end
-    s.fault(Kind::host_fault, address_of(second), 15);
-    s.fault(Kind::device_fault, address_of(first), 3);
-    const ManagedRead read(s);
+BOOST_FIXTURE_TEST_CASE(events_belong_to_the_allocation_at_their_address, Managed) {
+    tell(all_kinds);
+    const auto first_line = stack(), second_line = stack();
+    const auto first = managed(4 * mib, first_line), second = managed(4 * mib, second_line);
+    migrate(address_of(first), 2 * mib, device);
+    migrate(address_of(first) + 2 * mib, 2 * mib, device, MigrationCause::prefetch);
+    migrate(address_of(second) + 4 * mib - 4096, 4096, host);
+    migrate(address_of(second) + 4 * mib, 8192, host); // behind its end
+    fault(Kind::host_fault, address_of(second), 15);
+    fault(Kind::device_fault, address_of(first), 3);
+    const ManagedRead read(*this);
     const auto& one = read.site(first_line).told;
     BOOST_TEST(one.to_device[static_cast<std::size_t>(MigrationCause::coherence)] == 2 * mib);
     BOOST_TEST(one.to_device[static_cast<std::size_t>(MigrationCause::prefetch)] == 2 * mib);
@@ -58,9 +57,8 @@ BOOST_AUTO_TEST_CASE(events_belong_to_the_allocation_at_their_address) {
     BOOST_TEST(model::sum_of(read.activity.unattributed().to_host) == 8192u);
 }
 
-BOOST_AUTO_TEST_CASE(every_kind_is_added_up) {
-    Managed s;
-    const auto line = s.stack(), memory = s.managed(4 * mib, line);
+BOOST_FIXTURE_TEST_CASE(every_kind_is_added_up, Managed) {
+    const auto line = stack(), memory = managed(4 * mib, line);
     const auto add = [&](Kind kind, std::uint64_t cause, std::uint64_t duration) {
         trace::ManagedEvent record{.kind = kind,
                                    .address = address_of(memory),
@@ -68,7 +66,7 @@ BOOST_AUTO_TEST_CASE(every_kind_is_added_up) {
                                    .to = device,
                                    .cause = cause,
                                    .duration = duration};
-        s.event(record);
+        event(record);
     };
     add(Kind::thrashing, 0, 0);
     add(Kind::throttling, 0, 500'000);
@@ -77,7 +75,7 @@ BOOST_AUTO_TEST_CASE(every_kind_is_added_up) {
     add(Kind::remote_map, 1234, 0); // newer than umadvisor
     add(Kind::read_duplicate, 0, 0);
     add(static_cast<Kind>(77), 0, 0);
-    const ManagedRead read(s);
+    const ManagedRead read(*this);
     const auto& told = read.site(line).told;
     BOOST_TEST(told.thrashings == 1u);
     BOOST_TEST(told.thrashing_bytes == 65536u);
@@ -89,62 +87,58 @@ BOOST_AUTO_TEST_CASE(every_kind_is_added_up) {
     BOOST_TEST(told.events == 7u);
 }
 
-BOOST_AUTO_TEST_CASE(late_events_belong_to_what_was_freed_before_its_address_came_back) {
-    Managed s;
-    s.tell(all_kinds);
-    const auto first_line = s.stack(), second_line = s.stack();
-    const auto first = s.managed(4 * mib, first_line);
-    const std::uint64_t in_first = s.now;
-    s.now += ms;
-    s.free(first);
-    const std::uint64_t between = s.now;
-    s.now += ms;
-    s.allocate(4 * mib, Memory::managed, // the same addresses, another line
-               {.stack = second_line, .id = 1000, .address = address_of(first)});
-    s.now += 5 * ms;
-    s.fault(Kind::host_fault, address_of(first)); // the drain thread is here already: the next two are late
-    s.migrate(address_of(first), 65536, device, MigrationCause::coherence, in_first);
-    s.migrate(address_of(first), 4096, device, MigrationCause::coherence, between);
-    s.migrate(address_of(first), 8192, device);
-    const ManagedRead read(s);
+BOOST_FIXTURE_TEST_CASE(late_events_belong_to_what_was_freed_before_its_address_came_back, Managed) {
+    tell(all_kinds);
+    const auto first_line = stack(), second_line = stack();
+    const auto first = managed(4 * mib, first_line);
+    const std::uint64_t in_first = now;
+    now += ms;
+    free(first);
+    const std::uint64_t between = now;
+    now += ms;
+    allocate(4 * mib, Memory::managed, // the same addresses, another line
+             {.stack = second_line, .id = 1000, .address = address_of(first)});
+    now += 5 * ms;
+    fault(Kind::host_fault, address_of(first)); // the drain thread is here already: the next two are late
+    migrate(address_of(first), 65536, device, MigrationCause::coherence, in_first);
+    migrate(address_of(first), 4096, device, MigrationCause::coherence, between);
+    migrate(address_of(first), 8192, device);
+    const ManagedRead read(*this);
     BOOST_TEST(to_device(read.site(first_line)) == 65536u);
     BOOST_TEST(to_device(read.site(second_line)) == 8192u);
     BOOST_TEST(read.activity.unattributed().events == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(an_allocation_whose_free_was_lost_ends_where_the_next_begins) {
-    Managed s;
-    const auto first_line = s.stack(), second_line = s.stack();
-    const auto first = s.managed(4 * mib, first_line);
-    const std::uint64_t before = s.now;
-    s.now += ms;
-    s.allocate(8 * mib, Memory::managed,
-               {.stack = second_line, .id = 1000, .address = address_of(first) + mib});
-    s.now += ms;
-    s.migrate(address_of(first) + mib, 4096, device);
-    s.migrate(address_of(first), 65536, device); // of what went lost: nobody's now
-    s.migrate(address_of(first) + mib, 8192, device, MigrationCause::coherence, before);
-    const ManagedRead read(s);
+BOOST_FIXTURE_TEST_CASE(an_allocation_whose_free_was_lost_ends_where_the_next_begins, Managed) {
+    const auto first_line = stack(), second_line = stack();
+    const auto first = managed(4 * mib, first_line);
+    const std::uint64_t before = now;
+    now += ms;
+    allocate(8 * mib, Memory::managed, {.stack = second_line, .id = 1000, .address = address_of(first) + mib});
+    now += ms;
+    migrate(address_of(first) + mib, 4096, device);
+    migrate(address_of(first), 65536, device); // of what went lost: nobody's now
+    migrate(address_of(first) + mib, 8192, device, MigrationCause::coherence, before);
+    const ManagedRead read(*this);
     BOOST_TEST(to_device(read.site(second_line)) == 4096u);
     BOOST_TEST(to_device(read.site(first_line)) == 8192u);
     BOOST_TEST(read.activity.unattributed().events == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(one_launch_that_reaches_the_memory_moved_it) {
-    Managed s;
-    s.tell(all_kinds);
-    const auto line = s.stack(), launch_line = s.stack();
-    const auto memory = s.managed(4 * mib, line), other = s.managed(4 * mib, s.stack());
-    const auto step = s.function("_Z4stepv"), idle = s.function("_Z4idlev"), later = s.function("_Z5laterv");
-    s.launch(idle, {other});
-    s.launch(step, {memory}, 0, launch_line);
-    s.migrate(address_of(memory), 2 * mib, device, MigrationCause::coherence, s.now + ms / 2); // while we wait
-    s.synchronize();
-    s.fault(Kind::device_fault, address_of(memory)); // nothing runs any more
-    s.now += 10;
-    s.launch(later, {memory});
-    s.fault(Kind::device_fault, address_of(memory), 4);
-    const ManagedRead read(s);
+BOOST_FIXTURE_TEST_CASE(one_launch_that_reaches_the_memory_moved_it, Managed) {
+    tell(all_kinds);
+    const auto line = stack(), launch_line = stack();
+    const auto memory = managed(4 * mib, line), other = managed(4 * mib, stack());
+    const auto step = function("_Z4stepv"), idle = function("_Z4idlev"), later = function("_Z5laterv");
+    launch(idle, {other});
+    launch(step, {memory}, 0, launch_line);
+    migrate(address_of(memory), 2 * mib, device, MigrationCause::coherence, now + ms / 2); // while we wait
+    synchronize();
+    fault(Kind::device_fault, address_of(memory)); // nothing runs any more
+    now += 10;
+    launch(later, {memory});
+    fault(Kind::device_fault, address_of(memory), 4);
+    const ManagedRead read(*this);
     const model::KernelShares& kernels = read.site(line).kernels;
     BOOST_TEST(share_of(kernels, step).bytes == 2.0 * mib);
     BOOST_TEST(share_of(kernels, step).shared == 0.0);
@@ -155,19 +149,18 @@ BOOST_AUTO_TEST_CASE(one_launch_that_reaches_the_memory_moved_it) {
     BOOST_TEST(kernels.sites.begin()->first.stack == launch_line);
 }
 
-BOOST_AUTO_TEST_CASE(several_launches_share_evenly_and_say_so) {
-    Managed s;
-    s.tell(all_kinds);
-    const auto line = s.stack(), memory = s.managed(4 * mib, line);
-    const auto one = s.function("_Z3onev"), two = s.function("_Z3twov"), three = s.function("_Z5threev");
-    s.launch(one, {memory});
-    s.launch(two, {memory});
-    s.launch(two, {memory}); // the same place once more is no further candidate
-    s.migrate(address_of(memory), 2 * mib, device);
-    s.now += 10;
-    s.launch_untold(three); // its parameters are not known: it may reach anything
-    s.fault(Kind::device_fault, address_of(memory), 5);
-    const ManagedRead read(s);
+BOOST_FIXTURE_TEST_CASE(several_launches_share_evenly_and_say_so, Managed) {
+    tell(all_kinds);
+    const auto line = stack(), memory = managed(4 * mib, line);
+    const auto one = function("_Z3onev"), two = function("_Z3twov"), three = function("_Z5threev");
+    launch(one, {memory});
+    launch(two, {memory});
+    launch(two, {memory}); // the same place once more is no further candidate
+    migrate(address_of(memory), 2 * mib, device);
+    now += 10;
+    launch_untold(three); // its parameters are not known: it may reach anything
+    fault(Kind::device_fault, address_of(memory), 5);
+    const ManagedRead read(*this);
     const model::KernelShares& kernels = read.site(line).kernels;
     BOOST_TEST(share_of(kernels, one).bytes == 1.0 * mib);
     BOOST_TEST(share_of(kernels, two).bytes == 1.0 * mib);
@@ -177,36 +170,34 @@ BOOST_AUTO_TEST_CASE(several_launches_share_evenly_and_say_so) {
     BOOST_TEST(share_of(kernels, one).shared == 1.0 * mib + 2);
 }
 
-BOOST_AUTO_TEST_CASE(an_event_waits_for_what_was_launched_before_it_in_its_stream) {
-    Managed s;
-    s.tell(all_kinds);
-    const auto line = s.stack(), memory = s.managed(4 * mib, line);
-    const auto before = s.function("_Z6beforev"), after = s.function("_Z5afterv");
-    s.launch(before, {memory});
-    s.record_event(0xe);
-    s.launch(after, {memory});
-    s.synchronize({.kind = trace::SyncKind::event_query, .object = 0xe, .status = 600}); // not ready
-    s.fault(Kind::device_fault, address_of(memory), 1);
-    s.now += 10;
-    s.synchronize({.kind = trace::SyncKind::event_query, .object = 0xe});
-    s.fault(Kind::device_fault, address_of(memory), 9);
-    const ManagedRead read(s);
+BOOST_FIXTURE_TEST_CASE(an_event_waits_for_what_was_launched_before_it_in_its_stream, Managed) {
+    tell(all_kinds);
+    const auto line = stack(), memory = managed(4 * mib, line);
+    const auto before = function("_Z6beforev"), after = function("_Z5afterv");
+    launch(before, {memory});
+    record_event(0xe);
+    launch(after, {memory});
+    synchronize({.kind = trace::SyncKind::event_query, .object = 0xe, .status = 600}); // not ready
+    fault(Kind::device_fault, address_of(memory), 1);
+    now += 10;
+    synchronize({.kind = trace::SyncKind::event_query, .object = 0xe});
+    fault(Kind::device_fault, address_of(memory), 9);
+    const ManagedRead read(*this);
     const model::KernelShares& kernels = read.site(line).kernels;
     BOOST_TEST(share_of(kernels, before).faults == 1.0);
     BOOST_TEST(share_of(kernels, after).faults == 11.0);
 }
 
-BOOST_AUTO_TEST_CASE(host_lines_take_back_what_they_fault_on) {
-    Managed s;
-    s.tell(all_kinds);
-    const auto line = s.stack(), memory = s.managed(8 * mib, line);
-    const auto reads = s.stack(), writes = s.stack();
-    s.fault(Kind::host_fault, address_of(memory), 0, reads);
-    s.fault(Kind::host_fault, address_of(memory) + 2 * mib, 2, writes);
-    s.migrate(address_of(memory) + 65536, 65536, host); // the same block as the first
-    s.migrate(address_of(memory) + 2 * mib, 4096, host, MigrationCause::prefetch);
-    s.migrate(address_of(memory) + 4 * mib, 8192, host); // nobody was seen there
-    const ManagedRead read(s);
+BOOST_FIXTURE_TEST_CASE(host_lines_take_back_what_they_fault_on, Managed) {
+    tell(all_kinds);
+    const auto line = stack(), memory = managed(8 * mib, line);
+    const auto reads = stack(), writes = stack();
+    fault(Kind::host_fault, address_of(memory), 0, reads);
+    fault(Kind::host_fault, address_of(memory) + 2 * mib, 2, writes);
+    migrate(address_of(memory) + 65536, 65536, host); // the same block as the first
+    migrate(address_of(memory) + 2 * mib, 4096, host, MigrationCause::prefetch);
+    migrate(address_of(memory) + 4 * mib, 8192, host); // nobody was seen there
+    const ManagedRead read(*this);
     const auto& codes = read.site(line).host_codes;
     BOOST_TEST(codes.at(reads).faults == 1u);
     BOOST_TEST(codes.at(reads).bytes == 65536u);
@@ -215,19 +206,18 @@ BOOST_AUTO_TEST_CASE(host_lines_take_back_what_they_fault_on) {
     BOOST_TEST(codes.at(0).bytes == 8192u);
 }
 
-BOOST_AUTO_TEST_CASE(prefetches_and_evictions_have_their_own_causes) {
-    Managed s;
-    s.tell(all_kinds);
-    const auto line = s.stack(), memory = s.managed(8 * mib, line), other = s.managed(mib, s.stack());
-    const auto kernel = s.function("_Z6kernelv");
-    s.prefetch(memory, 4 * mib, trace::Location::device);
-    s.prefetch(memory, 4 * mib, trace::Location::host, trace::Origin::umadvisor);
-    s.migrate(address_of(memory), 2 * mib, device, MigrationCause::user);
-    s.migrate(address_of(memory), 65536, host, MigrationCause::user);
-    s.migrate(address_of(memory) + 6 * mib, 4096, device, MigrationCause::user); // no such call is known
-    s.launch(kernel, {other});
-    s.migrate(address_of(memory), mib, host, MigrationCause::eviction);
-    const ManagedRead read(s);
+BOOST_FIXTURE_TEST_CASE(prefetches_and_evictions_have_their_own_causes, Managed) {
+    tell(all_kinds);
+    const auto line = stack(), memory = managed(8 * mib, line), other = managed(mib, stack());
+    const auto kernel = function("_Z6kernelv");
+    prefetch(memory, 4 * mib, trace::Location::device);
+    prefetch(memory, 4 * mib, trace::Location::host, trace::Origin::umadvisor);
+    migrate(address_of(memory), 2 * mib, device, MigrationCause::user);
+    migrate(address_of(memory), 65536, host, MigrationCause::user);
+    migrate(address_of(memory) + 6 * mib, 4096, device, MigrationCause::user); // no such call is known
+    launch(kernel, {other});
+    migrate(address_of(memory), mib, host, MigrationCause::eviction);
+    const ManagedRead read(*this);
     const ManagedSiteActivity& site = read.site(line);
     BOOST_TEST(site.prefetches.size() == 3u);
     std::uint64_t program = 0, own = 0, unknown = 0;
@@ -255,22 +245,21 @@ BOOST_AUTO_TEST_CASE(totals_tell_of_evictions_only_where_moves_are_not_told_one_
     }
 }
 
-BOOST_AUTO_TEST_CASE(blocks_remember_round_trips_and_where_they_are) {
-    Managed s;
-    const auto line = s.stack(), memory = s.managed(8 * mib, line);
-    const std::uint64_t begin = s.now;
+BOOST_FIXTURE_TEST_CASE(blocks_remember_round_trips_and_where_they_are, Managed) {
+    const auto line = stack(), memory = managed(8 * mib, line);
+    const std::uint64_t begin = now;
     for (int round = 0; round < 3; ++round) {
-        s.migrate(address_of(memory) + 2 * mib, 2 * mib, device);
-        s.now += 10;
-        s.migrate(address_of(memory) + 2 * mib, 4096, host);
-        s.migrate(address_of(memory) + 2 * mib + 4096, 4096, host); // still the same way back
-        s.now += 10;
+        migrate(address_of(memory) + 2 * mib, 2 * mib, device);
+        now += 10;
+        migrate(address_of(memory) + 2 * mib, 4096, host);
+        migrate(address_of(memory) + 2 * mib + 4096, 4096, host); // still the same way back
+        now += 10;
     }
-    s.migrate(address_of(memory) + 4 * mib, 4 * mib, device); // two blocks in one record
+    migrate(address_of(memory) + 4 * mib, 4 * mib, device); // two blocks in one record
     trace::ManagedEvent both{
         .kind = Kind::read_duplicate, .address = address_of(memory) + 6 * mib, .bytes = 4096};
-    s.event(both);
-    const ManagedRead read(s);
+    event(both);
+    const ManagedRead read(*this);
     const ManagedSiteActivity& site = read.site(line);
     BOOST_TEST(site.blocks_seen == 3u);
     BOOST_TEST(site.round_trips == 3u);
@@ -374,21 +363,20 @@ BOOST_AUTO_TEST_CASE(hostile_numbers_do_no_harm) {
     BOOST_TEST(read.activity.unattributed().events == 2 * 4 * 12 * 3u);
 }
 
-BOOST_AUTO_TEST_CASE(memory_is_bounded_by_what_lives) {
-    Managed s;
-    s.tell(all_kinds);
-    const auto line = s.stack();
+BOOST_FIXTURE_TEST_CASE(memory_is_bounded_by_what_lives, Managed) {
+    tell(all_kinds);
+    const auto line = stack();
     for (std::uint64_t i = 0; i < 6000; ++i) {
         if (i % 500 == 0) {
-            s.builder.next_chunk();
-            s.builder.next_chunk(drain);
+            builder.next_chunk();
+            builder.next_chunk(drain);
         }
-        const auto memory = s.managed(4 * mib, line);
-        s.migrate(address_of(memory), 4 * mib, device);
-        s.now += 10;
-        s.free(memory);
+        const auto memory = managed(4 * mib, line);
+        migrate(address_of(memory), 4 * mib, device);
+        now += 10;
+        free(memory);
     }
-    const ManagedRead read(s);
+    const ManagedRead read(*this);
     BOOST_TEST(read.activity.sites().size() == 1u);
     BOOST_TEST(to_device(read.site(line)) == 6000 * 4 * mib);
     BOOST_TEST(read.activity.block_budget().used == 2 * model::ManagedRanges::most_freed);

@@ -90,8 +90,6 @@ BOOST_AUTO_TEST_CASE(first_touch_measured_against_later_launches_of_the_kernel) 
     BOOST_TEST((finding.confidence == Confidence::high));
 }
 
-namespace {
-
 /// The host has filled it, and the driver says so.
 struct Filled : Program {
     explicit Filled(std::uint64_t size = 64 * mib) : Program(size) {
@@ -108,8 +106,6 @@ struct Filled : Program {
         look(left, after);
     }
 };
-
-} // namespace
 
 BOOST_AUTO_TEST_CASE(each_of_many_launches_pulls_a_part) {
     const auto of = [](std::uint64_t parts) {
@@ -130,21 +126,19 @@ BOOST_AUTO_TEST_CASE(each_of_many_launches_pulls_a_part) {
     nothing_in(prefetched);
 }
 
-BOOST_AUTO_TEST_CASE(launches_that_pull_a_part_take_no_longer_than_they_took) {
-    Filled p;
+BOOST_FIXTURE_TEST_CASE(launches_that_pull_a_part_take_no_longer_than_they_took, Filled) {
     for (std::uint64_t i = 0; i < 64; ++i)
-        p.timed_round(i < 8 ? i + 1 : 0, 100'000, p.bytes - (i + 1) * mib);
-    BOOST_TEST(lone(p, "UMA-203").saving_ns == 64 * (100e3 - up_by_prefetch), about);
+        timed_round(i < 8 ? i + 1 : 0, 100'000, bytes - (i + 1) * mib);
+    BOOST_TEST(lone(*this, "UMA-203").saving_ns == 64 * (100e3 - up_by_prefetch), about);
 }
 
-BOOST_AUTO_TEST_CASE(launches_that_pull_a_part_are_held_against_those_that_pull_nothing) {
-    Filled p;
-    p.timed_round(1, 3 * ms, 63 * mib);
-    p.timed_round(2, 5 * ms, 32 * mib);
-    p.timed_round(3, 7 * ms, 0);
+BOOST_FIXTURE_TEST_CASE(launches_that_pull_a_part_are_held_against_those_that_pull_nothing, Filled) {
+    timed_round(1, 3 * ms, 63 * mib);
+    timed_round(2, 5 * ms, 32 * mib);
+    timed_round(3, 7 * ms, 0);
     for (std::uint64_t sample = 4; sample < 9; ++sample)
-        p.timed_round(sample, ms, 0);
-    const Finding finding = lone(p, "UMA-203");
+        timed_round(sample, ms, 0);
+    const Finding finding = lone(*this, "UMA-203");
     BOOST_TEST(finding.saving_ns == 12e6 - 64 * up_by_prefetch, about);
     BOOST_TEST((finding.confidence == Confidence::high));
 }
@@ -189,15 +183,14 @@ BOOST_AUTO_TEST_CASE(what_came_for_launches_that_nobody_waited_for) {
     BOOST_TEST(ids_without_waits(65 * mib, true, false, false, 32 * 1024) == "");
 }
 
-BOOST_AUTO_TEST_CASE(launches_that_nobody_waited_for_pay_together) {
-    Filled p;
+BOOST_FIXTURE_TEST_CASE(launches_that_nobody_waited_for_pay_together, Filled) {
     for (std::uint64_t sample = 1; sample < 9; ++sample)
-        p.launch(sample);
-    p.launches(56).free(p.id, 20 * ms);
+        launch(sample);
+    launches(56).free(id, 20 * ms);
     for (std::uint64_t sample = 1; sample < 9; ++sample)
-        p.device_time(sample, ms / 4);
-    p.counters(p.bytes, 0);
-    BOOST_TEST(lone(p, "UMA-203").saving_ns == 64 * (up_by_faults - up_by_prefetch), about);
+        device_time(sample, ms / 4);
+    counters(bytes, 0);
+    BOOST_TEST(lone(*this, "UMA-203").saving_ns == 64 * (up_by_faults - up_by_prefetch), about);
 }
 
 BOOST_AUTO_TEST_CASE(memory_without_pages_has_its_share_of_a_first_launch) {
@@ -246,23 +239,22 @@ BOOST_AUTO_TEST_CASE(no_more_is_promised_than_was_recorded) {
     BOOST_TEST(most == all);
 }
 
-BOOST_AUTO_TEST_CASE(bytes_that_the_driver_counted_are_sure) {
-    Program p;
-    p.tell(all_kinds);
-    p.counters(0, 0);
-    p.host_fault().filled().to_device();
-    p.migrate(address_of(p.id), p.bytes, device);
-    p.look(0, before).launch().wait().look(0, after).host_fault();
-    p.migrate(address_of(p.id), 48 * mib, host);
-    p.now += ms;
-    p.counters(p.bytes, 48 * mib);
-    p.look(48 * mib, before);
-    const Finding finding = lone(p, "UMA-205");
+BOOST_FIXTURE_TEST_CASE(bytes_that_the_driver_counted_are_sure, Program) {
+    tell(all_kinds);
+    counters(0, 0);
+    host_fault().filled().to_device();
+    migrate(address_of(id), bytes, device);
+    look(0, before).launch().wait().look(0, after).host_fault();
+    migrate(address_of(id), 48 * mib, host);
+    now += ms;
+    counters(bytes, 48 * mib);
+    look(48 * mib, before);
+    const Finding finding = lone(*this, "UMA-205");
     BOOST_TEST((finding.confidence == Confidence::high));
     BOOST_TEST(finding.saving_ns == 48 * (written_by_faults - down_by_prefetch - first_write), about);
     BOOST_REQUIRE(finding.places.size() == 1u);
     BOOST_TEST(finding.places.front().first == "the host reads it here");
-    BOOST_TEST(finding.places.front().second == p.touched);
+    BOOST_TEST(finding.places.front().second == touched);
 }
 
 BOOST_AUTO_TEST_CASE(a_first_launch_counts_where_the_host_had_the_memory) {

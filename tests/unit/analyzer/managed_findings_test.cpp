@@ -167,11 +167,10 @@ BOOST_AUTO_TEST_CASE(prefetch_ping_pong) {
     kernels_alone_are_fine();
 }
 
-BOOST_AUTO_TEST_CASE(late_prefetch) {
-    Program p;
-    const Finding finding = lone(p.filled().launch().to_device().wait(10 * ms).look(0, after), "UMA-211");
-    BOOST_TEST(finding.stack == p.prefetched);
-    BOOST_TEST(place(finding) == p.launched);
+BOOST_FIXTURE_TEST_CASE(late_prefetch, Program) {
+    const Finding finding = lone(filled().launch().to_device().wait(10 * ms).look(0, after), "UMA-211");
+    BOOST_TEST(finding.stack == prefetched);
+    BOOST_TEST(place(finding) == launched);
     BOOST_TEST(finding.places.front().first == "scale is launched here");
     BOOST_TEST(finding.saving_ns == 64 * (up_by_faults - up_by_prefetch), about); // all came by faults
     BOOST_TEST(contains(finding.advice, "cudaStreamWaitEvent"));

@@ -26,10 +26,9 @@ BOOST_AUTO_TEST_CASE(alternation_is_found_once_and_names_its_lines) {
                         "cudaMemPrefetchAsync(ptr, bytes, {cudaMemLocationTypeDevice, device}, 0, stream)"));
 }
 
-BOOST_AUTO_TEST_CASE(what_is_made_on_the_wrong_side_contains_its_first_touch) {
-    Program p;
-    p.filled({.regularity = trace::Regularity::regular}).rounds(2);
-    const Finding finding = lone(p, "UMA-204");
+BOOST_FIXTURE_TEST_CASE(what_is_made_on_the_wrong_side_contains_its_first_touch, Program) {
+    filled({.regularity = trace::Regularity::regular}).rounds(2);
+    const Finding finding = lone(*this, "UMA-204");
     BOOST_TEST(finding.saving_ns == 64 * up_by_faults, about); // the move vanishes
     BOOST_REQUIRE(finding.parts.size() == 1u);
     BOOST_TEST(finding.parts.front().rule->id == "UMA-203");
@@ -39,49 +38,44 @@ BOOST_AUTO_TEST_CASE(what_is_made_on_the_wrong_side_contains_its_first_touch) {
     BOOST_TEST((finding.confidence == Confidence::medium));
 }
 
-BOOST_AUTO_TEST_CASE(there_and_back_for_nobody_contains_the_way_there) {
-    Program p;
-    p.look(0, before).round();
+BOOST_FIXTURE_TEST_CASE(there_and_back_for_nobody_contains_the_way_there, Program) {
+    look(0, before).round();
     for (int i = 0; i < 3; ++i)
-        p.to_host().wait().to_device().wait();
-    const Finding finding = lone(p, "UMA-210");
+        to_host().wait().to_device().wait();
+    const Finding finding = lone(*this, "UMA-210");
     BOOST_REQUIRE(finding.parts.size() == 1u);
     BOOST_TEST(finding.parts.front().rule->id == "UMA-213");
 }
 
-BOOST_AUTO_TEST_CASE(allocations_of_one_line_are_one_finding) {
-    Program p;
-    p.bounce(4).free(p.id);
-    p.id = p.managed(p.bytes, p.line);
-    const Finding finding = lone(p.bounce(4), "UMA-202");
+BOOST_FIXTURE_TEST_CASE(allocations_of_one_line_are_one_finding, Program) {
+    bounce(4).free(id);
+    id = managed(bytes, line);
+    const Finding finding = lone(bounce(4), "UMA-202");
     BOOST_TEST(evidence(finding, "allocations") == 2);
     BOOST_TEST(evidence(finding, "times") == 8);
     BOOST_TEST(finding.allocation_text == "cudaMallocManaged 64 MiB x 2");
 }
 
-BOOST_AUTO_TEST_CASE(stacks_with_one_line_are_one_finding) {
-    Program p;
-    p.bounce(4);
-    p.id = p.managed(p.bytes, p.stack());
-    p.bounce(4);
-    reader::Trace trace(p.path());
+BOOST_FIXTURE_TEST_CASE(stacks_with_one_line_are_one_finding, Program) {
+    bounce(4);
+    id = managed(bytes, stack());
+    bounce(4);
+    reader::Trace trace(path());
     const model::Profile profile(trace);
     const auto one_line = findings::find_all(profile, [](std::uint64_t) { return 1; }).all;
     BOOST_TEST(evidence(lone(one_line, "UMA-202"), "allocations") == 2);
-    BOOST_TEST(ids_of(p) == "UMA-202 UMA-202");
+    BOOST_TEST(ids_of(*this) == "UMA-202 UMA-202");
 }
 
-BOOST_AUTO_TEST_CASE(memory_that_umadvisor_made_managed_is_not_the_programs) {
-    Program p;
-    p.id = p.allocate(p.bytes, Memory::managed, {.stack = p.line, .origin = trace::Origin::umadvisor});
-    nothing_in(p.bounce(4));
+BOOST_FIXTURE_TEST_CASE(memory_that_umadvisor_made_managed_is_not_the_programs, Program) {
+    id = allocate(bytes, Memory::managed, {.stack = line, .origin = trace::Origin::umadvisor});
+    nothing_in(bounce(4));
 }
 
-BOOST_AUTO_TEST_CASE(prefetches_by_umadvisor_are_no_fault_of_the_run) {
-    Program p;
-    p.filled();
-    p.Scenario::prefetch(p.id, p.bytes, trace::Location::device, trace::Origin::umadvisor);
-    nothing_in(p.look(0, before).round());
+BOOST_FIXTURE_TEST_CASE(prefetches_by_umadvisor_are_no_fault_of_the_run, Program) {
+    filled();
+    Scenario::prefetch(id, bytes, trace::Location::device, trace::Origin::umadvisor);
+    nothing_in(look(0, before).round());
 }
 
 BOOST_AUTO_TEST_CASE(calls_are_the_drivers_where_the_program_uses_no_runtime) {

@@ -206,16 +206,15 @@ BOOST_AUTO_TEST_CASE(each_source_says_what_it_cannot_see) {
     BOOST_TEST(contains(section(static_cast<trace::ManagedSourceKind>(200), ""), "newer than this version"));
 }
 
-BOOST_AUTO_TEST_CASE(the_five_lines_with_most_bytes_come_first) {
-    Managed s;
-    s.builder.add(queue());
-    s.tell(all_kinds);
+BOOST_FIXTURE_TEST_CASE(the_five_lines_with_most_bytes_come_first, Managed) {
+    builder.add(queue());
+    tell(all_kinds);
     for (std::uint64_t i = 0; i < 7; ++i) {
-        const auto memory = s.managed(8 * mib, s.stack());
-        s.migrate(address_of(memory), (i + 1) * mib, host);
+        const auto memory = managed(8 * mib, stack());
+        migrate(address_of(memory), (i + 1) * mib, host);
     }
-    s.tell(all_kinds, 3);
-    const std::string text = section_of(s.path());
+    tell(all_kinds, 3);
+    const std::string text = section_of(path());
     const auto at = [&](const char* part) { return text.find(part); };
     BOOST_TEST(at("7 MiB to the host") < at("6 MiB to the host"), text);
     BOOST_TEST(at("3 MiB to the host (") != std::string::npos, text);

@@ -10,8 +10,6 @@ using namespace umadvisor;
 using namespace umadvisor::test;
 using trace::SyncKind;
 
-namespace {
-
 struct Program : Managed {
     std::uint64_t allocated = stack(), launched = stack(), read_at = stack();
     std::uint64_t kernel = function("_Z4fillPfi");
@@ -41,28 +39,24 @@ struct Program : Managed {
     bool is_told() { return tells(findings_of(*this), "UMA-601"); }
 };
 
-} // namespace
-
-BOOST_AUTO_TEST_CASE(a_read_behind_a_launch_without_any_wait_is_told) {
-    Program p;
-    p.launch();
-    p.touch();
-    const Finding finding = lone(p, "UMA-601");
-    BOOST_TEST(finding.stack == p.read_at);
-    BOOST_TEST(finding.allocation_stack == p.allocated);
+BOOST_FIXTURE_TEST_CASE(a_read_behind_a_launch_without_any_wait_is_told, Program) {
+    launch();
+    touch();
+    const Finding finding = lone(*this, "UMA-601");
+    BOOST_TEST(finding.stack == read_at);
+    BOOST_TEST(finding.allocation_stack == allocated);
     BOOST_REQUIRE(finding.places.size() == 1u);
     BOOST_TEST(finding.places[0].first == "launched here");
-    BOOST_TEST(finding.places[0].second == p.launched);
+    BOOST_TEST(finding.places[0].second == launched);
     BOOST_TEST(finding.saving_ns == 0);
 }
 
-BOOST_AUTO_TEST_CASE(a_read_between_two_launches_is_told_though_the_last_is_waited_for) {
-    Program p;
-    p.launch();
-    p.touch();
-    p.launch();
-    p.synchronize();
-    BOOST_TEST(p.is_told());
+BOOST_FIXTURE_TEST_CASE(a_read_between_two_launches_is_told_though_the_last_is_waited_for, Program) {
+    launch();
+    touch();
+    launch();
+    synchronize();
+    BOOST_TEST(is_told());
 }
 
 BOOST_AUTO_TEST_CASE(a_read_behind_a_wait_is_fine) {
@@ -86,12 +80,11 @@ BOOST_AUTO_TEST_CASE(a_query_that_finds_work_running_is_no_wait) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_synchronous_copy_waits) {
-    Program p;
-    p.launch();
-    p.copy(mib, 1000, {});
-    p.touch();
-    BOOST_TEST(!p.is_told());
+BOOST_FIXTURE_TEST_CASE(a_synchronous_copy_waits, Program) {
+    launch();
+    copy(mib, 1000, {});
+    touch();
+    BOOST_TEST(!is_told());
 }
 
 BOOST_AUTO_TEST_CASE(host_and_kernel_may_meet_on_purpose) {
@@ -203,11 +196,10 @@ BOOST_AUTO_TEST_CASE(memory_that_is_freed_without_a_wait_behind_the_read_is_told
     }
 }
 
-BOOST_AUTO_TEST_CASE(writes_and_memory_that_kernels_only_read_tell_nothing) {
-    Program writes;
-    writes.launch();
-    writes.touch(trace::FaultAccess::write);
-    BOOST_TEST(!writes.is_told());
+BOOST_FIXTURE_TEST_CASE(writes_and_memory_that_kernels_only_read_tell_nothing, Program) {
+    launch();
+    touch(trace::FaultAccess::write);
+    BOOST_TEST(!is_told());
 
     Program reads;
     reads.kernel = reads.function("_Z3sumPKfi");

@@ -9,37 +9,35 @@ using namespace umadvisor;
 using namespace umadvisor::test;
 using model::MovedBasis;
 
-BOOST_AUTO_TEST_CASE(bytes_are_counted_where_all_was_told) {
-    Managed s;
-    s.tell(all_kinds);
-    s.counters(0, 0);
-    const auto line = s.stack(), memory = s.managed(8 * mib, line);
-    s.migrate(address_of(memory), 2 * mib, device);
-    s.now += 100;
-    s.counters(3 * mib, 0); // the rest is on its way
-    const ManagedRead read(s);
+BOOST_FIXTURE_TEST_CASE(bytes_are_counted_where_all_was_told, Managed) {
+    tell(all_kinds);
+    counters(0, 0);
+    const auto line = stack(), memory = managed(8 * mib, line);
+    migrate(address_of(memory), 2 * mib, device);
+    now += 100;
+    counters(3 * mib, 0); // the rest is on its way
+    const ManagedRead read(*this);
     BOOST_TEST((read.basis(line) == MovedBasis::counted));
     BOOST_TEST(read.moved(line).to_device == 2 * mib);
     BOOST_TEST(read.activity.totals().told_share() == 2.0 / 3, boost::test_tools::tolerance(1e-9));
 }
 
-BOOST_AUTO_TEST_CASE(bytes_are_extrapolated_from_the_windows_in_which_they_were_told) {
-    Managed s;
-    s.counters(0, 0);
-    const auto line = s.stack(), other_line = s.stack();
-    const auto memory = s.managed(16 * mib, line), other = s.managed(16 * mib, other_line);
-    const auto kernel = s.function("_Z6kernelv");
-    s.launch(kernel, {memory, other});
-    s.tell(all_kinds);
-    s.now += 10;
-    s.migrate(address_of(memory), 3 * mib, device);
-    s.migrate(address_of(other), mib, device);
-    s.now += 10;
-    s.counters(4 * mib, 0);
-    s.tell(light_kinds);
-    s.now += 10;
-    s.counters(16 * mib, 0);
-    const ManagedRead read(s);
+BOOST_FIXTURE_TEST_CASE(bytes_are_extrapolated_from_the_windows_in_which_they_were_told, Managed) {
+    counters(0, 0);
+    const auto line = stack(), other_line = stack();
+    const auto memory = managed(16 * mib, line), other = managed(16 * mib, other_line);
+    const auto kernel = function("_Z6kernelv");
+    launch(kernel, {memory, other});
+    tell(all_kinds);
+    now += 10;
+    migrate(address_of(memory), 3 * mib, device);
+    migrate(address_of(other), mib, device);
+    now += 10;
+    counters(4 * mib, 0);
+    tell(light_kinds);
+    now += 10;
+    counters(16 * mib, 0);
+    const ManagedRead read(*this);
     BOOST_TEST((read.basis(line) == MovedBasis::extrapolated));
     BOOST_TEST(read.moved(line).to_device == 12 * mib);
     BOOST_TEST(read.moved(other_line).to_device == 4 * mib);
@@ -47,42 +45,40 @@ BOOST_AUTO_TEST_CASE(bytes_are_extrapolated_from_the_windows_in_which_they_were_
     BOOST_TEST(read.untold().to_device == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(lost_events_make_bytes_extrapolated) {
-    Managed s;
-    s.tell(all_kinds);
-    s.counters(0, 0);
-    const auto line = s.stack(), memory = s.managed(8 * mib, line);
-    s.migrate(address_of(memory), mib, host);
-    s.now += 10;
-    s.counters(0, 2 * mib);
-    s.tell(all_kinds, 17);
-    const ManagedRead read(s);
+BOOST_FIXTURE_TEST_CASE(lost_events_make_bytes_extrapolated, Managed) {
+    tell(all_kinds);
+    counters(0, 0);
+    const auto line = stack(), memory = managed(8 * mib, line);
+    migrate(address_of(memory), mib, host);
+    now += 10;
+    counters(0, 2 * mib);
+    tell(all_kinds, 17);
+    const ManagedRead read(*this);
     BOOST_TEST(read.activity.totals().lost() == 17u);
     BOOST_TEST((read.basis(line) == MovedBasis::extrapolated));
     BOOST_TEST(read.moved(line).to_host == 2 * mib);
 }
 
 /// It goes over as often as it comes back, and once more; how often it came back its faults tell.
-BOOST_AUTO_TEST_CASE(little_memory_does_not_move_more_than_its_faults_allow) {
-    Managed s;
-    s.counters(0, 0);
-    const auto line = s.stack(), little_line = s.stack();
-    const auto memory = s.managed(mib, line), little = s.managed(16 * 1024, little_line);
-    s.launch(s.function("_Z6kernelv"), {memory, little});
-    s.tell(all_kinds);
+BOOST_FIXTURE_TEST_CASE(little_memory_does_not_move_more_than_its_faults_allow, Managed) {
+    counters(0, 0);
+    const auto line = stack(), little_line = stack();
+    const auto memory = managed(mib, line), little = managed(16 * 1024, little_line);
+    launch(function("_Z6kernelv"), {memory, little});
+    tell(all_kinds);
     for (const auto each : {memory, little}) {
-        s.migrate(address_of(each), 16 * 1024, device);
-        s.migrate(address_of(each), 16 * 1024, host);
+        migrate(address_of(each), 16 * 1024, device);
+        migrate(address_of(each), 16 * 1024, host);
     }
     for (int i = 0; i < 100; ++i)
-        s.fault(trace::ManagedEventKind::host_fault, address_of(memory));
-    s.fault(trace::ManagedEventKind::host_fault, address_of(little));
-    s.now += 10;
-    s.counters(32 * 1024, 32 * 1024);
-    s.tell(light_kinds);
-    s.now += 10;
-    s.counters(64 * mib, 64 * mib);
-    const ManagedRead read(s);
+        fault(trace::ManagedEventKind::host_fault, address_of(memory));
+    fault(trace::ManagedEventKind::host_fault, address_of(little));
+    now += 10;
+    counters(32 * 1024, 32 * 1024);
+    tell(light_kinds);
+    now += 10;
+    counters(64 * mib, 64 * mib);
+    const ManagedRead read(*this);
     const model::MovedBytes moved = read.moved(little_line);
     BOOST_TEST(moved.to_host <= 64u * 1024 * 1024 / 101);
     BOOST_TEST(moved.to_host <= 64u * 1024);
@@ -109,25 +105,24 @@ BOOST_AUTO_TEST_CASE(totals_that_fill_all_memory_there_is_moved_all_of_it) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(counters_alone_are_given_to_the_only_memory_that_launches_reached) {
-    Managed s;
-    s.tell(light_kinds);
-    s.counters(0, 0);
-    const auto line = s.stack(), other_line = s.stack();
-    const auto memory = s.managed(64 * mib, line), other = s.managed(64 * mib, other_line);
-    const auto kernel = s.function("_Z6kernelv");
-    s.launch(kernel, {memory});
-    s.counters(mib, 0); // it alone
-    s.now += 10;
-    s.counters(3 * mib, 512); // it still runs
-    s.launch(kernel, {other});
-    s.counters(7 * mib, 512); // either
-    s.synchronize();
-    s.counters(8 * mib, 512);  // either: until the synchronisation both ran
-    s.counters(16 * mib, 512); // nobody
-    s.prefetch(other, mib, trace::Location::device);
-    s.counters(17 * mib, 512);
-    const ManagedRead read(s);
+BOOST_FIXTURE_TEST_CASE(counters_alone_are_given_to_the_only_memory_that_launches_reached, Managed) {
+    tell(light_kinds);
+    counters(0, 0);
+    const auto line = stack(), other_line = stack();
+    const auto memory = managed(64 * mib, line), other = managed(64 * mib, other_line);
+    const auto kernel = function("_Z6kernelv");
+    launch(kernel, {memory});
+    counters(mib, 0); // it alone
+    now += 10;
+    counters(3 * mib, 512); // it still runs
+    launch(kernel, {other});
+    counters(7 * mib, 512); // either
+    synchronize();
+    counters(8 * mib, 512);  // either: until the synchronisation both ran
+    counters(16 * mib, 512); // nobody
+    prefetch(other, mib, trace::Location::device);
+    counters(17 * mib, 512);
+    const ManagedRead read(*this);
     const auto moved = read.moved(line);
     BOOST_TEST((read.basis(line) == MovedBasis::launches));
     BOOST_TEST(moved.to_device == 3 * mib);
@@ -138,20 +133,17 @@ BOOST_AUTO_TEST_CASE(counters_alone_are_given_to_the_only_memory_that_launches_r
     BOOST_TEST(read.untold().to_host == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(a_launch_of_unknown_reach_leaves_counters_to_nobody) {
-    Managed s;
-    s.counters(0, 0);
-    const auto line = s.stack(), memory = s.managed(8 * mib, line);
-    s.launch(s.function("_Z6kernelv"), {memory});
-    s.launch_untold();
-    s.counters(mib, 0);
-    s.counters(2 * mib, 0);
-    const ManagedRead read(s);
+BOOST_FIXTURE_TEST_CASE(a_launch_of_unknown_reach_leaves_counters_to_nobody, Managed) {
+    counters(0, 0);
+    const auto line = stack(), memory = managed(8 * mib, line);
+    launch(function("_Z6kernelv"), {memory});
+    launch_untold();
+    counters(mib, 0);
+    counters(2 * mib, 0);
+    const ManagedRead read(*this);
     BOOST_TEST((read.basis(line) == MovedBasis::none));
     BOOST_TEST(read.untold().to_device == 2 * mib);
 }
-
-namespace {
 
 /// Two arrays of 8 and 4 MiB that a kernel takes and of which the host takes back the first, round by round.
 struct Rounds : Managed {
@@ -171,18 +163,15 @@ struct Rounds : Managed {
     }
 };
 
-} // namespace
-
-BOOST_AUTO_TEST_CASE(without_totals_bytes_are_those_that_were_seen_to_have_gone_and_come) {
-    Rounds s;
+BOOST_FIXTURE_TEST_CASE(without_totals_bytes_are_those_that_were_seen_to_have_gone_and_come, Rounds) {
     for (int i = 0; i < 4; ++i)
-        s.round(i == 0);
-    const ManagedRead read(s);
-    BOOST_TEST((read.basis(s.large_line) == MovedBasis::stays));
-    BOOST_TEST(read.moved(s.large_line).to_device == 32 * mib);
-    BOOST_TEST(read.moved(s.large_line).to_host == 24 * mib);
-    BOOST_TEST(read.moved(s.small_line).to_device == 4 * mib);
-    BOOST_TEST(read.moved(s.small_line).to_host == 0u);
+        round(i == 0);
+    const ManagedRead read(*this);
+    BOOST_TEST((read.basis(large_line) == MovedBasis::stays));
+    BOOST_TEST(read.moved(large_line).to_device == 32 * mib);
+    BOOST_TEST(read.moved(large_line).to_host == 24 * mib);
+    BOOST_TEST(read.moved(small_line).to_device == 4 * mib);
+    BOOST_TEST(read.moved(small_line).to_host == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(what_was_seen_is_brought_to_totals_that_it_comes_near) {
@@ -201,16 +190,15 @@ BOOST_AUTO_TEST_CASE(what_was_seen_is_brought_to_totals_that_it_comes_near) {
     BOOST_TEST(read.untold().to_device == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(what_was_seen_says_nothing_where_the_totals_are_others) {
-    Rounds s;
-    s.tell(light_kinds);
-    s.counters(0, 0);
+BOOST_FIXTURE_TEST_CASE(what_was_seen_says_nothing_where_the_totals_are_others, Rounds) {
+    tell(light_kinds);
+    counters(0, 0);
     for (int i = 0; i < 4; ++i)
-        s.round(i == 0, true);
-    s.counters(72 * mib, 24 * mib);
-    const ManagedRead read(s);
-    BOOST_TEST((read.basis(s.large_line) == MovedBasis::none));
-    BOOST_TEST(read.moved(s.large_line).to_device == 0u);
+        round(i == 0, true);
+    counters(72 * mib, 24 * mib);
+    const ManagedRead read(*this);
+    BOOST_TEST((read.basis(large_line) == MovedBasis::none));
+    BOOST_TEST(read.moved(large_line).to_device == 0u);
     BOOST_TEST(read.untold().to_device == 72 * mib);
 }
 

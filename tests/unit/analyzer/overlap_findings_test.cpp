@@ -14,8 +14,6 @@ using trace::SyncKind;
 
 BOOST_AUTO_TEST_SUITE(serial_copies)
 
-namespace {
-
 struct Serial : BusyDevice {
     std::uint64_t data = memory(), stream = make_stream(), in = stack(), out = stack();
 
@@ -53,15 +51,12 @@ struct Serial : BusyDevice {
     }
 };
 
-} // namespace
-
-BOOST_AUTO_TEST_CASE(in_kernel_and_out_on_one_stream) {
-    Serial s;
-    s.rounds(303 * us, 110 * us, 303 * us, 16 * mib);
-    const Finding finding = lone(s, "UMA-109");
-    BOOST_TEST(finding.stack == s.in);
+BOOST_FIXTURE_TEST_CASE(in_kernel_and_out_on_one_stream, Serial) {
+    rounds(303 * us, 110 * us, 303 * us, 16 * mib);
+    const Finding finding = lone(*this, "UMA-109");
+    BOOST_TEST(finding.stack == in);
     BOOST_REQUIRE(finding.places.size() == 2u);
-    BOOST_TEST(finding.places.back().second == s.out);
+    BOOST_TEST(finding.places.back().second == out);
     BOOST_TEST(evidence(finding, "rounds") == 10);
     BOOST_TEST(evidence(finding, "streams") == 4);
     BOOST_TEST(evidence(finding, "bytes_to_device") == 160.0 * mib);
@@ -86,25 +81,22 @@ BOOST_AUTO_TEST_CASE(results_that_feed_the_next_round_by_way_of_the_host) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(parts_that_are_there_get_streams) {
-    Serial s;
-    s.rounds(80 * us, 20 * us, 80 * us, 4 * mib, 4);
-    const Finding finding = lone(s, "UMA-109");
+BOOST_FIXTURE_TEST_CASE(parts_that_are_there_get_streams, Serial) {
+    rounds(80 * us, 20 * us, 80 * us, 4 * mib, 4);
+    const Finding finding = lone(*this, "UMA-109");
     BOOST_TEST(evidence(finding, "chains") == 40);
     BOOST_TEST(contains(finding.advice, "each of the 4 parts"));
 }
 
-BOOST_AUTO_TEST_CASE(synchronous_copies_are_priced_by_their_calls) {
-    Serial s;
-    s.waited_rounds(310 * us, 420 * us);
+BOOST_FIXTURE_TEST_CASE(synchronous_copies_are_priced_by_their_calls, Serial) {
+    waited_rounds(310 * us, 420 * us);
     // The download waited for the kernel.
-    BOOST_TEST(evidence(lone(s, "UMA-109"), "serial_ns") == 10 * (310e3 + 110e3 + 310e3 + 6e3), close);
+    BOOST_TEST(evidence(lone(*this, "UMA-109"), "serial_ns") == 10 * (310e3 + 110e3 + 310e3 + 6e3), close);
 }
 
-BOOST_AUTO_TEST_CASE(pageable_memory_is_predicted_as_if_it_were_pinned) {
-    Serial s;
-    s.waited_rounds(1600 * us, 900 * us, Memory::pageable);
-    const Finding overlap = among(advice_on(s), "UMA-109");
+BOOST_FIXTURE_TEST_CASE(pageable_memory_is_predicted_as_if_it_were_pinned, Serial) {
+    waited_rounds(1600 * us, 900 * us, Memory::pageable);
+    const Finding overlap = among(advice_on(*this), "UMA-109");
     BOOST_TEST(evidence(overlap, "serial_ns") < 10 * 740e3);
     BOOST_TEST(contains(overlap.advice, "cudaMallocHost"));
 }
@@ -188,8 +180,6 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(default_stream)
 
-namespace {
-
 struct Streams : BusyDevice {
     std::uint64_t first, second, next = memory(), current = memory(), last = memory(), line = stack();
     explicit Streams(bool non_blocking = false)
@@ -205,13 +195,10 @@ struct Streams : BusyDevice {
     }
 };
 
-} // namespace
-
-BOOST_AUTO_TEST_CASE(a_kernel_on_the_default_stream_between_copies) {
-    Streams s;
-    s.rounds(0, s.current);
-    const Finding finding = lone(s, "UMA-110");
-    BOOST_TEST(finding.stack == s.line);
+BOOST_FIXTURE_TEST_CASE(a_kernel_on_the_default_stream_between_copies, Streams) {
+    rounds(0, current);
+    const Finding finding = lone(*this, "UMA-110");
+    BOOST_TEST(finding.stack == line);
     BOOST_TEST(evidence(finding, "streams") == 2);
     BOOST_TEST(evidence(finding, "default_stream_operations") == 10);
     // Both copies at once. The wait of 700 us makes all a little longer than it was measured.
@@ -257,8 +244,6 @@ BOOST_AUTO_TEST_CASE(kernels_that_fill_the_device_gain_nothing) {
     BOOST_TEST(!is_told(1 << 22, 1 << 21, 1 << 21)); // 2^64 blocks
 }
 
-namespace {
-
 /// What is known of work that never runs.
 struct Order {
     model::DefaultStreamOrder seen;
@@ -281,36 +266,32 @@ struct Order {
     }
 };
 
-} // namespace
-
-BOOST_AUTO_TEST_CASE(what_many_lines_have_in_the_default_stream_is_kept_up_to_a_bound) {
-    Order order;
-    order.work(1, 1, 10);
+BOOST_FIXTURE_TEST_CASE(what_many_lines_have_in_the_default_stream_is_kept_up_to_a_bound, Order) {
+    work(1, 1, 10);
     for (std::uint64_t line = 0; line < 20'000; ++line)
-        order.work(100 + line, 0, 20);
-    order.work(1, 1, 10);
-    BOOST_TEST(order.free_of_order() == 256);
+        work(100 + line, 0, 20);
+    work(1, 1, 10);
+    BOOST_TEST(free_of_order() == 256);
     for (int launch = 0; launch < 20'000; ++launch) // which may reach anything
-        order.work(2, 1, 10, false);
-    BOOST_TEST(order.free_of_order() == 0);
+        work(2, 1, 10, false);
+    BOOST_TEST(free_of_order() == 0);
 }
 
-BOOST_AUTO_TEST_CASE(order_that_was_needed_once_may_be_needed_again) {
-    Order order;
+BOOST_FIXTURE_TEST_CASE(order_that_was_needed_once_may_be_needed_again, Order) {
     for (const std::uint64_t allocation : {10, 20, 30}) {
-        order.work(1, 1, 10);
-        order.work(100, 0, allocation); // shared in the first stretch alone
+        work(1, 1, 10);
+        work(100, 0, allocation); // shared in the first stretch alone
         if (allocation == 30)
-            order.work(101, 0, 30);
-        order.work(1, 1, 10);
-        order.wait();
-        BOOST_TEST(order.free_of_order() == (allocation == 30 ? 1 : 0));
+            work(101, 0, 30);
+        work(1, 1, 10);
+        wait();
+        BOOST_TEST(free_of_order() == (allocation == 30 ? 1 : 0));
     }
-    order.work(1, 1, 10);
-    order.work(101, 0, 30);
-    order.work(1, 1, 10);
-    order.work(1, 1, 30); // behind it
-    BOOST_TEST(order.free_of_order() == 0);
+    work(1, 1, 10);
+    work(101, 0, 30);
+    work(1, 1, 10);
+    work(1, 1, 30); // behind it
+    BOOST_TEST(free_of_order() == 0);
 }
 
 BOOST_AUTO_TEST_CASE(work_whose_order_may_be_needed) {

@@ -21,24 +21,22 @@ Found copied(
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(a_copy_that_overlaps_a_copy_of_another_stream_is_told) {
-    Program p;
-    const Finding finding = lone(copied(p), "UMA-604");
-    BOOST_TEST(finding.stack == p.use_at);
-    BOOST_TEST(place(finding) == p.upload_at);
+BOOST_FIXTURE_TEST_CASE(a_copy_that_overlaps_a_copy_of_another_stream_is_told, Program) {
+    const Finding finding = lone(copied(*this), "UMA-604");
+    BOOST_TEST(finding.stack == use_at);
+    BOOST_TEST(place(finding) == upload_at);
     BOOST_TEST(evidence(finding, "bytes") == 8.0 * mib);
 }
 
-BOOST_AUTO_TEST_CASE(streams_on_parts_of_their_own_are_fine) {
-    Program p;
+BOOST_FIXTURE_TEST_CASE(streams_on_parts_of_their_own_are_fine, Program) {
     for (const std::uint64_t stream : {one, two}) {
         const Piece up{.offset = stream == one ? 0 : 4 * mib, .bytes = 4 * mib};
         Piece down = up;
-        down.host = stream == one ? p.target : p.pinned();
-        p.run(stream, p.writer, {p.data}).upload(stream, up); // each works on its part
-        p.run(stream, p.writer, {p.data}).download(stream, down);
+        down.host = stream == one ? target : pinned();
+        run(stream, writer, {data}).upload(stream, up); // each works on its part
+        run(stream, writer, {data}).download(stream, down);
     }
-    nothing_in(p.told());
+    nothing_in(told());
 }
 
 BOOST_AUTO_TEST_CASE(what_orders_streams) {
@@ -71,10 +69,9 @@ BOOST_AUTO_TEST_CASE(what_one_thread_waits_for_another_may_know) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(an_event_that_was_recorded_too_early_orders_nothing) {
-    Program p;
-    p.busy(one).record(done, one).upload(one).join(two, done).download(two);
-    BOOST_TEST(tells(p.told(), "UMA-604"));
+BOOST_FIXTURE_TEST_CASE(an_event_that_was_recorded_too_early_orders_nothing, Program) {
+    busy(one).record(done, one).upload(one).join(two, done).download(two);
+    BOOST_TEST(tells(told(), "UMA-604"));
 }
 
 BOOST_AUTO_TEST_CASE(the_legacy_default_stream_orders_blocking_streams_alone) {
@@ -112,9 +109,8 @@ BOOST_AUTO_TEST_CASE(a_kernel_against_a_copy_of_all_that_it_writes_is_told) {
     nothing_in(flag.told());
 }
 
-BOOST_AUTO_TEST_CASE(two_kernels_prove_nothing) {
-    Program p;
-    nothing_in(p.run(one, p.writer, {p.data}).run(two, p.writer, {p.data}).told());
+BOOST_FIXTURE_TEST_CASE(two_kernels_prove_nothing, Program) {
+    nothing_in(run(one, writer, {data}).run(two, writer, {data}).told());
 }
 
 BOOST_AUTO_TEST_CASE(writing_the_same_twice_is_fine) {
@@ -125,10 +121,9 @@ BOOST_AUTO_TEST_CASE(writing_the_same_twice_is_fine) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(nothing_is_told_where_calls_are_missing) {
-    Program p;
-    p.builder.dropped[trace::DropReason{}] = 1;
-    nothing_in(copied(p));
+BOOST_FIXTURE_TEST_CASE(nothing_is_told_where_calls_are_missing, Program) {
+    builder.dropped[trace::DropReason{}] = 1;
+    nothing_in(copied(*this));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

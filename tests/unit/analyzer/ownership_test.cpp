@@ -163,11 +163,10 @@ BOOST_AUTO_TEST_CASE(advice_groups_by_the_line_that_is_shown) {
     BOOST_TEST(lacks(text, "libwrap.so+"));
 }
 
-BOOST_AUTO_TEST_CASE(a_known_library_is_not_looked_into_for_the_line) {
-    Scenario s;
-    s.builder.module(1, "/nowhere/libtorch_cuda.so").module(2, "/nowhere/app");
-    s.builder.frame(101, 102, 0x1001, 1).frame(102, 0, 0x2001, 2);
-    reader::Trace trace(s.path());
+BOOST_FIXTURE_TEST_CASE(a_known_library_is_not_looked_into_for_the_line, Scenario) {
+    builder.module(1, "/nowhere/libtorch_cuda.so").module(2, "/nowhere/app");
+    builder.frame(101, 102, 0x1001, 1).frame(102, 0, 0x2001, 2);
+    reader::Trace trace(path());
     std::vector<std::string> looked_into;
     symbols::Options options;
     options.progress = [&](std::string_view file, std::size_t) { looked_into.emplace_back(file); };

@@ -23,8 +23,6 @@ using html::Place;
 using html::PlaceStep;
 using Kind = PlaceStep::Kind;
 
-namespace {
-
 constexpr double rate = 20e9;
 
 struct Seen : html::PlacementSink {
@@ -131,11 +129,8 @@ struct Story {
     }
 };
 
-} // namespace
-
-BOOST_AUTO_TEST_CASE(a_launch_after_which_the_host_has_nothing_left_brought_it_to_the_device) {
-    Story story;
-    const Seen& seen = story.look(100, 4 * mib, false).round(200, 300).look(310, 0, true).until(400);
+BOOST_FIXTURE_TEST_CASE(a_launch_after_which_the_host_has_nothing_left_brought_it_to_the_device, Story) {
+    look(100, 4 * mib, false).round(200, 300).look(310, 0, true).until(400);
     BOOST_TEST(seen.at(50).of(Place::unpopulated) == 1);
     BOOST_TEST(seen.at(150).of(Place::host) == 1);
     BOOST_TEST(seen.at(250).of(Place::moving) == 1);
@@ -147,51 +142,46 @@ BOOST_AUTO_TEST_CASE(a_launch_after_which_the_host_has_nothing_left_brought_it_t
     BOOST_TEST(seen.resident == 0);
 }
 
-BOOST_AUTO_TEST_CASE(a_launch_that_leaves_all_on_the_host_moves_nothing) {
-    Story story;
-    story.look(100, 4 * mib, false).round(200, 300).look(310, 4 * mib, true).round(400, 500);
-    const Seen& seen = story.until(600); // nobody looks after the second
+BOOST_FIXTURE_TEST_CASE(a_launch_that_leaves_all_on_the_host_moves_nothing, Story) {
+    look(100, 4 * mib, false).round(200, 300).look(310, 4 * mib, true).round(400, 500);
+    until(600); // nobody looks after the second
     BOOST_TEST(seen.at(350).of(Place::host) == 1);
     BOOST_TEST(seen.at(550).of(Place::host) == 1);
     BOOST_TEST(seen.moves.empty());
 }
 
-BOOST_AUTO_TEST_CASE(faults_of_the_host_take_it_back_piece_by_piece) {
-    Story story;
-    story.round(100, 200).look(210, 0, true).fault(300, 0).fault(400, 2 * mib).look(500, 4 * mib, false);
-    const Seen& seen = story.until(600);
+BOOST_FIXTURE_TEST_CASE(faults_of_the_host_take_it_back_piece_by_piece, Story) {
+    round(100, 200).look(210, 0, true).fault(300, 0).fault(400, 2 * mib).look(500, 4 * mib, false);
+    until(600);
     BOOST_TEST(seen.at(250).of(Place::device) == 1);
     const float first = seen.at(350).of(Place::host), second = seen.at(420).of(Place::host);
     BOOST_TEST((first > 0 && first < second && second < 1));
     BOOST_TEST(seen.at(550).of(Place::host) == 1);
-    BOOST_TEST(story.moved(false) == 4 * mib);
+    BOOST_TEST(moved(false) == 4 * mib);
 }
 
-BOOST_AUTO_TEST_CASE(what_is_first_used_there_does_not_move) {
-    Story story;
-    const Seen& seen = story.round(100, 200).look(210, 0, true).until(300);
+BOOST_FIXTURE_TEST_CASE(what_is_first_used_there_does_not_move, Story) {
+    round(100, 200).look(210, 0, true).until(300);
     BOOST_TEST(seen.at(250).of(Place::device) == 1);
     BOOST_TEST(seen.moves.empty());
 }
 
-BOOST_AUTO_TEST_CASE(what_the_driver_counts_tells_more_than_faults) {
-    Story story;
-    story.round(100, 200).totals(205, 4 * mib, 0).look(210, 0, true); // it was on the host after all
-    const Seen& seen = story.fault(300, 0).totals(400, 0, 2 * mib).until(500);
-    BOOST_TEST(story.moved(true) == 4 * mib);
-    BOOST_TEST(story.moved(false) == 2 * mib);
+BOOST_FIXTURE_TEST_CASE(what_the_driver_counts_tells_more_than_faults, Story) {
+    round(100, 200).totals(205, 4 * mib, 0).look(210, 0, true); // it was on the host after all
+    fault(300, 0).totals(400, 0, 2 * mib).until(500);
+    BOOST_TEST(moved(true) == 4 * mib);
+    BOOST_TEST(moved(false) == 2 * mib);
     BOOST_TEST(seen.at(450).of(Place::host) == 0.5);
     BOOST_TEST(seen.resident == 0);
 }
 
-BOOST_AUTO_TEST_CASE(a_prefetch_and_an_eviction_are_told_as_such) {
-    Story story;
-    PlaceStep evicted = story.step(Kind::migration, 1e6);
+BOOST_FIXTURE_TEST_CASE(a_prefetch_and_an_eviction_are_told_as_such, Story) {
+    PlaceStep evicted = step(Kind::migration, 1e6);
     evicted.allocation = 0;
     evicted.address = 16 * mib;
     evicted.bytes = mib;
     evicted.cause = MoveCause::eviction;
-    const Seen& seen = story.look(100, 4 * mib, false).prefetch(200, false).take(evicted).until(2e6);
+    look(100, 4 * mib, false).prefetch(200, false).take(evicted).until(2e6);
     BOOST_TEST(seen.at(210).of(Place::moving) == 1);
     BOOST_TEST(seen.at(0.9e6).of(Place::device) == 1);
     BOOST_TEST(seen.at(1.5e6).of(Place::evicted) == 0.25);
@@ -200,9 +190,8 @@ BOOST_AUTO_TEST_CASE(a_prefetch_and_an_eviction_are_told_as_such) {
     BOOST_TEST((seen.moves[1].cause == MoveCause::eviction));
 }
 
-BOOST_AUTO_TEST_CASE(a_prefetch_whose_moves_were_to_be_told_and_were_not_shows_at_the_next_look) {
-    Story story;
-    const Seen& seen = story.look(100, 4 * mib, false).prefetch(200, true).look(300, 0, false).until(400);
+BOOST_FIXTURE_TEST_CASE(a_prefetch_whose_moves_were_to_be_told_and_were_not_shows_at_the_next_look, Story) {
+    look(100, 4 * mib, false).prefetch(200, true).look(300, 0, false).until(400);
     BOOST_TEST(seen.at(350).of(Place::device) == 1);
     BOOST_REQUIRE_EQUAL(seen.moves.size(), 1u);
     BOOST_TEST((seen.moves[0].cause == MoveCause::prefetch && seen.moves[0].bytes == 4 * mib));
@@ -268,8 +257,6 @@ BOOST_AUTO_TEST_CASE(a_row_of_too_many_pieces_keeps_their_shares) {
     BOOST_TEST(row.ns(0) == 125);
 }
 
-namespace {
-
 /// Calls of 10 ns, one every 100, of which one in the middle takes longer.
 struct ManyCalls {
     static constexpr std::uint32_t count = 200'000, longest = 77'777;
@@ -284,14 +271,11 @@ struct ManyCalls {
     }
 };
 
-} // namespace
-
-BOOST_AUTO_TEST_CASE(a_closeup_has_all_that_is_around_the_longest_call) {
-    ManyCalls many;
+BOOST_FIXTURE_TEST_CASE(a_closeup_has_all_that_is_around_the_longest_call, ManyCalls) {
     const double begin = ManyCalls::longest * 100.0;
-    many.closeups.add({begin - 5000, begin + 5000, 0, 1, 1, html::Sight::Of::stay}); // told when it is over
-    many.closeups.add({0, begin - 5000, 0, 1, 2, html::Sight::Of::stay});
-    const std::map<std::uint64_t, html::Closeup> found = many.closeups.finish();
+    closeups.add({begin - 5000, begin + 5000, 0, 1, 1, html::Sight::Of::stay}); // told when it is over
+    closeups.add({0, begin - 5000, 0, 1, 2, html::Sight::Of::stay});
+    const std::map<std::uint64_t, html::Closeup> found = closeups.finish();
     BOOST_REQUIRE_EQUAL(found.size(), 1u);
     const html::Closeup& closeup = found.at(7);
     BOOST_TEST((closeup.begin == begin && closeup.end == begin + 50));
@@ -345,9 +329,8 @@ html::Timeline timeline_of(Scenario& scenario) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(the_link_is_drawn_no_faster_than_it_carries) {
-    ShortKernel scenario;
-    const html::Timeline timeline = timeline_of(scenario);
+BOOST_FIXTURE_TEST_CASE(the_link_is_drawn_no_faster_than_it_carries, ShortKernel) {
+    const html::Timeline timeline = timeline_of(*this);
     double bytes = 0;
     BOOST_REQUIRE_EQUAL(timeline.links.size(), 1u);
     for (const html::LinkPiece& piece : timeline.links[0].up.pieces) {
@@ -356,8 +339,6 @@ BOOST_AUTO_TEST_CASE(the_link_is_drawn_no_faster_than_it_carries) {
     }
     BOOST_TEST(bytes == 64.0 * mib);
 }
-
-namespace {
 
 /// Memory on each of two devices, filled by the host and copied between them.
 struct TwoDevices : Scenario {
@@ -370,17 +351,14 @@ struct TwoDevices : Scenario {
     }
 };
 
-} // namespace
-
-BOOST_AUTO_TEST_CASE(each_pair_of_devices_has_a_link_of_its_own) {
-    TwoDevices scenario;
-    const std::uint64_t first = scenario.memory(0), second = scenario.memory(1);
-    scenario.copy(mib, 50'000, {.to = first});
-    scenario.copy(mib, 50'000, {.to = second});
-    scenario.copy(mib, 50'000, {.to = second});
-    scenario.copy_between(second, first);
-    scenario.copy_between(second, second);
-    const html::Timeline timeline = timeline_of(scenario);
+BOOST_FIXTURE_TEST_CASE(each_pair_of_devices_has_a_link_of_its_own, TwoDevices) {
+    const std::uint64_t first = memory(0), second = memory(1);
+    copy(mib, 50'000, {.to = first});
+    copy(mib, 50'000, {.to = second});
+    copy(mib, 50'000, {.to = second});
+    copy_between(second, first);
+    copy_between(second, second);
+    const html::Timeline timeline = timeline_of(*this);
     std::vector<std::array<double, 4>> seen;
     for (const html::Link& link : timeline.links)
         seen.push_back({1.0 * link.low, 1.0 * link.high, link.up.bytes / mib, link.down.bytes / mib});
@@ -419,18 +397,16 @@ BOOST_AUTO_TEST_CASE(page_faults_are_the_first_that_remedies_take_away) {
     BOOST_TEST(std::abs(after.sum() - 380) < 0.1);
 }
 
-BOOST_AUTO_TEST_CASE(a_stream_is_on_the_device_of_its_context) {
-    TwoDevices scenario;
-    scenario.use_device(1);
-    scenario.copy(mib, 50'000, {.to = scenario.memory(1)});
-    const html::Timeline timeline = timeline_of(scenario);
+BOOST_FIXTURE_TEST_CASE(a_stream_is_on_the_device_of_its_context, TwoDevices) {
+    use_device(1);
+    copy(mib, 50'000, {.to = memory(1)});
+    const html::Timeline timeline = timeline_of(*this);
     BOOST_REQUIRE_EQUAL(timeline.streams.size(), 1u);
     BOOST_TEST(timeline.streams[0]->device == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(the_bar_names_no_cause_without_time) {
-    ShortKernel scenario;
-    reports::Report report(scenario.path(), {}, true);
+BOOST_FIXTURE_TEST_CASE(the_bar_names_no_cause_without_time, ShortKernel) {
+    reports::Report report(path(), {}, true);
     html::PageMaker maker({});
     maker.beside(report)();
     const std::string page = maker.page(report);

@@ -10,8 +10,6 @@ using namespace umadvisor::test;
 using test::close;
 using trace::PeerAction;
 
-namespace {
-
 /// 20 copies of 64 MiB between two H100: 36.4 ms without peer access, 3.8 with.
 constexpr std::uint64_t through_host_ns = 1820 * us, linked_ns = 190 * us;
 
@@ -63,14 +61,11 @@ void is_silent(TwoDevices& s, const machine::Rates& rates = {}) {
     nothing_in(told_of_peers(s, rates));
 }
 
-} // namespace
-
-BOOST_AUTO_TEST_CASE(copies_that_pass_through_the_host) {
-    TwoDevices s;
-    s.link();
-    s.passes();
-    const Finding finding = told_once(s);
-    BOOST_TEST(finding.stack == s.line);
+BOOST_FIXTURE_TEST_CASE(copies_that_pass_through_the_host, TwoDevices) {
+    link();
+    passes();
+    const Finding finding = told_once(*this);
+    BOOST_TEST(finding.stack == line);
     BOOST_TEST(evidence(finding, "copies") == 20);
     BOOST_TEST(finding.saving_ns == 20 * (1820e3 - 5e3 - 64 * mib / 353.0), nearly);
     BOOST_TEST(contains(finding.summary, "64 MiB x 20 from device 0 to device 1"));
@@ -104,12 +99,12 @@ BOOST_AUTO_TEST_CASE(devices_that_cannot_reach_each_other) {
 }
 
 /// What copies reach over the host's links nobody knows before it is measured.
-BOOST_AUTO_TEST_CASE(devices_without_a_link_of_their_own) {
-    TwoDevices s;
-    s.link(true, false);
-    s.passes();
-    is_silent(s);
-    BOOST_TEST(told_once(s, machine::Rates{.peer = 50e9}).saving_ns == 20 * (1820e3 - 5e3 - 64 * mib / 50.0),
+BOOST_FIXTURE_TEST_CASE(devices_without_a_link_of_their_own, TwoDevices) {
+    link(true, false);
+    passes();
+    is_silent(*this);
+    BOOST_TEST(told_once(*this, machine::Rates{.peer = 50e9}).saving_ns ==
+                   20 * (1820e3 - 5e3 - 64 * mib / 50.0),
                nearly);
 }
 
@@ -135,23 +130,21 @@ BOOST_AUTO_TEST_CASE(access_that_was_asked_for) {
     is_silent(already);
 }
 
-BOOST_AUTO_TEST_CASE(access_that_nobody_uses) {
-    TwoDevices s;
-    s.link();
-    s.peer(PeerAction::enable);
-    s.peer(PeerAction::enable, 0, 1);
-    s.kernel({s.here}, s.stream, 20 * us);
-    s.wait();
-    is_silent(s);
+BOOST_FIXTURE_TEST_CASE(access_that_nobody_uses, TwoDevices) {
+    link();
+    peer(PeerAction::enable);
+    peer(PeerAction::enable, 0, 1);
+    kernel({here}, stream, 20 * us);
+    wait();
+    is_silent(*this);
 }
 
-BOOST_AUTO_TEST_CASE(copies_within_a_device) {
-    TwoDevices s;
-    const std::uint64_t beside = s.memory(0);
-    s.link();
+BOOST_FIXTURE_TEST_CASE(copies_within_a_device, TwoDevices) {
+    const std::uint64_t beside = memory(0);
+    link();
     for (int round = 0; round < 20; ++round)
-        s.pass(s.here, beside, through_host_ns);
-    is_silent(s);
+        pass(here, beside, through_host_ns);
+    is_silent(*this);
 }
 
 BOOST_AUTO_TEST_CASE(copies_of_little_or_of_few_bytes) {
@@ -166,11 +159,10 @@ BOOST_AUTO_TEST_CASE(copies_of_little_or_of_few_bytes) {
     is_silent(few);
 }
 
-BOOST_AUTO_TEST_CASE(copies_that_are_as_fast) {
-    TwoDevices s;
-    s.link(true, false); // no link of their own: 55.5 GB/s are what it may reach
-    s.passes(1250 * us);
-    is_silent(s);
+BOOST_FIXTURE_TEST_CASE(copies_that_are_as_fast, TwoDevices) {
+    link(true, false); // no link of their own: 55.5 GB/s are what it may reach
+    passes(1250 * us);
+    is_silent(*this);
 }
 
 BOOST_AUTO_TEST_CASE(memory_that_peer_access_does_not_govern) {
@@ -192,16 +184,15 @@ BOOST_AUTO_TEST_CASE(memory_that_peer_access_does_not_govern) {
     is_silent(rows);
 }
 
-BOOST_AUTO_TEST_CASE(both_ways_and_each_line_apart) {
-    TwoDevices s;
-    const std::uint64_t other = s.stack();
-    s.link();
-    s.passes(through_host_ns, 5);
+BOOST_FIXTURE_TEST_CASE(both_ways_and_each_line_apart, TwoDevices) {
+    const std::uint64_t other = stack();
+    link();
+    passes(through_host_ns, 5);
     for (int round = 0; round < 5; ++round)
-        s.pass(s.there, s.here, through_host_ns);
+        pass(there, here, through_host_ns);
     for (int round = 0; round < 20; ++round)
-        s.pass(s.here, s.there, through_host_ns, other);
-    const auto found = told_of_peers(s);
+        pass(here, there, through_host_ns, other);
+    const auto found = told_of_peers(*this);
     BOOST_REQUIRE_EQUAL(found.size(), 2u);
     BOOST_TEST(found[0].stack == other);
     BOOST_TEST(evidence(found[0], "copies") == 20);
@@ -209,25 +200,23 @@ BOOST_AUTO_TEST_CASE(both_ways_and_each_line_apart) {
     BOOST_TEST(found[1].saving_ns == found[0].saving_ns / 2, nearly);
 }
 
-BOOST_AUTO_TEST_CASE(calibrated_rates_are_those_of_the_price) {
-    TwoDevices s;
+BOOST_FIXTURE_TEST_CASE(calibrated_rates_are_those_of_the_price, TwoDevices) {
     machine::Rates rates{.peer = 100e9, .device = "Odd Card"};
-    s.link();
-    s.passes();
-    const Finding finding = told_once(s, rates);
+    link();
+    passes();
+    const Finding finding = told_once(*this, rates);
     BOOST_TEST(finding.saving_ns == 20 * (1820e3 - 5e3 - 64 * mib / 100.0), nearly);
     BOOST_TEST(contains(finding.basis, "100 GB/s, measured on the calibrated Odd Card"));
     BOOST_TEST((finding.confidence == Confidence::high));
 }
 
-BOOST_AUTO_TEST_CASE(times_that_were_not_measured_are_those_of_the_way_through_the_host) {
-    TwoDevices s;
-    s.link();
+BOOST_FIXTURE_TEST_CASE(times_that_were_not_measured_are_those_of_the_way_through_the_host, TwoDevices) {
+    link();
     for (int round = 0; round < 20; ++round) {
-        s.pass(s.here, s.there, 0);
-        s.wait(through_host_ns);
+        pass(here, there, 0);
+        wait(through_host_ns);
     }
-    const Finding finding = told_once(s);
+    const Finding finding = told_once(*this);
     BOOST_TEST(evidence(finding, "time_ns") == 20 * 64.0 * mib / 36.9, close);
     BOOST_TEST(contains(finding.basis, "36.9 GB/s, measured between two H100"));
     BOOST_TEST((finding.confidence == Confidence::low));

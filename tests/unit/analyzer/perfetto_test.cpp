@@ -70,17 +70,16 @@ void name_range(Scenario& s, trace::RangeAction action, std::uint64_t text, std:
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(a_flow_leads_from_each_call_to_its_kernel_or_copy) {
-    Scenario s;
-    const std::uint64_t line = s.stack();
-    const std::uint64_t memory = s.allocate(mib, Memory::device);
-    s.copy(mib, 200'000, {.source = Memory::pinned, .stack = line, .to = memory});
-    const std::uint64_t launched = s.now;
-    s.launch(s.function("_Z5saxpyIfEvPT_i"), {memory}, 7, line);
-    s.synchronize({.duration = 320'000});
-    s.device_time(7, 300'000);
-    s.synchronize();
-    const PerfettoTrace trace = exported({s.path()});
+BOOST_FIXTURE_TEST_CASE(a_flow_leads_from_each_call_to_its_kernel_or_copy, Scenario) {
+    const std::uint64_t line = stack();
+    const std::uint64_t memory = allocate(mib, Memory::device);
+    copy(mib, 200'000, {.source = Memory::pinned, .stack = line, .to = memory});
+    const std::uint64_t launched = now;
+    launch(function("_Z5saxpyIfEvPT_i"), {memory}, 7, line);
+    synchronize({.duration = 320'000});
+    device_time(7, 300'000);
+    synchronize();
+    const PerfettoTrace trace = exported({path()});
     std::vector<Slice> calls = slices(trace.track("thread 1"));
     std::erase_if(calls, [](const Slice& call) { return call.event.flow == 0; });
     const std::vector<Slice> work = slices(trace.track("default stream"));
@@ -105,16 +104,15 @@ BOOST_AUTO_TEST_CASE(a_flow_leads_from_each_call_to_its_kernel_or_copy) {
     BOOST_TEST(device.parent == trace.track("program (pid 4242)").uuid);
 }
 
-BOOST_AUTO_TEST_CASE(a_flow_has_its_number_alone_until_it_ends) {
-    Scenario s;
+BOOST_FIXTURE_TEST_CASE(a_flow_has_its_number_alone_until_it_ends, Scenario) {
     for (int round = 0; round < 2; ++round) {
-        s.launch(s.function("_Z1kv"), {}, 3 + round);
-        s.launch(s.function("_Z1kv"), {}, 5 + round); // behind the first one
-        s.synchronize({.duration = 400'000});
-        s.device_time(3 + round, 190'000);
-        s.device_time(5 + round, 190'000);
+        launch(function("_Z1kv"), {}, 3 + round);
+        launch(function("_Z1kv"), {}, 5 + round); // behind the first one
+        synchronize({.duration = 400'000});
+        device_time(3 + round, 190'000);
+        device_time(5 + round, 190'000);
     }
-    const std::vector<Slice> calls = slices(exported({s.path()}).track("thread 1"));
+    const std::vector<Slice> calls = slices(exported({path()}).track("thread 1"));
     BOOST_TEST_REQUIRE(calls.size() == 6u);
     BOOST_TEST(calls[0].event.flow != calls[1].event.flow);
     BOOST_TEST(calls[3].event.flow != calls[4].event.flow);
@@ -122,14 +120,13 @@ BOOST_AUTO_TEST_CASE(a_flow_has_its_number_alone_until_it_ends) {
                calls[0].event.flow); // taken again: events that are alike take little room
 }
 
-BOOST_AUTO_TEST_CASE(a_call_has_its_time_and_what_it_waited) {
-    Scenario s;
-    s.launch(s.function("_Z1kv"), {}, 3);
-    const std::uint64_t begin = s.now;
-    s.synchronize({.duration = 400'000});
-    s.device_time(3, 390'000);
-    s.copy(4096, 7000, {.stack = s.stack(), .status = 1});
-    const std::vector<Slice> calls = slices(exported({s.path()}).track("thread 1"));
+BOOST_FIXTURE_TEST_CASE(a_call_has_its_time_and_what_it_waited, Scenario) {
+    launch(function("_Z1kv"), {}, 3);
+    const std::uint64_t begin = now;
+    synchronize({.duration = 400'000});
+    device_time(3, 390'000);
+    copy(4096, 7000, {.stack = stack(), .status = 1});
+    const std::vector<Slice> calls = slices(exported({path()}).track("thread 1"));
     BOOST_TEST_REQUIRE(calls.size() == 3u);
     BOOST_TEST(calls[1].event.name == "cudaDeviceSynchronize");
     BOOST_TEST(calls[1].begin == static_cast<std::int64_t>(begin));
@@ -139,22 +136,21 @@ BOOST_AUTO_TEST_CASE(a_call_has_its_time_and_what_it_waited) {
     BOOST_TEST(calls[2].event.flow == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(ranges_lie_on_tracks_of_their_own) {
-    Scenario s;
-    name_range(s, trace::RangeAction::push, s.text("step"));
-    const std::uint64_t forward = s.text("forward");
-    name_range(s, trace::RangeAction::push, forward);
-    name_range(s, trace::RangeAction::start, s.text("load"), 1);
-    name_range(s, trace::RangeAction::start, s.text("store"), 2);
-    name_range(s, trace::RangeAction::pop, 0);
-    name_range(s, trace::RangeAction::end, 0, 1);
-    name_range(s, trace::RangeAction::mark, s.text("here"));
-    name_range(s, trace::RangeAction::pop, 0);
-    name_range(s, trace::RangeAction::pop, 0); // one too many
-    name_range(s, trace::RangeAction::end, 0, 2);
-    name_range(s, trace::RangeAction::push, forward);
-    s.synchronize();
-    const PerfettoTrace trace = exported({s.path()});
+BOOST_FIXTURE_TEST_CASE(ranges_lie_on_tracks_of_their_own, Scenario) {
+    name_range(*this, trace::RangeAction::push, text("step"));
+    const std::uint64_t forward = text("forward");
+    name_range(*this, trace::RangeAction::push, forward);
+    name_range(*this, trace::RangeAction::start, text("load"), 1);
+    name_range(*this, trace::RangeAction::start, text("store"), 2);
+    name_range(*this, trace::RangeAction::pop, 0);
+    name_range(*this, trace::RangeAction::end, 0, 1);
+    name_range(*this, trace::RangeAction::mark, text("here"));
+    name_range(*this, trace::RangeAction::pop, 0);
+    name_range(*this, trace::RangeAction::pop, 0); // one too many
+    name_range(*this, trace::RangeAction::end, 0, 2);
+    name_range(*this, trace::RangeAction::push, forward);
+    synchronize();
+    const PerfettoTrace trace = exported({path()});
     const std::vector<Slice> pushed = slices(trace.track("NVTX"));
     BOOST_TEST_REQUIRE(pushed.size() == 3u);
     BOOST_TEST(pushed[0].event.name == "step");
@@ -170,16 +166,15 @@ BOOST_AUTO_TEST_CASE(ranges_lie_on_tracks_of_their_own) {
     BOOST_TEST((started == std::set<std::string>{"load 3000", "store 6000"}));
 }
 
-BOOST_AUTO_TEST_CASE(counters_tell_what_a_device_holds_and_what_moved) {
-    Scenario s;
-    const std::uint64_t memory = s.allocate(4 * mib, Memory::device, s.stack());
-    const std::uint64_t other = s.allocate(mib, Memory::device);
-    s.copy(mib, 1000, {.source = Memory::pinned, .to = memory});
-    s.copy(2 * mib, 1000, {.source = Memory::pinned, .to = memory});
-    s.download(mib, 1000, {.from = memory});
-    s.free(memory);
-    s.free(other);
-    const PerfettoTrace trace = exported({s.path()});
+BOOST_FIXTURE_TEST_CASE(counters_tell_what_a_device_holds_and_what_moved, Scenario) {
+    const std::uint64_t memory = allocate(4 * mib, Memory::device, stack());
+    const std::uint64_t other = allocate(mib, Memory::device);
+    copy(mib, 1000, {.source = Memory::pinned, .to = memory});
+    copy(2 * mib, 1000, {.source = Memory::pinned, .to = memory});
+    download(mib, 1000, {.from = memory});
+    free(memory);
+    free(other);
+    const PerfettoTrace trace = exported({path()});
     constexpr auto m = static_cast<std::int64_t>(mib);
     check_values(trace.track("memory in use, without managed memory"), {4 * m, 5 * m, m, 0});
     std::map<std::string, std::vector<std::int64_t>> of_line;
@@ -192,10 +187,9 @@ BOOST_AUTO_TEST_CASE(counters_tell_what_a_device_holds_and_what_moved) {
     BOOST_TEST((of_line["moved to the host"] == std::vector<std::int64_t>{m}));
 }
 
-BOOST_AUTO_TEST_CASE(moves_of_managed_memory_are_counted_though_they_are_told_late) {
-    Scenario s;
-    const std::uint64_t memory = s.allocate(4 * mib, Memory::managed);
-    trace::ManagedEvent move{.start = s.now + 1000,
+BOOST_FIXTURE_TEST_CASE(moves_of_managed_memory_are_counted_though_they_are_told_late, Scenario) {
+    const std::uint64_t memory = allocate(4 * mib, Memory::managed);
+    trace::ManagedEvent move{.start = now + 1000,
                              .kind = trace::ManagedEventKind::migration,
                              .address = 0x7f00'0000'0000 + (memory << 32),
                              .bytes = 2 * mib,
@@ -206,12 +200,12 @@ BOOST_AUTO_TEST_CASE(moves_of_managed_memory_are_counted_though_they_are_told_la
     back.from = 1;
     back.to = 0;
     back.bytes = mib;
-    s.now += 10'000;
-    s.free(memory);
-    s.allocate(mib, Memory::device, s.stack());
-    s.builder.add(move); // by the thread that frees
-    s.builder.add(back);
-    const PerfettoTrace trace = exported({s.path()});
+    now += 10'000;
+    free(memory);
+    allocate(mib, Memory::device, stack());
+    builder.add(move); // by the thread that frees
+    builder.add(back);
+    const PerfettoTrace trace = exported({path()});
     constexpr auto m = static_cast<std::int64_t>(mib);
     check_values(trace.track("no stack recorded: on the device"), {2 * m, m, 0});
     check_values(trace.track("no stack recorded: moved to the host"), {m});
@@ -221,16 +215,15 @@ BOOST_AUTO_TEST_CASE(moves_of_managed_memory_are_counted_though_they_are_told_la
     BOOST_TEST(moves[0].event.arguments.at("allocated at") == "no stack recorded");
 }
 
-BOOST_AUTO_TEST_CASE(a_finding_stands_at_the_longest_call_of_its_line) {
-    Scenario s;
-    const std::uint64_t line = s.stack();
+BOOST_FIXTURE_TEST_CASE(a_finding_stands_at_the_longest_call_of_its_line, Scenario) {
+    const std::uint64_t line = stack();
     std::int64_t longest = 0;
     for (int i = 0; i < 6; ++i) {
         if (i == 3)
-            longest = static_cast<std::int64_t>(s.now);
-        s.copy(64 * mib, i == 3 ? 12'000'000 : 9'000'000, {.stack = line});
+            longest = static_cast<std::int64_t>(now);
+        copy(64 * mib, i == 3 ? 12'000'000 : 9'000'000, {.stack = line});
     }
-    const PerfettoTrace trace = exported({s.path()});
+    const PerfettoTrace trace = exported({path()});
     const PerfettoTrack& findings = trace.track("findings");
     BOOST_TEST_REQUIRE(findings.events.size() == 1u);
     BOOST_TEST(findings.events[0].name == "UMA-101 pageable copies, host to device");
@@ -268,14 +261,13 @@ BOOST_AUTO_TEST_CASE(two_processes_of_one_number_stay_two) {
     BOOST_TEST(begins[1] - begins[0] == 5'000'000'000);
 }
 
-BOOST_AUTO_TEST_CASE(names_are_text_of_a_bounded_length) {
-    Scenario s;
+BOOST_FIXTURE_TEST_CASE(names_are_text_of_a_bounded_length, Scenario) {
     const std::string hostile = "<script>\033]0;x\a\xe2\x80\xae\xff\n" + std::string(65'000 / 4, 'x');
-    s.launch(s.function(hostile), {});
-    name_range(s, trace::RangeAction::mark, s.text(hostile));
-    s.synchronize();
+    launch(function(hostile), {});
+    name_range(*this, trace::RangeAction::mark, text(hostile));
+    synchronize();
     std::size_t long_names = 0;
-    for (const PerfettoTrack& track : exported({s.path()}).tracks)
+    for (const PerfettoTrack& track : exported({path()}).tracks)
         for (const PerfettoEvent& event : track.events)
             if (event.name.starts_with("<script>")) {
                 ++long_names;
@@ -325,10 +317,9 @@ BOOST_AUTO_TEST_CASE(long_texts_and_deep_stacks_are_not_repeated_without_bound) 
     BOOST_TEST(texts.take_frames(144));
 }
 
-BOOST_AUTO_TEST_CASE(what_cannot_be_written_is_said) {
-    Scenario s;
-    s.synchronize();
-    const std::string trace = s.path(), output = temporary_path("no.pftrace");
+BOOST_FIXTURE_TEST_CASE(what_cannot_be_written_is_said, Scenario) {
+    synchronize();
+    const std::string trace = path(), output = temporary_path("no.pftrace");
     check_one_line(run({"export", "--perfetto", "-o", trace, trace}), 1, "is the trace itself");
     check_one_line(run({"export", "--perfetto", "--sqlite", "-o", output, trace}), 2, "takes one format");
     check_one_line(run({"export", "--memory-viz", "-o", output, trace, trace}), 2, "one trace at a time");

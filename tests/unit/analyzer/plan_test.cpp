@@ -12,8 +12,6 @@ using namespace umadvisor;
 using namespace umadvisor::test;
 using nlohmann::ordered_json;
 
-namespace {
-
 struct Program : Scenario {
     std::uint64_t site(std::uint64_t key) {
         trace::Frame frame{.id = 1000 + ++frames_};
@@ -90,46 +88,39 @@ std::vector<std::string> keys(const ordered_json& entries) {
 }
 using Keys = std::vector<std::string>;
 
-} // namespace
-
-BOOST_AUTO_TEST_CASE(what_could_not_be_shared_is_never_rewritten) {
-    Sharing program;
-    const std::uint64_t first = program.rewritten(program.site(0xabc)),
-                        second = program.rewritten(program.site(0xdef));
-    program.rewritten(program.site(0x123));
-    program.share(first, mib);
-    program.share(second);
-    program.share(second);
-    const ordered_json told = sites(program);
+BOOST_FIXTURE_TEST_CASE(what_could_not_be_shared_is_never_rewritten, Sharing) {
+    const std::uint64_t first = rewritten(site(0xabc)), second = rewritten(site(0xdef));
+    rewritten(site(0x123));
+    share(first, mib);
+    share(second);
+    share(second);
+    const ordered_json told = sites(*this);
     BOOST_TEST_REQUIRE(told.size() == 2u);
     BOOST_TEST(told[0]["key"] == "0000000000000abc");
     BOOST_TEST(told[0]["why"].get<std::string>().find("shared with other processes") != std::string::npos);
     BOOST_TEST(told[1]["key"] == "0000000000000def");
 }
 
-BOOST_AUTO_TEST_CASE(what_was_not_refused_or_is_not_ours_is_left_out) {
-    Sharing program;
-    const std::uint64_t fine = program.rewritten(program.site(1)), gone = program.rewritten(program.site(2)),
-                        nameless = program.rewritten(program.site(0)),
-                        theirs = program.allocate(mib, trace::Memory::managed, program.site(3));
-    program.share(fine, 0, 0);
-    program.share(fine, 2 * mib); // just behind it
-    program.share(fine, 0, 1, trace::IpcAction::close_memory);
-    program.free(gone);
-    program.share(gone);
-    program.share(nameless);
-    program.share(theirs);
-    program.share(0);
-    BOOST_TEST(sites(program).empty());
+BOOST_FIXTURE_TEST_CASE(what_was_not_refused_or_is_not_ours_is_left_out, Sharing) {
+    const std::uint64_t fine = rewritten(site(1)), gone = rewritten(site(2)), nameless = rewritten(site(0)),
+                        theirs = allocate(mib, trace::Memory::managed, site(3));
+    share(fine, 0, 0);
+    share(fine, 2 * mib); // just behind it
+    share(fine, 0, 1, trace::IpcAction::close_memory);
+    free(gone);
+    share(gone);
+    share(nameless);
+    share(theirs);
+    share(0);
+    BOOST_TEST(sites(*this).empty());
 }
 
-BOOST_AUTO_TEST_CASE(what_the_last_plan_named_is_kept) {
-    Sharing program;
-    const std::uint64_t both = program.site(7);
-    program.left(program.site(5));
-    program.left(both);
-    program.share(program.rewritten(both));
-    const ordered_json told = sites(program);
+BOOST_FIXTURE_TEST_CASE(what_the_last_plan_named_is_kept, Sharing) {
+    const std::uint64_t both = site(7);
+    left(site(5));
+    left(both);
+    share(rewritten(both));
+    const ordered_json told = sites(*this);
     BOOST_TEST_REQUIRE(told.size() == 2u);
     BOOST_TEST(told[0]["key"] == "0000000000000005");
     BOOST_TEST(told[0]["why"] == "an earlier plan names it");

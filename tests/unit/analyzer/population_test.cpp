@@ -23,49 +23,46 @@ constexpr double made_by_prefetch(double mebibytes) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(a_kernel_that_uses_it_first_has_its_pages_made) {
-    Program p;
-    kernel_after(p, 0, 9 * ms);
-    const Finding finding = lone(p, "UMA-214");
+BOOST_FIXTURE_TEST_CASE(a_kernel_that_uses_it_first_has_its_pages_made, Program) {
+    kernel_after(*this, 0, 9 * ms);
+    const Finding finding = lone(*this, "UMA-214");
     BOOST_TEST(finding.rule->name == "population");
     BOOST_TEST(finding.saving_ns == 8e6 - made_by_prefetch(64), about);
-    BOOST_TEST(finding.stack == p.launched);
-    BOOST_TEST(finding.allocation_stack == p.line);
+    BOOST_TEST(finding.stack == launched);
+    BOOST_TEST(finding.allocation_stack == line);
     BOOST_TEST((finding.confidence == Confidence::high));
     BOOST_TEST(
         contains(finding.advice, "cudaMemPrefetchAsync(ptr, bytes, {cudaMemLocationTypeDevice, device}"));
     BOOST_TEST(contains(finding.advice, "or cudaMalloc where the host never looks at it"));
 }
 
-BOOST_AUTO_TEST_CASE(launches_that_were_not_timed_make_pages_as_fast) {
-    Program p;
-    kernel_after(p, 0, 9 * ms);
+BOOST_FIXTURE_TEST_CASE(launches_that_were_not_timed_make_pages_as_fast, Program) {
+    kernel_after(*this, 0, 9 * ms);
     for (int i = 0; i < 3; ++i) {
-        const std::uint64_t again = p.managed(p.bytes, p.line);
-        p.residency(again, p.bytes, 0, before);
-        p.launch(p.kernel, {again}, 0, p.launched);
-        p.wait();
-        p.free(again);
+        const std::uint64_t again = managed(bytes, line);
+        residency(again, bytes, 0, before);
+        launch(kernel, {again}, 0, launched);
+        wait();
+        free(again);
     }
-    const Finding finding = lone(p, "UMA-214");
+    const Finding finding = lone(*this, "UMA-214");
     BOOST_TEST(finding.saving_ns == 4 * (8e6 - made_by_prefetch(64)), about);
     BOOST_TEST((finding.confidence == Confidence::medium));
 }
 
 /// One that took long and ten that did not: the rest is like all of them.
-BOOST_AUTO_TEST_CASE(launches_that_were_not_timed_are_like_all_that_were) {
-    Program p;
-    kernel_after(p, 0, 9 * ms);
+BOOST_FIXTURE_TEST_CASE(launches_that_were_not_timed_are_like_all_that_were, Program) {
+    kernel_after(*this, 0, 9 * ms);
     for (std::uint64_t i = 0; i < 20; ++i) {
-        const std::uint64_t again = p.managed(p.bytes, p.line), sample = i < 10 ? 100 + i : 0;
-        p.residency(again, p.bytes, 0, before);
-        p.launch(p.kernel, {again}, sample, p.launched);
-        p.wait();
+        const std::uint64_t again = managed(bytes, line), sample = i < 10 ? 100 + i : 0;
+        residency(again, bytes, 0, before);
+        launch(kernel, {again}, sample, launched);
+        wait();
         if (sample != 0)
-            p.device_time(sample, ms);
-        p.free(again);
+            device_time(sample, ms);
+        free(again);
     }
-    BOOST_TEST(lone(p, "UMA-214").saving_ns == 21.0 / 11 * (8e6 - made_by_prefetch(64)), about);
+    BOOST_TEST(lone(*this, "UMA-214").saving_ns == 21.0 / 11 * (8e6 - made_by_prefetch(64)), about);
 }
 
 BOOST_AUTO_TEST_CASE(no_population) {

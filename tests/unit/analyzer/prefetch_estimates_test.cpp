@@ -20,8 +20,6 @@ BOOST_AUTO_TEST_CASE(of_a_late_prefetch_the_part_that_faults_brought_counts) {
     BOOST_TEST(finding.saving_ns == 32 * (up_by_faults - up_by_prefetch), about);
 }
 
-namespace {
-
 /// Allocations of one line, each filled by the host, launched on, and prefetched then.
 struct LateRounds : Program {
     LateRounds() { tell(all_kinds); }
@@ -41,14 +39,11 @@ struct LateRounds : Program {
     }
 };
 
-} // namespace
-
-BOOST_AUTO_TEST_CASE(late_prefetches_that_nobody_looked_at_are_taken_to_be_alike) {
-    LateRounds p;
-    p.round(true);
+BOOST_FIXTURE_TEST_CASE(late_prefetches_that_nobody_looked_at_are_taken_to_be_alike, LateRounds) {
+    round(true);
     for (int i = 0; i < 4; ++i)
-        p.round(false);
-    const Finding finding = lone(p, "UMA-211");
+        round(false);
+    const Finding finding = lone(*this, "UMA-211");
     BOOST_TEST(evidence(finding, "allocations") == 1.0); // that were seen
     BOOST_TEST(evidence(finding, "times_unseen") == 4.0);
     BOOST_TEST(evidence(finding, "bytes_by_faults") == 5 * 64.0 * mib);
@@ -58,22 +53,20 @@ BOOST_AUTO_TEST_CASE(late_prefetches_that_nobody_looked_at_are_taken_to_be_alike
     BOOST_TEST(contains(finding.details.front(), "4 prefetches more"));
 }
 
-BOOST_AUTO_TEST_CASE(one_prefetch_that_came_in_time_speaks_for_those_that_nobody_looked_at) {
-    LateRounds p;
-    p.round(true);
-    p.round(false);
-    p.round(true, p.bytes / 8 * 7);
-    const Finding finding = lone(p, "UMA-211");
+BOOST_FIXTURE_TEST_CASE(one_prefetch_that_came_in_time_speaks_for_those_that_nobody_looked_at, LateRounds) {
+    round(true);
+    round(false);
+    round(true, bytes / 8 * 7);
+    const Finding finding = lone(*this, "UMA-211");
     BOOST_TEST(evidence(finding, "times_unseen") == 0.0);
     BOOST_TEST(evidence(finding, "bytes_by_faults") == 64.0 * mib);
     BOOST_TEST(finding.details.empty());
 }
 
-BOOST_AUTO_TEST_CASE(without_evidence_no_prefetch_is_late) {
-    LateRounds p;
+BOOST_FIXTURE_TEST_CASE(without_evidence_no_prefetch_is_late, LateRounds) {
     for (int i = 0; i < 4; ++i)
-        p.round(false);
-    BOOST_TEST(lacks(ids_of(p), "UMA-211"));
+        round(false);
+    BOOST_TEST(lacks(ids_of(*this), "UMA-211"));
 }
 
 /// The host raises what a prefetch takes from it each round, and no launch uses it.

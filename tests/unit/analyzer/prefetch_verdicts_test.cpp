@@ -70,11 +70,10 @@ BOOST_AUTO_TEST_CASE(unused_prefetch) {
     BOOST_TEST(unknown.names() == "");
 }
 
-BOOST_AUTO_TEST_CASE(prefetches_of_umadvisor_are_not_the_programs) {
-    Life life;
-    life.marks.by_umadvisor = true;
-    life.fill().to_device().wait().to_host().wait();
-    BOOST_TEST(life.names() == "");
+BOOST_FIXTURE_TEST_CASE(prefetches_of_umadvisor_are_not_the_programs, Life) {
+    marks.by_umadvisor = true;
+    fill().to_device().wait().to_host().wait();
+    BOOST_TEST(names() == "");
 }
 
 BOOST_AUTO_TEST_CASE(what_nobody_looked_at_may_be_late) {
@@ -112,11 +111,10 @@ BOOST_AUTO_TEST_CASE(what_came_back_is_known_from_totals_told_after_the_next_pre
     BOOST_TEST(taken_back(false, all / 2).taken_back == all / 2 + Life::granule);
 }
 
-BOOST_AUTO_TEST_CASE(what_a_prefetch_took_back_is_told_apart) {
-    Life life;
-    life.fill().to_device().wait().to_host().wait();
-    BOOST_TEST(life.verdicts().front().prefetched_back == all);
-    BOOST_TEST(life.verdicts().front().taken_back == 0u);
+BOOST_FIXTURE_TEST_CASE(what_a_prefetch_took_back_is_told_apart, Life) {
+    fill().to_device().wait().to_host().wait();
+    BOOST_TEST(verdicts().front().prefetched_back == all);
+    BOOST_TEST(verdicts().front().taken_back == 0u);
     Life freed;
     freed.fill().to_device().wait().host_fault().to_device();
     BOOST_TEST(freed.verdicts().front().prefetched_back == 0u);

@@ -11,8 +11,6 @@ BOOST_AUTO_TEST_SUITE(analyzer_python_statement)
 using namespace umadvisor;
 using namespace umadvisor::test;
 
-namespace {
-
 /// x - torch.tensor([...], device=device), step after step: line 22 uploads a few bytes and waits, line 23
 /// launches two kernels.
 struct Steps : PythonProgram {
@@ -43,14 +41,11 @@ struct Steps : PythonProgram {
     }
 };
 
-} // namespace
-
-BOOST_AUTO_TEST_CASE(a_constant_that_is_uploaded_in_every_step_costs_its_statement) {
-    Steps s;
-    s.run(1000);
-    const Found all = s.found();
+BOOST_FIXTURE_TEST_CASE(a_constant_that_is_uploaded_in_every_step_costs_its_statement, Steps) {
+    run(1000);
+    const Found all = found();
     const Finding finding = among(all, "UMA-116");
-    BOOST_TEST(finding.stack == s.upload);
+    BOOST_TEST(finding.stack == upload);
     BOOST_TEST(evidence(finding, "rounds") == 1000);
     // Of the 30 us before its first call so much counts as lies between two calls of line 23.
     BOOST_TEST(finding.statement_ns == 1000 * (7e3 + 1.4e3 + 1e3 + 4e3), boost::test_tools::tolerance(0.03));
@@ -76,10 +71,9 @@ BOOST_AUTO_TEST_CASE(what_is_no_constant_of_every_round) {
     }));
 }
 
-BOOST_AUTO_TEST_CASE(a_constant_need_not_be_looked_at_each_time) {
-    Steps s;
-    s.run(1000, [](int step) { return step < 200 || step % 50 == 0 ? Steps::the_same(step) : 0; });
-    BOOST_TEST(evidence(among(s.found(), "UMA-116"), "rounds") == 1000);
+BOOST_FIXTURE_TEST_CASE(a_constant_need_not_be_looked_at_each_time, Steps) {
+    run(1000, [](int step) { return step < 200 || step % 50 == 0 ? Steps::the_same(step) : 0; });
+    BOOST_TEST(evidence(among(found(), "UMA-116"), "rounds") == 1000);
 }
 
 BOOST_AUTO_TEST_CASE(the_time_before_a_statement_shrinks_as_far_as_there_is_some) {
@@ -89,10 +83,9 @@ BOOST_AUTO_TEST_CASE(the_time_before_a_statement_shrinks_as_far_as_there_is_some
                boost::test_tools::tolerance(0.03));
 }
 
-BOOST_AUTO_TEST_CASE(a_device_that_is_the_slower_one_hides_the_statement) {
-    Steps s;
-    s.run(1000, Steps::the_same, 100 * us);
-    for (const Finding& finding : of_rule(s.found(), "UMA-116"))
+BOOST_FIXTURE_TEST_CASE(a_device_that_is_the_slower_one_hides_the_statement, Steps) {
+    run(1000, Steps::the_same, 100 * us);
+    for (const Finding& finding : of_rule(found(), "UMA-116"))
         BOOST_TEST(finding.saving_ns < 0.2 * finding.statement_ns);
 }
 
@@ -119,20 +112,18 @@ void log_each_step(PythonProgram& s, const char* file, int steps) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(what_is_logged_in_every_step_costs_what_the_logging_code_takes) {
-    PythonProgram s;
-    log_each_step(s, connector, 500);
-    const Finding finding = among(s.found(), "UMA-116");
+BOOST_FIXTURE_TEST_CASE(what_is_logged_in_every_step_costs_what_the_logging_code_takes, PythonProgram) {
+    log_each_step(*this, connector, 500);
+    const Finding finding = among(found(), "UMA-116");
     BOOST_TEST(finding.statement_ns > 500 * 310e3);
     BOOST_TEST(finding.statement_ns < 500 * 360e3);
     BOOST_TEST(finding.saving_ns > 0.9 * finding.statement_ns);
     BOOST_TEST(contains(finding.summary, "500 rounds"));
 }
 
-BOOST_AUTO_TEST_CASE(metrics_are_work_and_a_log_now_and_then_is_none) {
-    PythonProgram s;
-    log_each_step(s, metric, 500);
-    nothing_in(of_rule(s.found(), "UMA-116"));
+BOOST_FIXTURE_TEST_CASE(metrics_are_work_and_a_log_now_and_then_is_none, PythonProgram) {
+    log_each_step(*this, metric, 500);
+    nothing_in(of_rule(found(), "UMA-116"));
     PythonProgram rare;
     log_each_step(rare, connector, 50);
     nothing_in(of_rule(rare.found(), "UMA-116"));
@@ -159,10 +150,9 @@ void upload_batches(PythonProgram& s, std::uint64_t fill, std::uint64_t kernel_n
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(page_locked_memory_that_the_line_fills_itself_is_a_copy_of_the_host) {
-    PythonProgram s;
-    upload_batches(s, 5 * ms, 10 * us, 40);
-    const Finding finding = among(s.found(), "UMA-116");
+BOOST_FIXTURE_TEST_CASE(page_locked_memory_that_the_line_fills_itself_is_a_copy_of_the_host, PythonProgram) {
+    upload_batches(*this, 5 * ms, 10 * us, 40);
+    const Finding finding = among(found(), "UMA-116");
     BOOST_TEST(finding.statement_ns == 40 * 5e6, nearly);
     BOOST_TEST(contains(finding.summary, "copy on the host"));
     // The uploads take 1.2 ms each, and are then what the run waits for.
@@ -170,16 +160,14 @@ BOOST_AUTO_TEST_CASE(page_locked_memory_that_the_line_fills_itself_is_a_copy_of_
     BOOST_TEST(finding.saving_ns < 0.85 * finding.statement_ns);
 }
 
-BOOST_AUTO_TEST_CASE(what_lies_between_two_lines_may_be_anything) {
-    PythonProgram s;
-    upload_batches(s, 5 * ms, 10 * us, 40, false);
-    nothing_in(of_rule(s.found(), "UMA-116"));
+BOOST_FIXTURE_TEST_CASE(what_lies_between_two_lines_may_be_anything, PythonProgram) {
+    upload_batches(*this, 5 * ms, 10 * us, 40, false);
+    nothing_in(of_rule(found(), "UMA-116"));
 }
 
-BOOST_AUTO_TEST_CASE(time_that_no_copy_takes_is_other_code) {
-    PythonProgram slow;
-    upload_batches(slow, 200 * ms, 10 * us, 40);
-    nothing_in(of_rule(slow.found(), "UMA-116"));
+BOOST_FIXTURE_TEST_CASE(time_that_no_copy_takes_is_other_code, PythonProgram) {
+    upload_batches(*this, 200 * ms, 10 * us, 40);
+    nothing_in(of_rule(found(), "UMA-116"));
     PythonProgram quick;
     upload_batches(quick, 200 * us, 10 * us, 40);
     nothing_in(of_rule(quick.found(), "UMA-116"));
@@ -221,11 +209,10 @@ void call_with_host_arguments(PythonProgram& s, std::uint64_t python_ns, int rou
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(arguments_that_another_thread_uploads_are_told_at_the_line_that_waits) {
-    PythonProgram s;
-    call_with_host_arguments(s, 1 * ms, 40);
-    const Finding finding = among(s.found(), "UMA-116");
-    BOOST_TEST(finding.stack == s.line_of()(finding.stack)); // line 26
+BOOST_FIXTURE_TEST_CASE(arguments_that_another_thread_uploads_are_told_at_the_line_that_waits, PythonProgram) {
+    call_with_host_arguments(*this, 1 * ms, 40);
+    const Finding finding = among(found(), "UMA-116");
+    BOOST_TEST(finding.stack == line_of()(finding.stack)); // line 26
     // The first round has no call before it.
     BOOST_TEST(evidence(finding, "rounds") == 39);
     BOOST_TEST(finding.saving_ns > 38 * 3e6);
@@ -233,16 +220,14 @@ BOOST_AUTO_TEST_CASE(arguments_that_another_thread_uploads_are_told_at_the_line_
     BOOST_TEST((finding.confidence == Confidence::medium)); // the same bytes
 }
 
-BOOST_AUTO_TEST_CASE(what_python_does_long_before_the_upload_is_not_counted) {
-    PythonProgram s;
-    call_with_host_arguments(s, 100 * ms, 40);
-    BOOST_TEST(among(s.found(), "UMA-116").saving_ns < 40 * 4.2e6);
+BOOST_FIXTURE_TEST_CASE(what_python_does_long_before_the_upload_is_not_counted, PythonProgram) {
+    call_with_host_arguments(*this, 100 * ms, 40);
+    BOOST_TEST(among(found(), "UMA-116").saving_ns < 40 * 4.2e6);
 }
 
-BOOST_AUTO_TEST_CASE(uploads_that_no_line_waits_for_are_ahead_of_their_use) {
-    PythonProgram s;
-    call_with_host_arguments(s, 1 * ms, 40, false);
-    nothing_in(of_rule(s.found(), "UMA-116"));
+BOOST_FIXTURE_TEST_CASE(uploads_that_no_line_waits_for_are_ahead_of_their_use, PythonProgram) {
+    call_with_host_arguments(*this, 1 * ms, 40, false);
+    nothing_in(of_rule(found(), "UMA-116"));
     PythonProgram later;
     call_with_host_arguments(later, 1 * ms, 40, true, 5 * ms);
     nothing_in(of_rule(later.found(), "UMA-116"));
@@ -291,10 +276,9 @@ Found moved(PythonProgram& s, std::uint64_t before, std::uint64_t behind, std::u
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(what_a_thread_of_the_framework_does_is_told_at_the_line_that_runs) {
-    PythonProgram s;
-    const auto first = s.call_at(26), second = s.call_at(26), elsewhere = s.call_elsewhere();
-    const Finding finding = moved(s, first, second, elsewhere, symbols::PythonFramework::jax).front();
+BOOST_FIXTURE_TEST_CASE(what_a_thread_of_the_framework_does_is_told_at_the_line_that_runs, PythonProgram) {
+    const auto first = call_at(26), second = call_at(26), elsewhere = call_elsewhere();
+    const Finding finding = moved(*this, first, second, elsewhere, symbols::PythonFramework::jax).front();
     BOOST_TEST(finding.stack == first);
     BOOST_TEST((finding.confidence == Confidence::medium));
     BOOST_TEST(place(finding) == elsewhere);

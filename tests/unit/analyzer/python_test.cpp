@@ -77,8 +77,7 @@ BOOST_AUTO_TEST_CASE(tables_that_end_early_have_no_line_there) {
     BOOST_TEST(line_of(static_cast<LineTable>(200), "abc", 0) == 0);
 }
 
-BOOST_AUTO_TEST_CASE(a_stack_is_read_from_its_definitions) {
-    TraceBuilder builder;
+BOOST_FIXTURE_TEST_CASE(a_stack_is_read_from_its_definitions, TraceBuilder) {
     // A table in two parts, of ranges of two bytes, each a line further on.
     std::string table;
     for (int i = 0; i < 300; ++i)
@@ -90,10 +89,10 @@ BOOST_AUTO_TEST_CASE(a_stack_is_read_from_its_definitions) {
                            .function = "Trainer.step",
                            .lines = std::string_view(table).substr(0, 200)};
     trace::PythonLines more{.code = 5, .offset = 200, .lines = std::string_view(table).substr(200)};
-    builder.python_frame(2, 1, 5, 500).python_frame(1, 0, 5, 2, true);
-    builder.add(more, 1);
-    builder.add(code, 1);
-    const reader::Trace trace(builder.written("python"));
+    python_frame(2, 1, 5, 500).python_frame(1, 0, 5, 2, true);
+    add(more, 1);
+    add(code, 1);
+    const reader::Trace trace(written("python"));
     symbols::PythonLines lines(trace.dictionary);
     const auto places = symbols::python_stack(trace.dictionary, lines, 2);
     BOOST_TEST_REQUIRE(places.size() == 2u);
@@ -106,30 +105,28 @@ BOOST_AUTO_TEST_CASE(a_stack_is_read_from_its_definitions) {
     BOOST_TEST(symbols::python_stack(trace.dictionary, lines, 77).empty());
 }
 
-BOOST_AUTO_TEST_CASE(a_loop_of_frames_ends) {
-    TraceBuilder builder;
-    builder.python_frame(3, 3, 0);
-    const reader::Trace trace(builder.written("python_loop"));
+BOOST_FIXTURE_TEST_CASE(a_loop_of_frames_ends, TraceBuilder) {
+    python_frame(3, 3, 0);
+    const reader::Trace trace(written("python_loop"));
     symbols::PythonLines lines(trace.dictionary);
     BOOST_TEST(symbols::python_stack(trace.dictionary, lines, 3).size() < 2000u);
 }
 
 /// A program, `main`, calls Python, which calls a library, which calls Python back, which calls CUDA.
-BOOST_AUTO_TEST_CASE(python_frames_stand_where_the_interpreter_ran_them) {
-    TraceBuilder builder;
-    builder.add(trace::Interpreter{.module = 1});
+BOOST_FIXTURE_TEST_CASE(python_frames_stand_where_the_interpreter_ran_them, TraceBuilder) {
+    add(trace::Interpreter{.module = 1});
     const std::uint64_t evaluation = 1, library = 2;
     std::uint64_t stack = 0;
     for (const std::uint64_t module : {library, evaluation, library, evaluation, library}) {
-        builder.frame(stack + 1, stack, 0x1000 * (stack + 1), module);
+        frame(stack + 1, stack, 0x1000 * (stack + 1), module);
         ++stack;
     }
     for (const std::uint64_t id : {1, 2, 3}) {
-        builder.python_frame(id, id - 1, id, 0, id != 3); // that was called by the frame before it, not from C
-        builder.python_code(id, "", id == 1 ? "outer" : id == 2 ? "callback" : "inner");
+        python_frame(id, id - 1, id, 0, id != 3); // that was called by the frame before it, not from C
+        python_code(id, "", id == 1 ? "outer" : id == 2 ? "callback" : "inner");
     }
-    builder.frame(6, stack, 0, 0, 3);
-    const reader::Trace trace(builder.written("merged"));
+    frame(6, stack, 0, 0, 3);
+    const reader::Trace trace(written("merged"));
     std::string order;
     symbols::PythonLines lines(trace.dictionary);
     symbols::for_each_frame(

@@ -11,8 +11,6 @@ using namespace umadvisor;
 using namespace umadvisor::test;
 using trace::RangeAction;
 
-namespace {
-
 /// A program with named parts.
 struct Named : Scenario {
     std::map<std::string, std::uint64_t> strings;
@@ -74,8 +72,6 @@ nlohmann::json json_of(const std::vector<std::string>& arguments) {
     BOOST_TEST_REQUIRE(result.status == 0, result.err);
     return nlohmann::json::parse(result.out);
 }
-
-} // namespace
 
 BOOST_AUTO_TEST_SUITE(analyzer_ranges)
 
@@ -147,44 +143,41 @@ BOOST_AUTO_TEST_CASE(launches_inside_and_outside_share_a_shape) {
 }
 
 /// The memory is used outside: a look at the inside alone must not say that nothing uses it.
-BOOST_AUTO_TEST_CASE(what_happens_outside_is_known_inside) {
-    Named program;
-    const std::uint64_t kernel = program.function("kernel"), made = program.stack();
-    program.push("step");
-    const std::uint64_t memory = program.allocate(bytes, trace::Memory::device, made);
-    program.copy(mib, ms, {.stack = program.stack(), .to = memory});
-    program.pop();
+BOOST_FIXTURE_TEST_CASE(what_happens_outside_is_known_inside, Named) {
+    const std::uint64_t kernel = function("kernel"), made = stack();
+    push("step");
+    const std::uint64_t memory = allocate(bytes, trace::Memory::device, made);
+    copy(mib, ms, {.stack = stack(), .to = memory});
+    pop();
     for (int i = 0; i < 20; ++i)
-        program.launch(kernel, {memory});
-    program.synchronize();
-    program.free(memory);
-    nothing_in(Looked(program.path(), {"step", ""}).found);
+        launch(kernel, {memory});
+    synchronize();
+    free(memory);
+    nothing_in(Looked(path(), {"step", ""}).found);
 }
 
-BOOST_AUTO_TEST_CASE(nested_ranges_count_once) {
-    Named program;
-    program.push("step");
-    program.push("step");
-    copies(program, program.stack());
-    program.pop();
-    program.pop();
-    const Looked inside(program.path(), {"step", ""});
+BOOST_FIXTURE_TEST_CASE(nested_ranges_count_once, Named) {
+    push("step");
+    push("step");
+    copies(*this, stack());
+    pop();
+    pop();
+    const Looked inside(path(), {"step", ""});
     BOOST_TEST(inside.profile.inside()->times == 1u);
     BOOST_TEST(totals_of(inside, "step").count == 1u);
     BOOST_TEST(inside.profile.net_ns() <= inside.profile.duration_ns());
 }
 
-BOOST_AUTO_TEST_CASE(a_range_is_of_its_thread) {
-    Named program;
-    const std::uint64_t first = program.stack();
-    program.push("step", 1);
-    program.push("step", 2);
-    program.synchronize({.stack = program.stack(), .duration = ms, .thread = 2});
-    program.pop(2);
-    program.synchronize({.stack = program.stack(), .duration = ms, .thread = 2}); // thread 1 is inside
-    copies(program, first);
-    program.pop(1);
-    const Looked inside(program.path(), {"step", ""});
+BOOST_FIXTURE_TEST_CASE(a_range_is_of_its_thread, Named) {
+    const std::uint64_t first = stack();
+    push("step", 1);
+    push("step", 2);
+    synchronize({.stack = stack(), .duration = ms, .thread = 2});
+    pop(2);
+    synchronize({.stack = stack(), .duration = ms, .thread = 2}); // thread 1 is inside
+    copies(*this, first);
+    pop(1);
+    const Looked inside(path(), {"step", ""});
     BOOST_TEST(inside.profile.inside()->times == 2u);
     std::uint64_t syncs = 0;
     for (const auto& [entry, totals] : inside.profile.calls())
@@ -261,18 +254,17 @@ BOOST_AUTO_TEST_CASE(no_steps_in_the_head) {
     BOOST_TEST(contains(asked.out, "steps: \"ncclAllReduce\" x 5"));
 }
 
-BOOST_AUTO_TEST_CASE(the_outermost_that_recurs) {
-    Named program;
-    program.push("main");
+BOOST_FIXTURE_TEST_CASE(the_outermost_that_recurs, Named) {
+    push("main");
     for (int i = 0; i < 5; ++i) {
-        program.push("step");
-        program.push("forward");
-        copies(program, 0, 1);
-        program.pop();
-        program.pop();
+        push("step");
+        push("forward");
+        copies(*this, 0, 1);
+        pop();
+        pop();
     }
-    program.pop();
-    const std::string text = run({"report", program.path()}).out;
+    pop();
+    const std::string text = run({"report", path()}).out;
     BOOST_TEST(contains(text, "steps: \"step\" x 5"));
 }
 
@@ -292,32 +284,30 @@ BOOST_AUTO_TEST_CASE(an_unknown_name) {
     check_one_line(run({"report", "--range", "step", none.path()}), 1, "has no ranges");
 }
 
-BOOST_AUTO_TEST_CASE(unbalanced_ends) {
-    Named program;
-    program.pop(); // pushed before the recording
-    program.range(RangeAction::end, "", 1, "", 99);
-    program.push("step");
-    copies(program, program.stack(), 1);
-    program.range(RangeAction::pop, "", 1, "other"); // of another stack
-    copies(program, program.stack(), 1);             // still inside, and to the end
-    const Looked inside(program.path(), {"step", ""});
+BOOST_FIXTURE_TEST_CASE(unbalanced_ends, Named) {
+    pop(); // pushed before the recording
+    range(RangeAction::end, "", 1, "", 99);
+    push("step");
+    copies(*this, stack(), 1);
+    range(RangeAction::pop, "", 1, "other"); // of another stack
+    copies(*this, stack(), 1);               // still inside, and to the end
+    const Looked inside(path(), {"step", ""});
     BOOST_TEST(inside.profile.calls().begin()->second.count == 2u);
     BOOST_TEST(inside.profile.inside()->ticks > 0u);
     BOOST_TEST(totals_of(inside, "step").count == 0u);
     BOOST_TEST(totals_of(inside, "step").begun == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(a_pause_ends_what_is_open) {
-    Named program;
-    program.push("step");
-    trace::Pause pause{.start = program.now};
-    program.builder.add(pause);
+BOOST_FIXTURE_TEST_CASE(a_pause_ends_what_is_open, Named) {
+    push("step");
+    trace::Pause pause{.start = now};
+    builder.add(pause);
     pause.recording = 1;
-    program.now += ms;
-    pause.start = program.now;
-    program.builder.add(pause);
-    copies(program, program.stack());
-    const Looked inside(program.path(), {"step", ""});
+    now += ms;
+    pause.start = now;
+    builder.add(pause);
+    copies(*this, stack());
+    const Looked inside(path(), {"step", ""});
     nothing_in(inside.found);
     BOOST_TEST(totals_of(inside, "step").count == 0u);
 }

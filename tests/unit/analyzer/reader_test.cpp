@@ -122,12 +122,11 @@ BOOST_AUTO_TEST_CASE(every_flipped_byte_is_survived) {
         }
 }
 
-BOOST_AUTO_TEST_CASE(damaged_chunk_is_left_out_and_counted) {
-    Scenario scenario;
-    scenario.copy(1, 1, {});
-    scenario.builder.next_chunk();
-    scenario.copy(2, 1, {});
-    std::vector<std::uint8_t> bytes = scenario.builder.bytes();
+BOOST_FIXTURE_TEST_CASE(damaged_chunk_is_left_out_and_counted, Scenario) {
+    copy(1, 1, {});
+    builder.next_chunk();
+    copy(2, 1, {});
+    std::vector<std::uint8_t> bytes = builder.bytes();
     // Chunk 0 is the dictionary, chunk 1 the first of the thread.
     bytes[trace::header_bytes + trace::chunk_bytes + sizeof(trace::ChunkHeader) + 3] ^= 1;
     reader::Trace trace(temporary_file("damaged", bytes));
@@ -187,20 +186,18 @@ BOOST_AUTO_TEST_CASE(fifo_does_not_block) {
                           [](const auto& error) { return mentions(error, "not a regular file"); });
 }
 
-BOOST_AUTO_TEST_CASE(newer_major_version_is_refused) {
-    TraceBuilder builder;
-    builder.major = trace::version_major + 1;
-    BOOST_CHECK_EXCEPTION(reader::Trace(temporary_file("newer", builder.bytes())), reader::Error,
+BOOST_FIXTURE_TEST_CASE(newer_major_version_is_refused, TraceBuilder) {
+    major = trace::version_major + 1;
+    BOOST_CHECK_EXCEPTION(reader::Trace(temporary_file("newer", bytes())), reader::Error,
                           [](const auto& error) { return mentions(error, "format version 2"); });
 }
 
-BOOST_AUTO_TEST_CASE(newer_minor_version_is_read_and_unknown_records_are_skipped) {
-    Scenario scenario;
-    scenario.builder.minor = 9;
-    scenario.copy(1, 1, {});
-    scenario.builder.add_raw({50, 3, 1, 2, 3}); // a type this version does not know
-    scenario.copy(2, 1, {});
-    reader::Trace trace(scenario.path());
+BOOST_FIXTURE_TEST_CASE(newer_minor_version_is_read_and_unknown_records_are_skipped, Scenario) {
+    builder.minor = 9;
+    copy(1, 1, {});
+    builder.add_raw({50, 3, 1, 2, 3}); // a type this version does not know
+    copy(2, 1, {});
+    reader::Trace trace(path());
     BOOST_TEST(events_in(trace) == 2u);
     BOOST_TEST(trace.file.completeness().records_unknown == 1u);
     BOOST_TEST(trace.file.completeness().whole());
@@ -235,10 +232,9 @@ BOOST_AUTO_TEST_CASE(a_header_larger_than_any_is_refused) {
     BOOST_TEST(reader::Trace(trace_with(64u << 20, 1u << 16)).file.header().counters.size() == 1u << 16);
 }
 
-BOOST_AUTO_TEST_CASE(chunk_count_may_lie) {
-    Scenario scenario;
-    scenario.copy(1, 1, {});
-    std::vector<std::uint8_t> bytes = scenario.builder.bytes();
+BOOST_FIXTURE_TEST_CASE(chunk_count_may_lie, Scenario) {
+    copy(1, 1, {});
+    std::vector<std::uint8_t> bytes = builder.bytes();
     const std::uint32_t chunks = 0xffff'ffff;
     std::memcpy(bytes.data() + offsetof(trace::FileHeader, chunks), &chunks, 4);
     reader::Trace trace(temporary_file("count", bytes));
@@ -246,21 +242,20 @@ BOOST_AUTO_TEST_CASE(chunk_count_may_lie) {
     BOOST_TEST(trace.file.completeness().chunks_missing == chunks - 2);
 }
 
-BOOST_AUTO_TEST_CASE(threads_are_merged_by_time) {
-    Scenario scenario;
+BOOST_FIXTURE_TEST_CASE(threads_are_merged_by_time, Scenario) {
     const auto add = [&](std::uint32_t thread, std::uint64_t start) {
         trace::Sync sync;
         sync.start = start;
-        scenario.builder.add(sync, thread);
+        builder.add(sync, thread);
     };
     for (const std::uint64_t start : {5'000, 8'000, 9'000})
         add(1, start);
     for (const std::uint64_t start : {2'000, 8'500, 20'000})
         add(2, start);
-    scenario.builder.next_chunk(1);
+    builder.next_chunk(1);
     add(1, 15'000);
     add(3, 100'000);
-    reader::Trace trace(scenario.path());
+    reader::Trace trace(path());
     reader::EventStream events(trace.file);
     std::vector<std::uint64_t> starts;
     std::vector<std::uint32_t> threads;
@@ -274,16 +269,13 @@ BOOST_AUTO_TEST_CASE(threads_are_merged_by_time) {
     BOOST_TEST(threads == from, boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(shapes_have_places_without_gaps) {
-    Scenario scenario;
-    const auto define = [&](std::uint64_t number) {
-        scenario.builder.add(trace::LaunchShape{.shape = number});
-    };
+BOOST_FIXTURE_TEST_CASE(shapes_have_places_without_gaps, Scenario) {
+    const auto define = [&](std::uint64_t number) { builder.add(trace::LaunchShape{.shape = number}); };
     for (const std::uint64_t number : {70, 3, 70, 500, 3})
         define(number);
-    scenario.builder.next_chunk();
+    builder.next_chunk();
     define(3);
-    reader::Trace trace(scenario.path());
+    reader::Trace trace(path());
     reader::EventStream events(trace.file);
     std::vector<std::uint32_t> places;
     while (const auto* cursor = events.next())
@@ -293,26 +285,23 @@ BOOST_AUTO_TEST_CASE(shapes_have_places_without_gaps) {
     BOOST_TEST(places == expected, boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(what_is_told_late_is_merged_by_when_it_happened) {
-    Scenario scenario;
+BOOST_FIXTURE_TEST_CASE(what_is_told_late_is_merged_by_when_it_happened, Scenario) {
     const auto sync_at = [&](std::uint64_t start) {
         trace::Sync record;
         record.start = start;
-        scenario.builder.add(record, 1);
+        builder.add(record, 1);
     };
-    const auto event_at = [&](std::uint64_t start) {
-        scenario.builder.add(trace::ManagedEvent{.start = start}, 2);
-    };
+    const auto event_at = [&](std::uint64_t start) { builder.add(trace::ManagedEvent{.start = start}, 2); };
     for (const std::uint64_t start : {10'000, 30'000, 50'000})
         sync_at(start);
     trace::Clock woken; // what the writing thread's chunk begins with
     woken.start = 60'000;
-    scenario.builder.add(woken, 2);
+    builder.add(woken, 2);
     event_at(20'000);
     event_at(40'000);
-    scenario.builder.add(trace::ManagedDetail{.start = 60'000}, 2);
+    builder.add(trace::ManagedDetail{.start = 60'000}, 2);
     event_at(45'000); // too late, and told all the same
-    reader::Trace trace(scenario.path());
+    reader::Trace trace(path());
     reader::EventStream events(trace.file);
     std::vector<std::uint64_t> starts;
     while (const auto* cursor = events.next())
@@ -327,13 +316,12 @@ BOOST_AUTO_TEST_CASE(what_is_told_late_is_merged_by_when_it_happened) {
     BOOST_TEST(starts == expected, boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(lost_chunk_of_a_thread_is_counted) {
-    Scenario scenario;
+BOOST_FIXTURE_TEST_CASE(lost_chunk_of_a_thread_is_counted, Scenario) {
     for (int i = 0; i < 3; ++i) {
-        scenario.copy(1, 1, {});
-        scenario.builder.next_chunk();
+        copy(1, 1, {});
+        builder.next_chunk();
     }
-    std::vector<std::uint8_t> bytes = scenario.builder.bytes();
+    std::vector<std::uint8_t> bytes = builder.bytes();
     // The middle chunk was handed out, but its page never reached the disk.
     std::fill_n(bytes.begin() + trace::header_bytes + 2 * trace::chunk_bytes, trace::chunk_bytes, 0);
     reader::Trace trace(temporary_file("gap", bytes));
@@ -341,27 +329,25 @@ BOOST_AUTO_TEST_CASE(lost_chunk_of_a_thread_is_counted) {
     BOOST_TEST(trace.file.completeness().sequences_missing == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(ticks_of_the_tsc_become_nanoseconds) {
-    Scenario scenario;
-    scenario.builder.clock = trace::ClockKind::tsc;
-    scenario.copy(1, 3'000'000, {});
-    scenario.builder.first = {1'000, 50};
-    scenario.builder.last = {3'000'001'000, 1'000'000'050}; // 3 GHz
-    reader::Trace trace(temporary_file("tsc", scenario.builder.bytes()));
+BOOST_FIXTURE_TEST_CASE(ticks_of_the_tsc_become_nanoseconds, Scenario) {
+    builder.clock = trace::ClockKind::tsc;
+    copy(1, 3'000'000, {});
+    builder.first = {1'000, 50};
+    builder.last = {3'000'001'000, 1'000'000'050}; // 3 GHz
+    reader::Trace trace(temporary_file("tsc", builder.bytes()));
     BOOST_TEST(trace.time.certain());
     BOOST_TEST(trace.time.length(3'000'000) == 1'000'000u);
     BOOST_TEST(trace.time.at(1'000) == 0);
 }
 
-BOOST_AUTO_TEST_CASE(rate_is_taken_from_clock_records_after_a_kill) {
-    Scenario scenario;
-    scenario.builder.clock = trace::ClockKind::tsc;
-    scenario.builder.first = scenario.builder.last = {1'000, 50};
+BOOST_FIXTURE_TEST_CASE(rate_is_taken_from_clock_records_after_a_kill, Scenario) {
+    builder.clock = trace::ClockKind::tsc;
+    builder.first = builder.last = {1'000, 50};
     trace::Clock clock{.start = 2'000'001'000};
     clock.monotonic_ns = 1'000'000'050; // 2 GHz
-    scenario.builder.add(clock);
-    scenario.builder.closed = false;
-    reader::Trace trace(temporary_file("killed", scenario.builder.bytes()));
+    builder.add(clock);
+    builder.closed = false;
+    reader::Trace trace(temporary_file("killed", builder.bytes()));
     BOOST_TEST(trace.time.certain());
     BOOST_TEST(trace.time.length(2'000'000) == 1'000'000u);
 }

@@ -8,8 +8,6 @@ using namespace umadvisor;
 using namespace umadvisor::test;
 using namespace test::managed_program;
 
-namespace {
-
 /// A counter in managed memory: the host sets it, a kernel counts, the host reads it.
 struct Counter : Program {
     Counter() : Program(4) {
@@ -50,8 +48,6 @@ void rounds(Counter& p, std::uint64_t near_ns, std::uint64_t far_ns) {
     for (int i = 0; i < 75; ++i)
         p.count(true, 0, false);
 }
-
-} // namespace
 
 BOOST_AUTO_TEST_CASE(a_counter_that_stays_on_the_host) {
     Counter p;
@@ -112,12 +108,11 @@ BOOST_AUTO_TEST_CASE(a_single_launch_to_compare_with_has_to_be_far_faster) {
 }
 
 /// Launches that go there always: nothing tells what they would take otherwise.
-BOOST_AUTO_TEST_CASE(nothing_is_said_without_a_launch_to_compare_with) {
-    Counter p;
-    p.remote_map();
+BOOST_FIXTURE_TEST_CASE(nothing_is_said_without_a_launch_to_compare_with, Counter) {
+    remote_map();
     for (int i = 0; i < 80; ++i)
-        p.count(true, 1'700'000);
-    BOOST_TEST(!tells(findings_of(p), "UMA-215"));
+        count(true, 1'700'000);
+    BOOST_TEST(!tells(findings_of(*this), "UMA-215"));
 }
 
 BOOST_AUTO_TEST_CASE(times_that_overlap_decide_nothing) {
@@ -164,15 +159,14 @@ BOOST_AUTO_TEST_CASE(thrashing_that_costs_more_than_its_launches_take_longer_kee
 }
 
 /// Looks are left out while they show the same.
-BOOST_AUTO_TEST_CASE(launches_between_two_looks_that_agree_are_alike) {
-    Counter p;
-    p.remote_map();
+BOOST_FIXTURE_TEST_CASE(launches_between_two_looks_that_agree_are_alike, Counter) {
+    remote_map();
     for (int i = 0; i < 3; ++i)
-        p.count(false, 200'000);
+        count(false, 200'000);
     for (int i = 0; i < 5; ++i)
-        p.count(true, 1'700'000);
-    p.launches(40).wait().look(4096, after);
-    BOOST_TEST(evidence(lone(p, "UMA-215"), "launches") == 45.0);
+        count(true, 1'700'000);
+    launches(40).wait().look(4096, after);
+    BOOST_TEST(evidence(lone(*this, "UMA-215"), "launches") == 45.0);
 }
 
 BOOST_AUTO_TEST_CASE(counters_in_device_memory_are_fine) {

@@ -8,8 +8,6 @@ BOOST_AUTO_TEST_SUITE(analyzer_remote_uses)
 using namespace umadvisor;
 using namespace umadvisor::test;
 
-namespace {
-
 /// 128 MiB of page-locked memory, which the link takes 2.4 ms for.
 struct ZeroCopy : Scenario {
     static constexpr std::uint64_t bytes = 128 * mib, crossing_ns = 2'700'000;
@@ -46,15 +44,12 @@ private:
 constexpr double spared_ns = ZeroCopy::crossing_ns - 1500 - ZeroCopy::bytes / 1.17e3;
 constexpr double up_ns = ZeroCopy::bytes / 55.5 + 5000, down_ns = ZeroCopy::bytes / 55.4 + 5000;
 
-} // namespace
-
-BOOST_AUTO_TEST_CASE(a_table_that_kernels_read_in_each_launch) {
-    ZeroCopy s;
+BOOST_FIXTURE_TEST_CASE(a_table_that_kernels_read_in_each_launch, ZeroCopy) {
     for (int i = 0; i < 20; ++i)
-        s.read_table();
-    const Finding finding = lone(s.found(), "UMA-121");
-    BOOST_TEST(finding.stack == s.line);
-    BOOST_TEST(finding.allocation_stack == s.host_line);
+        read_table();
+    const Finding finding = lone(found(), "UMA-121");
+    BOOST_TEST(finding.stack == line);
+    BOOST_TEST(finding.allocation_stack == host_line);
     BOOST_TEST(finding.saving_ns == 20 * spared_ns - up_ns, nearly);
     BOOST_TEST((finding.confidence == Confidence::medium));
     BOOST_TEST(evidence(finding, "launches") == 20);
@@ -73,10 +68,9 @@ BOOST_AUTO_TEST_CASE(a_copy_of_the_table_is_clean) {
     nothing_in(s.found());
 }
 
-BOOST_AUTO_TEST_CASE(one_launch_reads_it_once) {
-    ZeroCopy s;
-    s.read_table();
-    nothing_in(s.found());
+BOOST_FIXTURE_TEST_CASE(one_launch_reads_it_once, ZeroCopy) {
+    read_table();
+    nothing_in(found());
 }
 
 BOOST_AUTO_TEST_CASE(what_the_host_has_the_time_to_refill_is_an_input) {
@@ -92,15 +86,14 @@ BOOST_AUTO_TEST_CASE(what_the_host_has_the_time_to_refill_is_an_input) {
     BOOST_TEST(lone(quick.found(), "UMA-121").saving_ns == 20 * spared_ns - up_ns, nearly);
 }
 
-BOOST_AUTO_TEST_CASE(an_input_that_two_kernels_read_crosses_the_link_once_too_often) {
-    ZeroCopy s;
+BOOST_FIXTURE_TEST_CASE(an_input_that_two_kernels_read_crosses_the_link_once_too_often, ZeroCopy) {
     for (int i = 0; i < 20; ++i) {
-        s.read_table();
-        s.read_table();
-        s.wait();
-        s.now += 2 * ms;
+        read_table();
+        read_table();
+        wait();
+        now += 2 * ms;
     }
-    BOOST_TEST(lone(s.found(), "UMA-121").saving_ns == 40 * spared_ns - 20 * up_ns, nearly);
+    BOOST_TEST(lone(found(), "UMA-121").saving_ns == 40 * spared_ns - 20 * up_ns, nearly);
 }
 
 BOOST_AUTO_TEST_CASE(kernels_that_are_done_sooner_or_take_far_longer) {
@@ -112,30 +105,27 @@ BOOST_AUTO_TEST_CASE(kernels_that_are_done_sooner_or_take_far_longer) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(device_memory_that_it_reaches_may_be_the_reason) {
-    ZeroCopy s;
-    const std::uint64_t data = s.allocate(2048 * mib, Memory::device);
+BOOST_FIXTURE_TEST_CASE(device_memory_that_it_reaches_may_be_the_reason, ZeroCopy) {
+    const std::uint64_t data = allocate(2048 * mib, Memory::device);
     for (int i = 0; i < 20; ++i)
-        s.launch(s.read, {s.host, data}, ZeroCopy::crossing_ns);
-    nothing_in(s.found());
+        launch(read, {host, data}, ZeroCopy::crossing_ns);
+    nothing_in(found());
 }
 
-BOOST_AUTO_TEST_CASE(small_memory_holds_flags_and_results) {
-    ZeroCopy s;
-    const std::uint64_t small = s.lock(mib / 2);
+BOOST_FIXTURE_TEST_CASE(small_memory_holds_flags_and_results, ZeroCopy) {
+    const std::uint64_t small = lock(mib / 2);
     for (int i = 0; i < 200; ++i)
-        s.launch(s.read, {small, s.out}, 11'000);
-    nothing_in(s.found());
+        launch(read, {small, out}, 11'000);
+    nothing_in(found());
 }
 
-BOOST_AUTO_TEST_CASE(kernels_may_tell_the_host_by_a_flag_that_they_are_done) {
-    ZeroCopy s;
-    const std::uint64_t flag = s.lock(4096);
+BOOST_FIXTURE_TEST_CASE(kernels_may_tell_the_host_by_a_flag_that_they_are_done, ZeroCopy) {
+    const std::uint64_t flag = lock(4096);
     for (int i = 0; i < 20; ++i) {
-        s.launch(s.read, {s.host, flag}, ZeroCopy::crossing_ns);
-        s.now += 4 * ms;
+        launch(read, {host, flag}, ZeroCopy::crossing_ns);
+        now += 4 * ms;
     }
-    nothing_in(s.found());
+    nothing_in(found());
 }
 
 BOOST_AUTO_TEST_CASE(a_query_that_finds_it_done_is_a_wait) {
@@ -162,31 +152,28 @@ BOOST_AUTO_TEST_CASE(copies_into_it_and_host_functions_change_it) {
     nothing_in(called.found());
 }
 
-BOOST_AUTO_TEST_CASE(what_kernels_may_write_is_copied_back) {
-    ZeroCopy s;
-    const std::uint64_t update = s.function("_Z6updatePfS_m");
+BOOST_FIXTURE_TEST_CASE(what_kernels_may_write_is_copied_back, ZeroCopy) {
+    const std::uint64_t update = function("_Z6updatePfS_m");
     for (int i = 0; i < 20; ++i)
-        s.launch(update, {s.host, s.out}, ZeroCopy::crossing_ns);
-    const Finding finding = lone(s.found(), "UMA-121");
+        launch(update, {host, out}, ZeroCopy::crossing_ns);
+    const Finding finding = lone(found(), "UMA-121");
     BOOST_TEST(finding.saving_ns == 20 * spared_ns - up_ns - down_ns, nearly);
     BOOST_TEST(contains(finding.advice, "copy what the host reads once"));
 }
 
-BOOST_AUTO_TEST_CASE(two_uses_that_copies_would_take_as_long_as_are_left) {
-    ZeroCopy s;
-    const std::uint64_t update = s.function("_Z6updatePfS_m");
+BOOST_FIXTURE_TEST_CASE(two_uses_that_copies_would_take_as_long_as_are_left, ZeroCopy) {
+    const std::uint64_t update = function("_Z6updatePfS_m");
     for (int i = 0; i < 2; ++i)
-        s.launch(update, {s.host, s.out}, ZeroCopy::crossing_ns);
-    nothing_in(s.found());
+        launch(update, {host, out}, ZeroCopy::crossing_ns);
+    nothing_in(found());
 }
 
-BOOST_AUTO_TEST_CASE(memory_that_is_cleared_and_written_again_and_again) {
-    ZeroCopy s;
+BOOST_FIXTURE_TEST_CASE(memory_that_is_cleared_and_written_again_and_again, ZeroCopy) {
     for (int i = 0; i < 20; ++i) {
-        s.set_host();
-        s.launch(s.write, {s.host}, ZeroCopy::crossing_ns);
+        set_host();
+        launch(write, {host}, ZeroCopy::crossing_ns);
     }
-    const Finding finding = lone(s.found(), "UMA-122");
+    const Finding finding = lone(found(), "UMA-122");
     const double set_ns = ZeroCopy::bytes / 55.4 - ZeroCopy::bytes / 2.8e3;
     BOOST_TEST(finding.saving_ns == 20 * (spared_ns + set_ns) - down_ns,
                nearly); // no upload: it is set first
@@ -195,22 +182,20 @@ BOOST_AUTO_TEST_CASE(memory_that_is_cleared_and_written_again_and_again) {
     BOOST_TEST(contains(finding.advice, "cudaMemcpyDeviceToHost"));
 }
 
-BOOST_AUTO_TEST_CASE(results_that_the_host_has_the_time_to_read_are_results) {
-    ZeroCopy s;
+BOOST_FIXTURE_TEST_CASE(results_that_the_host_has_the_time_to_read_are_results, ZeroCopy) {
     for (int i = 0; i < 20; ++i) {
-        s.launch(s.write, {s.host}, ZeroCopy::crossing_ns);
-        s.wait();
-        s.now += 2 * ms;
+        launch(write, {host}, ZeroCopy::crossing_ns);
+        wait();
+        now += 2 * ms;
     }
-    nothing_in(s.found());
+    nothing_in(found());
 }
 
-BOOST_AUTO_TEST_CASE(words_written_here_and_there_take_the_link_one_by_one) {
-    ZeroCopy s;
-    s.threads = 8 * 1024 * 1024;
+BOOST_FIXTURE_TEST_CASE(words_written_here_and_there_take_the_link_one_by_one, ZeroCopy) {
+    threads = 8 * 1024 * 1024;
     for (int i = 0; i < 20; ++i)
-        s.launch(s.write, {s.host}, 11'300'000);
-    const Finding finding = lone(s.found(), "UMA-122");
+        launch(write, {host}, 11'300'000);
+    const Finding finding = lone(found(), "UMA-122");
     BOOST_TEST(finding.saving_ns > 20 * 10'500'000.0);
     BOOST_TEST(finding.saving_ns < 20 * 11'300'000.0);
     BOOST_TEST((finding.confidence == Confidence::low));
@@ -221,43 +206,40 @@ BOOST_AUTO_TEST_CASE(words_written_here_and_there_take_the_link_one_by_one) {
     nothing_in(computes.found());
 }
 
-BOOST_AUTO_TEST_CASE(pieces_side_by_side_are_one_range) {
-    ZeroCopy s;
+BOOST_FIXTURE_TEST_CASE(pieces_side_by_side_are_one_range, ZeroCopy) {
     std::uint64_t first = 0;
     for (std::uint64_t i = 0; i < 64; ++i) {
-        const std::uint64_t piece = s.allocate(2 * mib, Memory::pinned,
-                                               {.stack = s.host_line,
-                                                .symbol = "cuMemMap",
-                                                .id = 1000 + i,
-                                                .address = 0x3'0000'0000 + i * 2 * mib,
-                                                .part = 1});
+        const std::uint64_t piece = allocate(2 * mib, Memory::pinned,
+                                             {.stack = host_line,
+                                              .symbol = "cuMemMap",
+                                              .id = 1000 + i,
+                                              .address = 0x3'0000'0000 + i * 2 * mib,
+                                              .part = 1});
         first = first == 0 ? piece : first;
     }
     for (int i = 0; i < 20; ++i)
-        s.launch(s.read, {first, s.out}, ZeroCopy::crossing_ns);
-    const Finding finding = lone(s.found(), "UMA-121");
+        launch(read, {first, out}, ZeroCopy::crossing_ns);
+    const Finding finding = lone(found(), "UMA-121");
     BOOST_TEST(finding.saving_ns == 20 * spared_ns - up_ns, nearly);
     BOOST_TEST(contains(finding.advice, "CU_MEM_LOCATION_TYPE_DEVICE"));
 }
 
-BOOST_AUTO_TEST_CASE(what_does_not_fit_on_the_device_stays_on_the_host) {
-    ZeroCopy s;
+BOOST_FIXTURE_TEST_CASE(what_does_not_fit_on_the_device_stays_on_the_host, ZeroCopy) {
     trace::Device small{.ordinal = 1};
     small.device_name = "small";
     small.memory_bytes = 160 * mib;
-    s.builder.add(small);
-    s.allocate(64 * mib, Memory::device);
+    builder.add(small);
+    allocate(64 * mib, Memory::device);
     for (int i = 0; i < 20; ++i)
-        s.read_table();
-    nothing_in(s.found());
+        read_table();
+    nothing_in(found());
 }
 
-BOOST_AUTO_TEST_CASE(without_device_times_nothing_is_told) {
-    ZeroCopy s;
+BOOST_FIXTURE_TEST_CASE(without_device_times_nothing_is_told, ZeroCopy) {
     for (int i = 0; i < 20; ++i)
-        static_cast<Scenario&>(s).launch(s.read, {s.host, s.out}, 0, s.line);
-    s.synchronize({.duration = 20 * ZeroCopy::crossing_ns});
-    nothing_in(s.found());
+        static_cast<Scenario&>(*this).launch(read, {host, out}, 0, line);
+    synchronize({.duration = 20 * ZeroCopy::crossing_ns});
+    nothing_in(found());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

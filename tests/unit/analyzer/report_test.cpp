@@ -11,19 +11,18 @@ using namespace umadvisor::test;
 using nlohmann::json;
 using trace::Memory;
 
-BOOST_AUTO_TEST_CASE(copies_are_counted_by_direction_class_and_kind) {
-    Scenario s;
-    s.copy(10, 100, {});
-    s.copy(1000, 200, {});
-    s.copy(2 * mib, 300, {.source = Memory::pinned});
-    s.copy(3 * mib, 400, {.source = Memory::pinned, .asynchronous = true});
-    s.copy(500, 50,
-           {.symbol = "cuMemcpyDtoH_v2_ptds", .source = Memory::device, .destination = Memory::pageable});
-    s.copy(600, 60, {.symbol = "cuMemcpy", .source = Memory::device, .destination = Memory::device});
-    s.copy(700, 70, {.symbol = "cuMemcpy", .source = Memory::pageable, .destination = Memory::managed});
-    s.copy(800, 80, {.status = 700});
-    s.copy(900, 90, {.origin = trace::Origin::umadvisor});
-    const json report = json_of(s.path());
+BOOST_FIXTURE_TEST_CASE(copies_are_counted_by_direction_class_and_kind, Scenario) {
+    copy(10, 100, {});
+    copy(1000, 200, {});
+    copy(2 * mib, 300, {.source = Memory::pinned});
+    copy(3 * mib, 400, {.source = Memory::pinned, .asynchronous = true});
+    copy(500, 50,
+         {.symbol = "cuMemcpyDtoH_v2_ptds", .source = Memory::device, .destination = Memory::pageable});
+    copy(600, 60, {.symbol = "cuMemcpy", .source = Memory::device, .destination = Memory::device});
+    copy(700, 70, {.symbol = "cuMemcpy", .source = Memory::pageable, .destination = Memory::managed});
+    copy(800, 80, {.status = 700});
+    copy(900, 90, {.origin = trace::Origin::umadvisor});
+    const json report = json_of(path());
     const auto row = [&](const char* direction, const char* source, const char* destination,
                          bool asynchronous) {
         for (const json& each : report["copies"])
@@ -62,15 +61,14 @@ BOOST_AUTO_TEST_CASE(staged_copies_are_told_with_their_rate) {
     BOOST_TEST(contains(text, "copies staged to the host: 1 call, 4 MiB, 1 ms in calls"));
 }
 
-BOOST_AUTO_TEST_CASE(copies_are_counted_by_line) {
-    Scenario s;
-    const auto line = s.stack(), other = s.stack();
-    s.copy(10, 100, {.stack = line});
-    s.copy(2 * mib, 200, {.stack = line});
-    s.copy(30, 300, {.source = Memory::pinned, .stack = line});
-    s.copy(40, 400, {.stack = other});
-    s.copy(50, 500, {});
-    const json rows = json_of(s.path())["copy_lines"];
+BOOST_FIXTURE_TEST_CASE(copies_are_counted_by_line, Scenario) {
+    const auto line = stack(), other = stack();
+    copy(10, 100, {.stack = line});
+    copy(2 * mib, 200, {.stack = line});
+    copy(30, 300, {.source = Memory::pinned, .stack = line});
+    copy(40, 400, {.stack = other});
+    copy(50, 500, {});
+    const json rows = json_of(path())["copy_lines"];
     BOOST_TEST_REQUIRE(rows.size() == 4u);
     const auto count = [&rows](const char* text, const char* source) {
         for (const json& row : rows)
@@ -86,17 +84,16 @@ BOOST_AUTO_TEST_CASE(copies_are_counted_by_line) {
     BOOST_TEST(rows[0]["destination_memory"] == "device");
 }
 
-BOOST_AUTO_TEST_CASE(document_has_every_key_of_the_schema) {
-    Scenario s;
-    s.copy_often(256 * mib, 26 * ms, {.stack = s.stack()});
-    s.launch(s.function("_Z6kernelv"), {});
-    s.builder.add(trace::UnknownLookup{.symbol = "cuBrandNew"});
-    s.builder.add(trace::Notice{.text = "act refused"});
+BOOST_FIXTURE_TEST_CASE(document_has_every_key_of_the_schema, Scenario) {
+    copy_often(256 * mib, 26 * ms, {.stack = stack()});
+    launch(function("_Z6kernelv"), {});
+    builder.add(trace::UnknownLookup{.symbol = "cuBrandNew"});
+    builder.add(trace::Notice{.text = "act refused"});
     trace::Driver driver{.version = 13000, .simulated = 1};
-    s.builder.add(driver);
-    s.builder.counters[s.entry("cuMemcpy3D_v2", false)] = 4;
-    s.builder.counters[s.entry("cuCtxGetCurrent", false)] = 40;
-    const json report = json_of(s.path());
+    builder.add(driver);
+    builder.counters[entry("cuMemcpy3D_v2", false)] = 4;
+    builder.counters[entry("cuCtxGetCurrent", false)] = 40;
+    const json report = json_of(path());
     for (const char* key : {"schema",
                             "file",
                             "process",
@@ -141,21 +138,20 @@ BOOST_AUTO_TEST_CASE(document_has_every_key_of_the_schema) {
     BOOST_TEST(report["launches"][0]["function"] == "kernel()");
 }
 
-BOOST_AUTO_TEST_CASE(device_times_say_how_they_are_known) {
-    Scenario s;
-    const auto all = s.function("_Z3allv"), some = s.function("_Z4somev"), none = s.function("_Z4nonev");
-    s.launch(all, {}, 1);
-    s.device_time(1, 100'000);
-    s.launch(some, {}, 2);
-    s.launch(some, {}, 3);
-    s.device_time(2, 300'000);
-    s.device_time(3, 100'000);
-    s.synchronize();
-    s.launch(none, {});
-    s.synchronize();
+BOOST_FIXTURE_TEST_CASE(device_times_say_how_they_are_known, Scenario) {
+    const auto all = function("_Z3allv"), some = function("_Z4somev"), none = function("_Z4nonev");
+    launch(all, {}, 1);
+    device_time(1, 100'000);
+    launch(some, {}, 2);
+    launch(some, {}, 3);
+    device_time(2, 300'000);
+    device_time(3, 100'000);
+    synchronize();
+    launch(none, {});
+    synchronize();
     for (int i = 0; i < 10; ++i)
-        s.launch(some, {});
-    const json report = json_of(s.path());
+        launch(some, {});
+    const json report = json_of(path());
     std::map<std::string, json> kernels;
     for (const json& each : report["launches"])
         kernels[each["function"]] = each;
@@ -168,14 +164,13 @@ BOOST_AUTO_TEST_CASE(device_times_say_how_they_are_known) {
     BOOST_TEST(kernels["none()"]["device_time_ns"] == 1e6);
 }
 
-BOOST_AUTO_TEST_CASE(headline_says_what_is_missing) {
-    Scenario s;
-    s.copy(1, 1, {});
-    s.builder.closed = false;
-    s.builder.dropped[trace::DropReason::disk_full] = 3;
-    s.builder.add(trace::UnknownLookup{.symbol = "cuBrandNew"});
-    s.builder.counters[s.entry("cuMemcpy2D_v2", false)] = 4;
-    const std::string text = text_of(s.path());
+BOOST_FIXTURE_TEST_CASE(headline_says_what_is_missing, Scenario) {
+    copy(1, 1, {});
+    builder.closed = false;
+    builder.dropped[trace::DropReason::disk_full] = 3;
+    builder.add(trace::UnknownLookup{.symbol = "cuBrandNew"});
+    builder.counters[entry("cuMemcpy2D_v2", false)] = 4;
+    const std::string text = text_of(path());
     BOOST_TEST(contains(text, "program · pid 4242 · "));
     BOOST_TEST(contains(text, "trace cut: the program was killed or still runs, 3 records dropped"));
     BOOST_TEST(contains(text, "4 calls that move memory counted but not recorded: cuMemcpy2D_v2 x 4"));
@@ -206,32 +201,30 @@ BOOST_AUTO_TEST_CASE(an_interpreter_whose_frames_are_missing_is_named) {
                                                   {"trouble", "free-threaded build"}}));
 }
 
-BOOST_AUTO_TEST_CASE(the_text_says_which_calls_took_how_long) {
-    Scenario s;
-    BOOST_TEST(lacks(text_of(s.path()), "time in calls"));
-    s.copy(1, 70'000, {});
-    s.copy(1, 30'000, {.symbol = "cuMemcpyHtoD_v2_ptds", .status = 700}); // the runtime's name is the same
-    s.synchronize();
-    BOOST_TEST(contains(text_of(s.path()),
+BOOST_FIXTURE_TEST_CASE(the_text_says_which_calls_took_how_long, Scenario) {
+    BOOST_TEST(lacks(text_of(path()), "time in calls"));
+    copy(1, 70'000, {});
+    copy(1, 30'000, {.symbol = "cuMemcpyHtoD_v2_ptds", .status = 700}); // the runtime's name is the same
+    synchronize();
+    BOOST_TEST(contains(text_of(path()),
                         "\n  - time in calls: cudaDeviceSynchronize 1 ms (1), cudaMemcpy 100 us (2)\n"));
-    s.launch(s.function("_Z6kernelv"), {});
-    trace::Launch unmeasured{.shape = 1, .start = s.now};
+    launch(function("_Z6kernelv"), {});
+    trace::Launch unmeasured{.shape = 1, .start = now};
     for (int i = 0; i < 99; ++i)
-        s.builder.add(unmeasured);
-    s.copy(1, 50'000, {.symbol = "cuMemcpyPeer"});
-    s.copy(1, 5'000, {.symbol = "cuMemcpyDtoHAsync_v2"}); // less than one percent
-    const std::string text = text_of(s.path());
+        builder.add(unmeasured);
+    copy(1, 50'000, {.symbol = "cuMemcpyPeer"});
+    copy(1, 5'000, {.symbol = "cuMemcpyDtoHAsync_v2"}); // less than one percent
+    const std::string text = text_of(path());
     BOOST_TEST(contains(text, "cudaDeviceSynchronize 1 ms (1), "
                               "cudaLaunchKernel about 240 us (100, 1 of them measured), "
                               "cudaMemcpy 100 us (2), "));
     BOOST_TEST(contains(text, " (1), 1 other 5 us\n"));
-    s.copy(1, 40'000, {.symbol = "cuMemcpyAtoA_v2"}); // more, but the fifth
-    BOOST_TEST(contains(text_of(s.path()), " (1), 2 others 45 us\n"));
+    copy(1, 40'000, {.symbol = "cuMemcpyAtoA_v2"}); // more, but the fifth
+    BOOST_TEST(contains(text_of(path()), " (1), 2 others 45 us\n"));
 }
 
-BOOST_AUTO_TEST_CASE(empty_result_says_why) {
-    Scenario nothing;
-    BOOST_TEST(contains(text_of(nothing.path()), "no CUDA call was recorded"));
+BOOST_FIXTURE_TEST_CASE(empty_result_says_why, Scenario) {
+    BOOST_TEST(contains(text_of(path()), "no CUDA call was recorded"));
     Scenario s;
     s.copy(10 * mib, ms, {.source = Memory::pinned});
     s.allocate(mib, Memory::managed);
@@ -241,16 +234,15 @@ BOOST_AUTO_TEST_CASE(empty_result_says_why) {
                               "of them was never sampled"));
 }
 
-BOOST_AUTO_TEST_CASE(driver_names_where_the_program_uses_no_runtime) {
-    TraceBuilder builder;
-    builder.add(trace::Entry{.id = 1, .recorded = 1, .symbol = "cuMemcpyHtoD_v2"});
+BOOST_FIXTURE_TEST_CASE(driver_names_where_the_program_uses_no_runtime, TraceBuilder) {
+    add(trace::Entry{.id = 1, .recorded = 1, .symbol = "cuMemcpyHtoD_v2"});
     trace::Copy copy{
         .bytes = 256 * mib, .source_memory = Memory::pageable, .destination_memory = Memory::device};
     copy.entry = 1;
     copy.duration = 26 * ms;
     for (copy.start = 2000; copy.start < 100 * ms; copy.start += 27 * ms)
-        builder.add(copy);
-    const std::string text = text_of(builder.written("driver"));
+        add(copy);
+    const std::string text = text_of(written("driver"));
     BOOST_TEST(contains(text, "cuMemcpyHtoD 256 MiB x 4"));
     BOOST_TEST(contains(text, "cuMemAllocHost instead of malloc"));
 }

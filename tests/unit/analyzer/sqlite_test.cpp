@@ -43,17 +43,16 @@ std::string exported(std::vector<std::string> traces) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(a_call_a_copy_and_a_launch_have_a_row_each) {
-    Scenario s;
-    const std::uint64_t line = s.stack();
-    const std::uint64_t memory = s.allocate(mib, Memory::device);
-    s.copy(mib, 200'000, {.source = Memory::pinned, .stack = line, .to = memory});
-    s.copy(4096, 1000, {.stack = line, .status = 1});
-    s.launch(s.function("_Z5saxpyIfEvPT_i"), {memory}, 7, line);
-    s.synchronize({.duration = 320'000});
-    s.device_time(7, 300'000);
-    s.synchronize();
-    const std::string db = exported({s.path()});
+BOOST_FIXTURE_TEST_CASE(a_call_a_copy_and_a_launch_have_a_row_each, Scenario) {
+    const std::uint64_t line = stack();
+    const std::uint64_t memory = allocate(mib, Memory::device);
+    copy(mib, 200'000, {.source = Memory::pinned, .stack = line, .to = memory});
+    copy(4096, 1000, {.stack = line, .status = 1});
+    launch(function("_Z5saxpyIfEvPT_i"), {memory}, 7, line);
+    synchronize({.duration = 320'000});
+    device_time(7, 300'000);
+    synchronize();
+    const std::string db = exported({path()});
     BOOST_TEST(asked(db, "PRAGMA user_version") == "1");
     BOOST_TEST(asked(db, "PRAGMA integrity_check") == "ok");
     BOOST_TEST(
@@ -80,25 +79,24 @@ BOOST_AUTO_TEST_CASE(a_call_a_copy_and_a_launch_have_a_row_each) {
                          "WHERE stack <> 0 AND line IS NULL") == "0");
 }
 
-BOOST_AUTO_TEST_CASE(what_is_told_of_managed_memory_after_its_free_is_counted_for_it) {
-    Scenario s;
-    const std::uint64_t kept = s.allocate(mib, Memory::device);
-    const std::uint64_t memory = s.allocate(4 * mib, Memory::managed);
+BOOST_FIXTURE_TEST_CASE(what_is_told_of_managed_memory_after_its_free_is_counted_for_it, Scenario) {
+    const std::uint64_t kept = allocate(mib, Memory::device);
+    const std::uint64_t memory = allocate(4 * mib, Memory::managed);
     trace::ManagedEvent event{.address = 0x7f00'0000'0000 + (memory << 32)};
-    s.free(memory);
-    event.start = s.now;
+    free(memory);
+    event.start = now;
     event.kind = trace::ManagedEventKind::migration;
     event.bytes = 2 * mib;
     event.from = 1;
     event.cause = 4;
     event.duration = 700;
-    s.builder.add(event, 2);
+    builder.add(event, 2);
     event.kind = trace::ManagedEventKind::host_fault;
     event.from = event.to = event.duration = 0;
     event.cause = 1;
     event.count = 4;
-    s.builder.add(event, 2);
-    const std::string db = exported({s.path()});
+    builder.add(event, 2);
+    const std::string db = exported({path()});
     BOOST_TEST(
         asked(db,
               "SELECT memory, bytes, freed_ns IS NULL, moved_to_device_bytes, moved_to_host_bytes, host_faults "
@@ -134,11 +132,10 @@ BOOST_AUTO_TEST_CASE(ranks_of_a_job_belong_together) {
                "2");
 }
 
-BOOST_AUTO_TEST_CASE(findings_are_those_of_the_report) {
-    Scenario s;
-    const std::uint64_t line = s.stack();
-    s.copy_often(64 * mib, 9'000'000, {.stack = line});
-    const std::string db = exported({s.path()});
+BOOST_FIXTURE_TEST_CASE(findings_are_those_of_the_report, Scenario) {
+    const std::uint64_t line = stack();
+    copy_often(64 * mib, 9'000'000, {.stack = line});
+    const std::string db = exported({path()});
     BOOST_TEST(
         asked(
             db,
@@ -146,14 +143,13 @@ BOOST_AUTO_TEST_CASE(findings_are_those_of_the_report) {
             "USING (run, stack)") == "UMA-101 pageable-copy 1 1 1");
 }
 
-BOOST_AUTO_TEST_CASE(hostile_names_are_text_in_a_database_too) {
-    Scenario s;
+BOOST_FIXTURE_TEST_CASE(hostile_names_are_text_in_a_database_too, Scenario) {
     const std::string hostile =
         "'); DROP TABLE runs; --<script>\033]0;x\a\xe2\x80\xae\xff\n" + std::string(16'000, 'x');
-    s.launch(s.function(hostile), {});
-    s.allocate(mib, Memory::managed, {.symbol = hostile});
-    s.allocate(4096, Memory::managed, {.id = 77, .variable = s.text(hostile)});
-    const std::string db = exported({s.path()});
+    launch(function(hostile), {});
+    allocate(mib, Memory::managed, {.symbol = hostile});
+    allocate(4096, Memory::managed, {.id = 77, .variable = text(hostile)});
+    const std::string db = exported({path()});
     for (const char* sql :
          {"SELECT name FROM functions", "SELECT max(symbol) FROM entries WHERE symbol LIKE '%DROP%'",
           "SELECT variable FROM allocations WHERE allocation = 77"}) {
@@ -167,17 +163,15 @@ BOOST_AUTO_TEST_CASE(hostile_names_are_text_in_a_database_too) {
     BOOST_TEST(asked(db, "SELECT count(*) FROM runs") == "1");
 }
 
-BOOST_AUTO_TEST_CASE(a_database_that_cannot_be_made_leaves_nothing_behind) {
-    Scenario s;
-    s.synchronize();
+BOOST_FIXTURE_TEST_CASE(a_database_that_cannot_be_made_leaves_nothing_behind, Scenario) {
+    synchronize();
     const std::filesystem::path folder = temporary_path("left");
     std::filesystem::create_directories(folder);
     const std::string output = folder / "x.db";
-    check_one_line(run({"export", "--sqlite", "-o", output, s.path(), "nothing.umtrace"}), 1,
-                   "nothing.umtrace");
+    check_one_line(run({"export", "--sqlite", "-o", output, path(), "nothing.umtrace"}), 1, "nothing.umtrace");
     BOOST_TEST(std::filesystem::is_empty(folder));
-    BOOST_TEST(run({"export", "--sqlite", "-o", output, s.path()}).status == 0);
-    check_one_line(run({"export", "--sqlite", "-o", output, s.path()}), 1, "exists already");
+    BOOST_TEST(run({"export", "--sqlite", "-o", output, path()}).status == 0);
+    check_one_line(run({"export", "--sqlite", "-o", output, path()}), 1, "exists already");
     BOOST_TEST(std::distance(std::filesystem::directory_iterator(folder), {}) == 1);
 }
 

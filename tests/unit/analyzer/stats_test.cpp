@@ -146,27 +146,25 @@ BOOST_AUTO_TEST_CASE(calls_and_copies_are_told_with_their_spread) {
     BOOST_TEST(size["bytes_percent"].get<double>() == 37.5, tt::tolerance(1e-9));
 }
 
-BOOST_AUTO_TEST_CASE(a_batch_took_its_time_once) {
-    Scenario s;
-    s.copy(1000, 300, {.symbol = "cuMemcpyBatchAsync_v2", .asynchronous = true, .batch = 1});
-    s.copy(1000, 0, {.symbol = "cuMemcpyBatchAsync_v2", .asynchronous = true, .batch = 2});
-    const json tables = stats_of(s.path())["tables"];
+BOOST_FIXTURE_TEST_CASE(a_batch_took_its_time_once, Scenario) {
+    copy(1000, 300, {.symbol = "cuMemcpyBatchAsync_v2", .asynchronous = true, .batch = 1});
+    copy(1000, 0, {.symbol = "cuMemcpyBatchAsync_v2", .asynchronous = true, .batch = 2});
+    const json tables = stats_of(path())["tables"];
     BOOST_TEST(tables["copies"][0]["copies"] == 2);
     BOOST_TEST(tables["copies"][0]["mean_ns"].get<double>() == 300.0, tt::tolerance(1e-9));
     BOOST_TEST(tables["api"][0]["calls"] == 1);
 }
 
-BOOST_AUTO_TEST_CASE(kernels_and_allocations_are_told) {
-    Scenario s;
-    const std::uint64_t kept = s.allocate(3000, trace::Memory::device);
-    s.free(s.allocate(1000, trace::Memory::device));
-    const std::uint64_t kernel = s.function("advance");
-    s.launch(kernel, {kept}, 1);
-    s.launch(kernel, {kept}, 2);
-    s.synchronize();
-    s.device_time(1, 4000);
-    s.device_time(2, 2000);
-    const json tables = stats_of(s.path())["tables"];
+BOOST_FIXTURE_TEST_CASE(kernels_and_allocations_are_told, Scenario) {
+    const std::uint64_t kept = allocate(3000, trace::Memory::device);
+    free(allocate(1000, trace::Memory::device));
+    const std::uint64_t kernel = function("advance");
+    launch(kernel, {kept}, 1);
+    launch(kernel, {kept}, 2);
+    synchronize();
+    device_time(1, 4000);
+    device_time(2, 2000);
+    const json tables = stats_of(path())["tables"];
     const json row = row_of(tables["kernels"], "name", "advance");
     BOOST_TEST(row["launches"] == 2);
     BOOST_TEST(row["samples"] == 2);
@@ -225,10 +223,9 @@ BOOST_AUTO_TEST_CASE(empty_tables_are_left_out_unless_asked_for) {
                           "StdDev (ns),Samples,Name\n");
 }
 
-BOOST_AUTO_TEST_CASE(what_there_is_not_is_refused) {
-    Scenario s;
-    check_one_line(run({"stats", "--table", "frobs", s.path()}), 2, "api, copies, copy-sizes");
-    check_one_line(run({"stats", "--format", "xml", s.path()}), 2, "text, csv or json");
+BOOST_FIXTURE_TEST_CASE(what_there_is_not_is_refused, Scenario) {
+    check_one_line(run({"stats", "--table", "frobs", path()}), 2, "api, copies, copy-sizes");
+    check_one_line(run({"stats", "--format", "xml", path()}), 2, "text, csv or json");
     check_one_line(run({"stats", "/nowhere.umtrace"}), 1, "/nowhere.umtrace");
 }
 

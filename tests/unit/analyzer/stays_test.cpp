@@ -30,69 +30,60 @@ std::string text(const model::Stays& stays) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(what_the_host_filled_is_pulled_over_and_taken_back) {
-    Life life;
-    life.fill().device_round().host_fault(0, false, 2).totals(4 << 20).look(4 << 20);
-    BOOST_TEST(text(life.stays()) == "host populated, device 4194304 by fault, host 4194304 by fault");
-    const Stay& device = life.stays().list()[1];
+BOOST_FIXTURE_TEST_CASE(what_the_host_filled_is_pulled_over_and_taken_back, Life) {
+    fill().device_round().host_fault(0, false, 2).totals(4 << 20).look(4 << 20);
+    BOOST_TEST(text(stays()) == "host populated, device 4194304 by fault, host 4194304 by fault");
+    const Stay& device = stays().list()[1];
     BOOST_TEST(device.launches == 1u);
     BOOST_TEST(device.kernel.function == 7u);
-    BOOST_TEST(life.stays().list()[2].code == 90u);
+    BOOST_TEST(stays().list()[2].code == 90u);
 }
 
-BOOST_AUTO_TEST_CASE(a_kernel_that_uses_it_first_populates_it) {
-    Life life;
-    life.look(0).device_round().device_round();
-    BOOST_TEST(text(life.stays()) == "device populated");
-    BOOST_TEST(life.stays().list()[0].launches == 2u);
+BOOST_FIXTURE_TEST_CASE(a_kernel_that_uses_it_first_populates_it, Life) {
+    look(0).device_round().device_round();
+    BOOST_TEST(text(stays()) == "device populated");
+    BOOST_TEST(stays().list()[0].launches == 2u);
 }
 
-BOOST_AUTO_TEST_CASE(launches_are_those_of_the_stream_with_the_most) {
-    Life life;
-    life.look(0).launch(1).launch(2).launch(1).launch(2).launch(2).wait().look_after(0);
-    BOOST_TEST(life.stays().list()[0].launches == 3u);
+BOOST_FIXTURE_TEST_CASE(launches_are_those_of_the_stream_with_the_most, Life) {
+    look(0).launch(1).launch(2).launch(1).launch(2).launch(2).wait().look_after(0);
+    BOOST_TEST(stays().list()[0].launches == 3u);
 }
 
-BOOST_AUTO_TEST_CASE(a_prefetch_under_way_is_no_fault) {
-    Life life;
-    life.fill().to_device().look(4 << 20).device_round(); // the look has still met it on the host
-    BOOST_TEST(text(life.stays()) == "host populated, device 4194304 by prefetch");
+BOOST_FIXTURE_TEST_CASE(a_prefetch_under_way_is_no_fault, Life) {
+    fill().to_device().look(4 << 20).device_round(); // the look has still met it on the host
+    BOOST_TEST(text(stays()) == "host populated, device 4194304 by prefetch");
 }
 
-BOOST_AUTO_TEST_CASE(what_the_prefetch_left_out_came_by_faults) {
-    Life life;
-    life.fill().to_device(0, 2 << 20).look(2 << 20).device_round();
-    BOOST_TEST(text(life.stays()) == "host populated, device 2097152 by fault 2097152 by prefetch");
+BOOST_FIXTURE_TEST_CASE(what_the_prefetch_left_out_came_by_faults, Life) {
+    fill().to_device(0, 2 << 20).look(2 << 20).device_round();
+    BOOST_TEST(text(stays()) == "host populated, device 2097152 by fault 2097152 by prefetch");
 }
 
-BOOST_AUTO_TEST_CASE(what_stays_where_it_is_was_reached_from_afar) {
-    Life life;
-    life.fill().launch().launch().launch().wait().look_after(4 << 20);
-    BOOST_TEST(text(life.stays()) == "host populated");
-    BOOST_TEST(life.stays().list()[0].remote_launches == 3u);
+BOOST_FIXTURE_TEST_CASE(what_stays_where_it_is_was_reached_from_afar, Life) {
+    fill().launch().launch().launch().wait().look_after(4 << 20);
+    BOOST_TEST(text(stays()) == "host populated");
+    BOOST_TEST(stays().list()[0].remote_launches == 3u);
 }
 
-BOOST_AUTO_TEST_CASE(pages_that_nobody_had_are_no_return) {
-    Life life;
-    life.look(0).device_round().host_fault(1 << 20, true).totals(0).look(4096);
-    BOOST_TEST(text(life.stays()) == "device populated, host");
+BOOST_FIXTURE_TEST_CASE(pages_that_nobody_had_are_no_return, Life) {
+    look(0).device_round().host_fault(1 << 20, true).totals(0).look(4096);
+    BOOST_TEST(text(stays()) == "device populated, host");
 }
 
-BOOST_AUTO_TEST_CASE(faults_are_put_where_they_belong_however_late_they_are_told) {
-    Life life;
-    life.look(0).device_round().totals(0).totals(1 << 16).look(1 << 16).device_round();
-    life.late(5, {.kind = model::UseKind::host_fault, .bytes = 4096, .place = 91});
-    BOOST_TEST(text(life.stays()) == "device populated, host 65536 by fault, device 65536 by fault");
-    BOOST_TEST(life.stays().list()[1].code == 91u);
+BOOST_FIXTURE_TEST_CASE(faults_are_put_where_they_belong_however_late_they_are_told, Life) {
+    look(0).device_round().totals(0).totals(1 << 16).look(1 << 16).device_round();
+    late(5, {.kind = model::UseKind::host_fault, .bytes = 4096, .place = 91});
+    BOOST_TEST(text(stays()) == "device populated, host 65536 by fault, device 65536 by fault");
+    BOOST_TEST(stays().list()[1].code == 91u);
 }
 
-BOOST_AUTO_TEST_CASE(where_nobody_looked_what_came_back_had_been_pulled_over) {
-    Life life;
-    life.fill();
+BOOST_FIXTURE_TEST_CASE(where_nobody_looked_what_came_back_had_been_pulled_over, Life) {
+    fill();
     for (int round = 0; round < 2; ++round)
-        life.launch().wait().host_fault(0, false, 2).totals(4 << 20);
-    BOOST_TEST(text(life.stays()) == "host populated, device 4194304 by fault, host 4194304 by fault, "
-                                     "device 4194304 by fault, host 4194304 by fault");
+        launch().wait().host_fault(0, false, 2).totals(4 << 20);
+    BOOST_TEST(text(stays()) == "host populated, device 4194304 by fault, host 4194304 by fault, "
+                                "device 4194304 by fault, host 4194304 by fault");
     Life seen; // a look knows better
     seen.fill().launch().wait().host_fault(0, false, 2).totals(4 << 20).look(4 << 20);
     seen.launch().wait().look_after(3 << 20).host_fault(0, false, 2).totals(2 << 20);
@@ -100,11 +91,10 @@ BOOST_AUTO_TEST_CASE(where_nobody_looked_what_came_back_had_been_pulled_over) {
                                      "device 1048576 by fault, host 2097152 by fault");
 }
 
-BOOST_AUTO_TEST_CASE(without_faults_a_look_tells_of_the_return) {
-    Life life;
-    life.terms.faults_told = false;
-    life.look(0).device_round().look(2 << 20).device_round();
-    BOOST_TEST(text(life.stays()) == "device populated, host 2097152 by fault, device 2097152 by fault");
+BOOST_FIXTURE_TEST_CASE(without_faults_a_look_tells_of_the_return, Life) {
+    terms.faults_told = false;
+    look(0).device_round().look(2 << 20).device_round();
+    BOOST_TEST(text(stays()) == "device populated, host 2097152 by fault, device 2097152 by fault");
 }
 
 BOOST_AUTO_TEST_CASE(without_faults_a_look_tells_of_the_return_after_a_prefetch_too) {
@@ -116,27 +106,24 @@ BOOST_AUTO_TEST_CASE(without_faults_a_look_tells_of_the_return_after_a_prefetch_
     BOOST_TEST(text(under_way.stays()) == "host populated, device 4194304 by prefetch");
 }
 
-BOOST_AUTO_TEST_CASE(looks_before_launches_alone_tell_of_every_pull_and_return) {
-    Life life;
-    life.terms.faults_told = false;
+BOOST_FIXTURE_TEST_CASE(looks_before_launches_alone_tell_of_every_pull_and_return, Life) {
+    terms.faults_told = false;
     for (int i = 0; i < 3; ++i)
-        life.look(4 << 20).launch().wait().look(0).launch().wait();
-    BOOST_TEST(text(life.stays()) == "host populated, device 4194304 by fault, host 4194304 by fault, "
-                                     "device 4194304 by fault, host 4194304 by fault, device 4194304 by fault");
+        look(4 << 20).launch().wait().look(0).launch().wait();
+    BOOST_TEST(text(stays()) == "host populated, device 4194304 by fault, host 4194304 by fault, "
+                                "device 4194304 by fault, host 4194304 by fault, device 4194304 by fault");
 }
 
-BOOST_AUTO_TEST_CASE(what_a_kernel_has_populated_returns_whoever_looks) {
-    Life life;
-    life.terms.faults_told = false;
-    life.look(0).launch().wait().look(4 << 20).device_round();
-    BOOST_TEST(text(life.stays()) == "device populated, host 4194304 by fault, device 4194304 by fault");
+BOOST_FIXTURE_TEST_CASE(what_a_kernel_has_populated_returns_whoever_looks, Life) {
+    terms.faults_told = false;
+    look(0).launch().wait().look(4 << 20).device_round();
+    BOOST_TEST(text(stays()) == "device populated, host 4194304 by fault, device 4194304 by fault");
 }
 
-BOOST_AUTO_TEST_CASE(where_the_first_look_is_late_it_tells_what_there_was_to_pull) {
-    Life life;
-    life.terms.faults_told = false;
-    life.launch().wait().look(4 << 20).device_round().look(4 << 20).device_round();
-    BOOST_TEST(text(life.stays()) == "device 4194304 by fault, host 4194304 by fault, device 4194304 by fault");
+BOOST_FIXTURE_TEST_CASE(where_the_first_look_is_late_it_tells_what_there_was_to_pull, Life) {
+    terms.faults_told = false;
+    launch().wait().look(4 << 20).device_round().look(4 << 20).device_round();
+    BOOST_TEST(text(stays()) == "device 4194304 by fault, host 4194304 by fault, device 4194304 by fault");
 }
 
 BOOST_AUTO_TEST_CASE(what_comes_piece_by_piece_adds_up) {
@@ -150,58 +137,52 @@ BOOST_AUTO_TEST_CASE(what_comes_piece_by_piece_adds_up) {
     BOOST_TEST(text(prefetched.stays()) == "host populated, device 1048576 by fault");
 }
 
-BOOST_AUTO_TEST_CASE(without_faults_what_comes_piece_by_piece_adds_up) {
-    Life life;
-    life.terms.faults_told = false;
-    life.look(4 << 20).launch().wait().look_after(3 << 20).launch().wait().look_after(2 << 20);
-    life.look(2 << 20).launch().wait().look(1 << 20).launch().wait().look_after(1 << 20);
-    life.look(2 << 20).launch().wait().look(4 << 20);
-    BOOST_TEST(text(life.stays()) == "host populated, device 3145728 by fault, host 3145728 by fault");
+BOOST_FIXTURE_TEST_CASE(without_faults_what_comes_piece_by_piece_adds_up, Life) {
+    terms.faults_told = false;
+    look(4 << 20).launch().wait().look_after(3 << 20).launch().wait().look_after(2 << 20);
+    look(2 << 20).launch().wait().look(1 << 20).launch().wait().look_after(1 << 20);
+    look(2 << 20).launch().wait().look(4 << 20);
+    BOOST_TEST(text(stays()) == "host populated, device 3145728 by fault, host 3145728 by fault");
 }
 
-BOOST_AUTO_TEST_CASE(a_look_while_the_kernel_runs_has_not_seen_all_that_goes) {
-    Life life;
-    life.look(4 << 20).launch().look(3 << 20).wait().look_after(0);
-    BOOST_TEST(text(life.stays()) == "host populated, device 4194304 by fault");
+BOOST_FIXTURE_TEST_CASE(a_look_while_the_kernel_runs_has_not_seen_all_that_goes, Life) {
+    look(4 << 20).launch().look(3 << 20).wait().look_after(0);
+    BOOST_TEST(text(stays()) == "host populated, device 4194304 by fault");
 }
 
-BOOST_AUTO_TEST_CASE(with_faults_told_what_came_unasked_was_evicted) {
-    Life life;
-    life.look(0).device_round().look(2 << 20);
-    BOOST_TEST(text(life.stays()) == "device populated");
-    BOOST_TEST(life.stays().evicted() == 2u << 20);
+BOOST_FIXTURE_TEST_CASE(with_faults_told_what_came_unasked_was_evicted, Life) {
+    look(0).device_round().look(2 << 20);
+    BOOST_TEST(text(stays()) == "device populated");
+    BOOST_TEST(stays().evicted() == 2u << 20);
 }
 
-BOOST_AUTO_TEST_CASE(a_prefetch_of_the_other_half_is_not_redundant) {
-    Life life;
-    life.fill().to_device(0, 2 << 20).to_device(2 << 20, 2 << 20);
-    BOOST_TEST(life.stays().redundant().calls == 0u);
-    BOOST_TEST(text(life.stays()) == "host populated, device 4194304 by prefetch");
+BOOST_FIXTURE_TEST_CASE(a_prefetch_of_the_other_half_is_not_redundant, Life) {
+    fill().to_device(0, 2 << 20).to_device(2 << 20, 2 << 20);
+    BOOST_TEST(stays().redundant().calls == 0u);
+    BOOST_TEST(text(stays()) == "host populated, device 4194304 by prefetch");
 }
 
-BOOST_AUTO_TEST_CASE(what_came_in_rounds_that_nobody_looked_at_is_estimated) {
-    Life life;
-    life.terms.faults_told = false;
+BOOST_FIXTURE_TEST_CASE(what_came_in_rounds_that_nobody_looked_at_is_estimated, Life) {
+    terms.faults_told = false;
     for (int i = 0; i < 2; ++i)
-        life.look(4 << 20).device_round();
-    life.launch().wait().launch().wait();
-    life.look(4 << 20).device_round();
-    BOOST_TEST(life.stays().list().size() == 6u);
-    BOOST_TEST(life.stays().arrived(true) == 5u * (4 << 20));
-    BOOST_TEST(life.stays().arrived(false) == 4u * (4 << 20));
+        look(4 << 20).device_round();
+    launch().wait().launch().wait();
+    look(4 << 20).device_round();
+    BOOST_TEST(stays().list().size() == 6u);
+    BOOST_TEST(stays().arrived(true) == 5u * (4 << 20));
+    BOOST_TEST(stays().arrived(false) == 4u * (4 << 20));
 }
 
-BOOST_AUTO_TEST_CASE(of_a_long_history_the_middle_is_left_out) {
-    Life life;
-    life.look(0).device_round();
+BOOST_FIXTURE_TEST_CASE(of_a_long_history_the_middle_is_left_out, Life) {
+    look(0).device_round();
     for (int i = 0; i < 500; ++i)
-        life.host_fault().look(1 << 16, i == 0 ? 5 : 0).device_round();
-    BOOST_TEST(life.stays().list().size() == 2 * model::Stays::most_kept);
-    BOOST_TEST(life.stays().left_out() == 1001 - 2 * model::Stays::most_kept);
-    BOOST_TEST(life.stays().arrived(true) == 500u << 16);
-    BOOST_TEST(life.stays().arrived(false) == 500u << 16);
-    BOOST_TEST(life.stays().list()[1].content == 5u);
-    BOOST_TEST(life.stays().list().back().end == 0u);
+        host_fault().look(1 << 16, i == 0 ? 5 : 0).device_round();
+    BOOST_TEST(stays().list().size() == 2 * model::Stays::most_kept);
+    BOOST_TEST(stays().left_out() == 1001 - 2 * model::Stays::most_kept);
+    BOOST_TEST(stays().arrived(true) == 500u << 16);
+    BOOST_TEST(stays().arrived(false) == 500u << 16);
+    BOOST_TEST(stays().list()[1].content == 5u);
+    BOOST_TEST(stays().list().back().end == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(steps_that_wait_share_a_budget) {

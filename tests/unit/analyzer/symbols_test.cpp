@@ -297,10 +297,9 @@ BOOST_AUTO_TEST_CASE(a_device_file_as_module_does_not_hang) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(frames_that_go_round_in_a_circle_end) {
-    TraceBuilder builder;
-    builder.frame(1, 2, 0).frame(2, 1, 0);
-    reader::Trace trace(builder.written("circle"));
+BOOST_FIXTURE_TEST_CASE(frames_that_go_round_in_a_circle_end, TraceBuilder) {
+    frame(1, 2, 0).frame(2, 1, 0);
+    reader::Trace trace(written("circle"));
     symbols::Symbolizer symbolizer(trace.dictionary);
     BOOST_TEST(symbolizer.places(1).size() <= 1024u);
     symbolizer.line(1);

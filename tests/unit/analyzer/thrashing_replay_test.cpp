@@ -10,8 +10,6 @@ using trace::ManagedEvent;
 using trace::ManagedEventKind;
 using trace::MigrationCause;
 
-namespace {
-
 constexpr std::uint64_t page = 4096, granule = 64 << 10, block = 2 << 20, base = 0x7f00'0000'0000;
 constexpr std::uint64_t us = 500; ///< ticks: one is two nanoseconds
 
@@ -42,8 +40,6 @@ struct Turns {
     }
 };
 
-} // namespace
-
 BOOST_AUTO_TEST_CASE(turns_within_the_lapse_thrash_and_slower_ones_do_not) {
     for (const std::uint64_t gap : {100u, 400u, 499u})
         BOOST_TEST(Turns().turns(12, gap) == granule / page);
@@ -51,11 +47,10 @@ BOOST_AUTO_TEST_CASE(turns_within_the_lapse_thrash_and_slower_ones_do_not) {
         BOOST_TEST(Turns().turns(12, gap) == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(the_drivers_pages_and_the_rules_are_compared_one_by_one) {
-    Turns s;
-    s.turns(12, 100);
-    s.tell(8 * page, granule); // half of it is what the rule finds, the other half is not
-    const model::ThrashingPages pages = s.replay.pages();
+BOOST_FIXTURE_TEST_CASE(the_drivers_pages_and_the_rules_are_compared_one_by_one, Turns) {
+    turns(12, 100);
+    tell(8 * page, granule); // half of it is what the rule finds, the other half is not
+    const model::ThrashingPages pages = replay.pages();
     BOOST_TEST(pages.told == 16u);
     BOOST_TEST(pages.found == 16u);
     BOOST_TEST(pages.agreed == 8u);
@@ -72,21 +67,19 @@ BOOST_AUTO_TEST_CASE(only_what_faults_caused_counts_and_prefetch_calls_begin_ane
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_move_over_several_blocks_is_one_of_each) {
-    Turns s;
+BOOST_FIXTURE_TEST_CASE(a_move_over_several_blocks_is_one_of_each, Turns) {
     std::uint64_t found = 0;
     for (int i = 0; i < 12; ++i)
-        found += s.move(static_cast<std::uint64_t>(i % 2), 100, block - granule, 2 * granule);
+        found += move(static_cast<std::uint64_t>(i % 2), 100, block - granule, 2 * granule);
     BOOST_TEST(found == 2 * granule / page);
 }
 
-BOOST_AUTO_TEST_CASE(what_makes_room_stays_counted) {
-    Turns s;
-    s.turns(12, 100);
+BOOST_FIXTURE_TEST_CASE(what_makes_room_stays_counted, Turns) {
+    turns(12, 100);
     for (std::uint64_t i = 1; i <= ThrashingReplay::most_blocks; ++i)
-        s.move(1, 1, i * block);
-    BOOST_TEST(s.replay.pages().found == granule / page);
-    BOOST_TEST(s.turns(12, 100) == granule / page); // it is not remembered
+        move(1, 1, i * block);
+    BOOST_TEST(replay.pages().found == granule / page);
+    BOOST_TEST(turns(12, 100) == granule / page); // it is not remembered
 }
 
 BOOST_AUTO_TEST_CASE(hostile_events_do_no_harm) {

@@ -157,30 +157,27 @@ BOOST_AUTO_TEST_CASE(what_crosses_at_random_is_met_roughly) {
     BOOST_TEST(static_cast<double>(told.to_host) == static_cast<double>(truth.to_host), roughly);
 }
 
-BOOST_AUTO_TEST_CASE(launches_that_are_waited_for_together_are_one_round) {
-    Life life;
-    life.terms.faults_told = false;
+BOOST_FIXTURE_TEST_CASE(launches_that_are_waited_for_together_are_one_round, Life) {
+    terms.faults_told = false;
     for (int i = 0; i < 2; ++i)
-        life.look(all).launch().launch().wait().look_after(0);
-    life.launch(1).launch(2).launch(1).wait().look(all).device_round();
-    BOOST_TEST(life.stays().arrived(true) == 4 * all);
-    BOOST_TEST(life.stays().arrived(false) == 3 * all);
+        look(all).launch().launch().wait().look_after(0);
+    launch(1).launch(2).launch(1).wait().look(all).device_round();
+    BOOST_TEST(stays().arrived(true) == 4 * all);
+    BOOST_TEST(stays().arrived(false) == 3 * all);
 }
 
-BOOST_AUTO_TEST_CASE(what_a_look_met_on_its_way_is_a_part_of_what_went) {
-    Life life;
-    life.terms.faults_told = false;
-    life.look(all).launch().look(all / 2).wait().look_after(0).look(all).launch().wait().launch().wait();
-    BOOST_TEST(life.stays().arrived(true) == 3 * all);
-    BOOST_TEST(life.stays().arrived(false) == 2 * all);
+BOOST_FIXTURE_TEST_CASE(what_a_look_met_on_its_way_is_a_part_of_what_went, Life) {
+    terms.faults_told = false;
+    look(all).launch().look(all / 2).wait().look_after(0).look(all).launch().wait().launch().wait();
+    BOOST_TEST(stays().arrived(true) == 3 * all);
+    BOOST_TEST(stays().arrived(false) == 2 * all);
 }
 
-BOOST_AUTO_TEST_CASE(what_stayed_on_the_host_did_not_come_there_before_it_went) {
-    Life life;
-    life.terms.faults_told = false;
-    life.look(all).launch().wait().look_after(all).device_round().look(all).device_round();
-    BOOST_TEST(life.stays().arrived(true) == 2 * all);
-    BOOST_TEST(life.stays().arrived(false) == all);
+BOOST_FIXTURE_TEST_CASE(what_stayed_on_the_host_did_not_come_there_before_it_went, Life) {
+    terms.faults_told = false;
+    look(all).launch().wait().look_after(all).device_round().look(all).device_round();
+    BOOST_TEST(stays().arrived(true) == 2 * all);
+    BOOST_TEST(stays().arrived(false) == all);
 }
 
 BOOST_AUTO_TEST_CASE(where_prefetches_move_it_or_faults_are_told_nothing_is_estimated) {

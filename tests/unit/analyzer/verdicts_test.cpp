@@ -22,14 +22,13 @@ void bounce(Life& life, int rounds, bool write = false, std::uint64_t content = 
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(ping_pong) {
-    Life life;
-    bounce(life, 4, true, 1, 1);
-    BOOST_TEST(life.names() == "ping_pong");
-    BOOST_TEST(life.verdicts()[0].times == 4u);
-    BOOST_TEST(life.verdicts()[0].bytes == 8 * all);
-    BOOST_TEST(life.verdicts()[0].host_code == 90u);
-    BOOST_TEST(life.verdicts()[0].kernel.stack == 70u);
+BOOST_FIXTURE_TEST_CASE(ping_pong, Life) {
+    bounce(*this, 4, true, 1, 1);
+    BOOST_TEST(names() == "ping_pong");
+    BOOST_TEST(verdicts()[0].times == 4u);
+    BOOST_TEST(verdicts()[0].bytes == 8 * all);
+    BOOST_TEST(verdicts()[0].host_code == 90u);
+    BOOST_TEST(verdicts()[0].kernel.stack == 70u);
 }
 
 BOOST_AUTO_TEST_CASE(two_returns_alternate_one_does_not) {
@@ -40,10 +39,9 @@ BOOST_AUTO_TEST_CASE(two_returns_alternate_one_does_not) {
     BOOST_TEST(twice.names() == "ping_pong");
 }
 
-BOOST_AUTO_TEST_CASE(kernels_alone_are_fine) {
-    Life life;
-    life.look(0).device_round().device_round().device_round();
-    BOOST_TEST(life.names() == "");
+BOOST_FIXTURE_TEST_CASE(kernels_alone_are_fine, Life) {
+    look(0).device_round().device_round().device_round();
+    BOOST_TEST(names() == "");
 }
 
 BOOST_AUTO_TEST_CASE(read_only_bouncing) {

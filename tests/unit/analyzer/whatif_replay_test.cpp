@@ -12,8 +12,6 @@ using whatif::Job;
 using whatif::Moved;
 using whatif::Policy;
 
-namespace {
-
 constexpr std::uint64_t block = residency::block_bytes;
 constexpr std::uint64_t ms = 1'000'000;
 
@@ -45,41 +43,36 @@ struct Written {
 
 constexpr Policy all_policies[] = {Policy::on_demand, Policy::prefetch, Policy::optimum};
 
-} // namespace
-
-BOOST_AUTO_TEST_CASE(what_fits_moves_once) {
-    Written written;
-    const auto a = written.allocate(4), b = written.allocate(3);
+BOOST_FIXTURE_TEST_CASE(what_fits_moves_once, Written) {
+    const auto a = allocate(4), b = allocate(3);
     for (int round = 0; round < 5; ++round)
-        written.launch({a, b});
+        launch({a, b});
     for (const Policy policy : all_policies) {
-        const Moved moved = written.run(policy, 7);
+        const Moved moved = run(policy, 7);
         BOOST_TEST(moved.to_device == 7 * block);
         BOOST_TEST(moved.to_host == 0u);
         BOOST_TEST(moved.evicted_blocks == 0u);
     }
 }
 
-BOOST_AUTO_TEST_CASE(memory_that_was_nowhere_moves_not_at_all) {
-    Written written;
-    const auto a = written.allocate(4, false);
-    written.launch({a});
-    written.launch({a});
+BOOST_FIXTURE_TEST_CASE(memory_that_was_nowhere_moves_not_at_all, Written) {
+    const auto a = allocate(4, false);
+    launch({a});
+    launch({a});
     for (const Policy policy : all_policies)
-        BOOST_TEST(written.run(policy, 4).bytes() == 0u);
+        BOOST_TEST(run(policy, 4).bytes() == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(a_cyclic_scan_beyond_the_card_misses_everything_but_at_best) {
-    Written written;
-    const auto a = written.allocate(6);
+BOOST_FIXTURE_TEST_CASE(a_cyclic_scan_beyond_the_card_misses_everything_but_at_best, Written) {
+    const auto a = allocate(6);
     constexpr int rounds = 7;
     for (int round = 0; round < rounds; ++round)
-        written.launch({a});
-    const Moved on_demand = written.run(Policy::on_demand, 4);
+        launch({a});
+    const Moved on_demand = run(Policy::on_demand, 4);
     BOOST_TEST(on_demand.to_device == rounds * 6 * block);
     BOOST_TEST(on_demand.to_host == (rounds * 6 - 4) * block); // four are there at the end
     // Belady's misses, counted by hand: 6 in the first round, then 2, 2, 2, 3, 3, 2.
-    const Moved best = written.run(Policy::optimum, 4);
+    const Moved best = run(Policy::optimum, 4);
     BOOST_TEST(best.to_device == 20 * block);
     BOOST_TEST(best.to_host == (20 - 4) * block);
     BOOST_TEST(best.evicted_blocks == 16u);
@@ -97,100 +90,91 @@ BOOST_AUTO_TEST_CASE(blocks_are_used_side_by_side) {
     BOOST_TEST(moved.to_host == 1 * block);
 }
 
-BOOST_AUTO_TEST_CASE(the_host_takes_back_what_it_touches) {
-    Written written;
-    const auto a = written.allocate(2);
-    written.launch({a});
-    written.touch(a, 0, block);
-    written.launch({a});
+BOOST_FIXTURE_TEST_CASE(the_host_takes_back_what_it_touches, Written) {
+    const auto a = allocate(2);
+    launch({a});
+    touch(a, 0, block);
+    launch({a});
     for (const Policy policy : all_policies) {
-        const Moved moved = written.run(policy, 2);
+        const Moved moved = run(policy, 2);
         BOOST_TEST(moved.to_device == 3 * block);
         BOOST_TEST(moved.to_host == 1 * block);
     }
 }
 
-BOOST_AUTO_TEST_CASE(copies_reach_as_the_device_does) {
-    Written written;
-    const auto a = written.allocate(2);
-    written.touch(a, block, block, true);
-    BOOST_TEST(written.run(Policy::on_demand, 2).to_device == 1 * block);
+BOOST_FIXTURE_TEST_CASE(copies_reach_as_the_device_does, Written) {
+    const auto a = allocate(2);
+    touch(a, block, block, true);
+    BOOST_TEST(run(Policy::on_demand, 2).to_device == 1 * block);
 }
 
-BOOST_AUTO_TEST_CASE(memory_that_stays_leaves_less_room) {
-    Written written;
-    const std::uint32_t stays = written.job.begin(++written.now, 0, 3 * block, false);
-    const auto a = written.allocate(2);
-    written.launch({a});
-    written.launch({a});
-    written.job.end(++written.now, stays);
-    written.launch({a});
-    written.launch({a});
-    BOOST_TEST(written.job.peak().all == 5 * block);
-    BOOST_TEST(written.job.peak().stays == 3 * block);
-    BOOST_TEST(written.job.peak().launch == 2 * block);
-    const Moved tight = written.run(Policy::on_demand, 4);
+BOOST_FIXTURE_TEST_CASE(memory_that_stays_leaves_less_room, Written) {
+    const std::uint32_t stays = job.begin(++now, 0, 3 * block, false);
+    const auto a = allocate(2);
+    launch({a});
+    launch({a});
+    job.end(++now, stays);
+    launch({a});
+    launch({a});
+    BOOST_TEST(job.peak().all == 5 * block);
+    BOOST_TEST(job.peak().stays == 3 * block);
+    BOOST_TEST(job.peak().launch == 2 * block);
+    const Moved tight = run(Policy::on_demand, 4);
     BOOST_TEST(tight.to_device == 5 * block); // two rounds of two that miss, then the one that is not there
-    BOOST_TEST(written.run(Policy::on_demand, 5).to_device == 2 * block);
+    BOOST_TEST(run(Policy::on_demand, 5).to_device == 2 * block);
 }
 
-BOOST_AUTO_TEST_CASE(freed_memory_makes_room_and_moves_nothing) {
-    Written written;
+BOOST_FIXTURE_TEST_CASE(freed_memory_makes_room_and_moves_nothing, Written) {
     for (int round = 0; round < 4; ++round) {
-        const auto a = written.allocate(3);
-        written.launch({a});
-        written.job.end(++written.now, a);
+        const auto a = allocate(3);
+        launch({a});
+        job.end(++now, a);
     }
     for (const Policy policy : all_policies) {
-        const Moved moved = written.run(policy, 3);
+        const Moved moved = run(policy, 3);
         BOOST_TEST(moved.to_device == 12 * block);
         BOOST_TEST(moved.to_host == 0u);
     }
 }
 
-BOOST_AUTO_TEST_CASE(parts_that_were_told_are_all_that_is_reached) {
-    Written written;
-    const auto a = written.allocate(8);
-    written.job.reached(a, 2 * block, 1);
-    written.job.reached(a, 5 * block - 1, 2);
-    written.launch({a});
-    BOOST_TEST(written.run(Policy::on_demand, 8).to_device == 8 * block);
-    written.job.parts_told = true;
+BOOST_FIXTURE_TEST_CASE(parts_that_were_told_are_all_that_is_reached, Written) {
+    const auto a = allocate(8);
+    job.reached(a, 2 * block, 1);
+    job.reached(a, 5 * block - 1, 2);
+    launch({a});
+    BOOST_TEST(run(Policy::on_demand, 8).to_device == 8 * block);
+    job.parts_told = true;
     for (const Policy policy : all_policies)
-        BOOST_TEST(written.run(policy, 8).to_device == 3 * block);
-    BOOST_TEST(written.job.peak().launch == 3 * block);
+        BOOST_TEST(run(policy, 8).to_device == 3 * block);
+    BOOST_TEST(job.peak().launch == 3 * block);
 }
 
-BOOST_AUTO_TEST_CASE(prefetches_take_less_time_than_faults) {
-    Written written;
-    const auto a = written.allocate(8);
-    written.launch({a});
-    const Moved on_demand = written.run(Policy::on_demand, 8), prefetched = written.run(Policy::prefetch, 8);
+BOOST_FIXTURE_TEST_CASE(prefetches_take_less_time_than_faults, Written) {
+    const auto a = allocate(8);
+    launch({a});
+    const Moved on_demand = run(Policy::on_demand, 8), prefetched = run(Policy::prefetch, 8);
     BOOST_TEST(on_demand.bytes() == prefetched.bytes());
     const residency::Prices usual;
     BOOST_TEST(on_demand.ns - prefetched.ns == 8 * (usual.device_fault_group - usual.prefetch_block) -
                                                    usual.prefetch_call - usual.prefetch_move);
 }
 
-BOOST_AUTO_TEST_CASE(the_next_use_is_the_next_launch_that_reaches) {
-    Written written;
-    const auto a = written.allocate(1, false), b = written.allocate(1, false);
-    written.launch({a, b}); // step 2
-    written.launch({b});
-    written.launch({a});
-    written.job.finish();
-    BOOST_TEST(whatif::next_uses(written.job) ==
-                   (std::vector<std::uint32_t>{4, 3, whatif::never, whatif::never}),
+BOOST_FIXTURE_TEST_CASE(the_next_use_is_the_next_launch_that_reaches, Written) {
+    const auto a = allocate(1, false), b = allocate(1, false);
+    launch({a, b}); // step 2
+    launch({b});
+    launch({a});
+    job.finish();
+    BOOST_TEST(whatif::next_uses(job) == (std::vector<std::uint32_t>{4, 3, whatif::never, whatif::never}),
                boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(steps_told_late_come_in_their_order) {
-    Written written;
-    const auto a = written.allocate(1);
-    written.launch({a});
-    written.now -= 2 * ms;
-    written.touch(a, 0, block); // before the launch: the host has it already
-    BOOST_TEST(written.run(Policy::on_demand, 1).bytes() == 1 * block);
+BOOST_FIXTURE_TEST_CASE(steps_told_late_come_in_their_order, Written) {
+    const auto a = allocate(1);
+    launch({a});
+    now -= 2 * ms;
+    touch(a, 0, block); // before the launch: the host has it already
+    BOOST_TEST(run(Policy::on_demand, 1).bytes() == 1 * block);
 }
 
 BOOST_AUTO_TEST_CASE(a_job_that_is_too_long_is_cut_at_one_place) {

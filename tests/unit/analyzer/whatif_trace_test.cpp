@@ -140,23 +140,22 @@ BOOST_AUTO_TEST_CASE(what_was_brought_to_the_host_is_taken_by_it) {
     BOOST_TEST(on_demand.at("to_device_bytes") == 4 * mib);
 }
 
-BOOST_AUTO_TEST_CASE(devices_without_a_context_are_another_jobs) {
-    Scenario scenario;
-    add_device(scenario, 64 * mib, 1);
-    add_device(scenario, 64 * mib, 2);
-    scenario.launch(scenario.function("kernel"), {scenario.allocate(100 * mib, Memory::device)});
-    const auto unknown = ask(scenario, {}); // which are used
+BOOST_FIXTURE_TEST_CASE(devices_without_a_context_are_another_jobs, Scenario) {
+    add_device(*this, 64 * mib, 1);
+    add_device(*this, 64 * mib, 2);
+    launch(function("kernel"), {allocate(100 * mib, Memory::device)});
+    const auto unknown = ask(*this, {}); // which are used
     BOOST_TEST(unknown.at("memory_bytes") == 128 * mib);
     trace::Context context{.action = trace::ContextAction::retain_primary, .context = 0x1000, .device = 2};
-    context.start = scenario.now;
-    scenario.builder.add(context);
-    const auto one = ask(scenario, {});
+    context.start = now;
+    builder.add(context);
+    const auto one = ask(*this, {});
     BOOST_TEST(one.at("memory_bytes") == 64 * mib);
     BOOST_TEST(one.at("recorded").at("devices") == 1u);
     BOOST_TEST(one.at("fits") == false);
     context.device = 1;
-    scenario.builder.add(context);
-    const auto both = ask(scenario, {});
+    builder.add(context);
+    const auto both = ask(*this, {});
     BOOST_TEST(both.at("memory_bytes") == 128 * mib);
     BOOST_TEST(both.at("recorded").at("devices") == 2u);
     BOOST_TEST(both.at("fits") == true);

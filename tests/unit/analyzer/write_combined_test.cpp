@@ -6,8 +6,6 @@ BOOST_AUTO_TEST_SUITE(analyzer_write_combined)
 using namespace umadvisor;
 using namespace umadvisor::test;
 
-namespace {
-
 struct Combined : Scenario {
     static constexpr std::uint64_t bytes = 16 * mib;
     std::uint64_t line = stack(), host_line = stack();
@@ -47,27 +45,23 @@ struct Combined : Scenario {
 
 constexpr double cached_ns = Combined::bytes / 10.0, uncached_ns = Combined::bytes / 0.2;
 
-} // namespace
-
-BOOST_AUTO_TEST_CASE(copies_out_of_it_show_how_slow_it_is) {
-    Combined s;
+BOOST_FIXTURE_TEST_CASE(copies_out_of_it_show_how_slow_it_is, Combined) {
     for (int i = 0; i < 5; ++i)
-        s.copy_out(80 * ms);
-    const Finding finding = lone(s.found(), "UMA-123");
+        copy_out(80 * ms);
+    const Finding finding = lone(found(), "UMA-123");
     BOOST_TEST(finding.saving_ns == 5 * (80 * ms - cached_ns), nearly);
-    BOOST_TEST(finding.stack == s.line);
-    BOOST_TEST(finding.allocation_stack == s.host_line);
+    BOOST_TEST(finding.stack == line);
+    BOOST_TEST(finding.allocation_stack == host_line);
     BOOST_TEST((finding.confidence == Confidence::high));
 }
 
-BOOST_AUTO_TEST_CASE(a_host_that_is_busy_behind_a_download_reads_it) {
-    Combined s;
-    const Finding finding = lone(s.rounds(5, 60 * ms,
-                                          [&] {
-                                              s.download(2000, true);
-                                              s.synchronize({.duration = 300'000});
-                                              s.now += 200 * ms; // longer than reading takes
-                                          }),
+BOOST_FIXTURE_TEST_CASE(a_host_that_is_busy_behind_a_download_reads_it, Combined) {
+    const Finding finding = lone(rounds(5, 60 * ms,
+                                        [&] {
+                                            download(2000, true);
+                                            synchronize({.duration = 300'000});
+                                            now += 200 * ms; // longer than reading takes
+                                        }),
                                  "UMA-123");
     BOOST_TEST(finding.saving_ns == 5 * (60 * ms + uncached_ns - 2 * cached_ns), nearly);
     BOOST_TEST((finding.confidence == Confidence::low));
@@ -78,23 +72,20 @@ BOOST_AUTO_TEST_CASE(memory_without_the_flag_is_clean) {
     nothing_in(s.rounds(5, 60 * ms, [&] { s.copy_out(80 * ms); }));
 }
 
-BOOST_AUTO_TEST_CASE(what_the_host_only_writes_is_what_the_flag_is_for) {
-    Combined s;
+BOOST_FIXTURE_TEST_CASE(what_the_host_only_writes_is_what_the_flag_is_for, Combined) {
     for (int i = 0; i < 5; ++i) {
-        s.now += 60 * ms;
-        s.upload();
+        now += 60 * ms;
+        upload();
     }
-    nothing_in(s.found());
+    nothing_in(found());
 }
 
-BOOST_AUTO_TEST_CASE(a_host_that_goes_on_at_once_has_not_read_it) {
-    Combined s;
-    nothing_in(s.rounds(50, 10 * ms, [] {}));
+BOOST_FIXTURE_TEST_CASE(a_host_that_goes_on_at_once_has_not_read_it, Combined) {
+    nothing_in(rounds(50, 10 * ms, [] {}));
 }
 
-BOOST_AUTO_TEST_CASE(what_goes_up_again_is_passed_on) {
-    Combined s;
-    nothing_in(s.rounds(5, 60 * ms, [&] { s.upload(); }));
+BOOST_FIXTURE_TEST_CASE(what_goes_up_again_is_passed_on, Combined) {
+    nothing_in(rounds(5, 60 * ms, [&] { upload(); }));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
