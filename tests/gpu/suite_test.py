@@ -12,6 +12,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from suite import act_order, act_programs, act_times, advice, cmake_sample, comparison, contest, differential, frameworks, habits  # noqa: E402
 from suite import clock, managed_bytes, program_list, python_lines, samples, verdicts  # noqa: E402
+from suite.advised import Advised as RealAdvised  # noqa: E402
 from suite.bundle import Bundle as RealBundle  # noqa: E402
 from suite.cases import NOT_RUN, Cases, Failure  # noqa: E402
 from suite.process import Outcome  # noqa: E402
@@ -463,8 +464,8 @@ class Advice(unittest.TestCase):
 
     def check(self, sim):
         """The cases of a suite of two rows on a machine of one device, on which everything is found."""
-        class Advised:
-            def run(self, command, environment):
+        class Advised(RealAdvised):
+            def run(self, *_):
                 return Outcome(0, "", "", 0), [self]
 
             def report(self, _trace, _options):
@@ -476,7 +477,8 @@ class Advice(unittest.TestCase):
 
             def new_folder(self):
                 return Path("/")
-        cases, advised = Cases(), Advised()
+        cases, advised = Cases(), Advised(RealBundle("/"))
+        self.addCleanup(advised.close)
         with unittest.mock.patch.multiple(
                 advice, rows=lambda _bundle: [self.row(""), self.row("devices=2")], calibrate=lambda *_: "machine.json",
                 machine_of=lambda _bundle: {"devices": 1, "host_nodes": 1}, measure=lambda *_: [1, 1]):
@@ -576,13 +578,13 @@ class Verdicts(unittest.TestCase):
 
     def suite(self, reported, sim, status=0, source=None):
         """The cases and lines of a suite in which every run gets the verdicts that reported() gives it."""
-        class Advised:
-            def run(self, command, options, _environment):
+        class Advised(RealAdvised):
+            def run(self, command, options, *_):
                 chosen = tuple(command[i] for i in (2, 4, 6))
                 way = next(way for way in habits.WAYS if (way.habit, way.case, way.way) == chosen)
                 return Outcome(status, "", "", 0), [Trace(way, "pagemap" if options else "queue")]
 
-            def report(self, trace):
+            def report(self, trace, _options):
                 return {"managed": {"source": source or trace.mode,
                                     "verdicts": [{"verdict": each} for each in reported(trace.way)]}}
 
@@ -592,10 +594,12 @@ class Verdicts(unittest.TestCase):
 
             def unlink(self):
                 pass
+        advised = Advised(RealBundle("/"))
+        self.addCleanup(advised.close)
         with tempfile.TemporaryDirectory() as folder:
             (Path(folder) / "VERDICTS_COMMIT").write_text("0123456789abcdef\n")
             cases = Cases()
-            lines = verdicts.check_verdicts(cases, RealBundle(folder, sim), Advised(), 60, verdicts.USUAL, Pace())
+            lines = verdicts.check_verdicts(cases, RealBundle(folder, sim), advised, 60, verdicts.USUAL, Pace())
             return cases, lines
 
     def test_suite(self):

@@ -75,8 +75,7 @@ def _one_device_each(bundle, advised):
 
 
 def _staged(bundle, advised):
-    outcome, traces = advised.run([bundle.program("pageable_copies")], ["--act", "stage"])
-    require(outcome.status == 0, outcome.explain())
+    _, traces = advised.run_well([bundle.program("pageable_copies")], ["--act", "stage"])
     ways = advised.report(traces[0])["copies_staged"]
     require(all(way["count"] > 0 for way in ways.values()), f"not all directions were staged: {ways}")
     return ", ".join(f"{name} {way['count']}" for name, way in sorted(ways.items()))
@@ -120,8 +119,7 @@ def _brings_ahead(bundle, advised, name):
 def _left_by_plan(bundle, advised):
     """Every call site of a first run in the plan: the second rewrites nothing."""
     command = [bundle.program("pinned_copies")]
-    first, traces = advised.run(command, ["--act", "rewrite=all"])
-    require(first.status == 0, first.explain())
+    first, traces = advised.run_well(command, ["--act", "rewrite=all"])
     rewritten = advised.own_actions(traces[0], "Alloc")
     require(rewritten > 0, "the first run rewrote nothing")
     made = run([bundle.umadvisor, "plan", traces[0]], bundle.environment())

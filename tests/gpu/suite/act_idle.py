@@ -26,10 +26,9 @@ def check_act_idle(cases, bundle, advised):
 
 def _in_turns(bundle, advised, title, command, figures):
     rounds = ("--rounds", "16") if bundle.sim else ROUNDS
-    outcome, traces = advised.run([*command, "--turns", *rounds], ["--act", "prefetch", "-c", "cudaProfilerApi"])
-    require(outcome.status == 0, outcome.explain())
-    process = advised.report(traces[0])["process"] if traces else {}
-    require(process and 0 < process["recorded_ns"] < process["duration_ns"], "umadvisor was not switched off and on")
+    outcome, traces = advised.run_well([*command, "--turns", *rounds], ["--act", "prefetch", "-c", "cudaProfilerApi"])
+    process = advised.report(traces[0])["process"]
+    require(0 < process["recorded_ns"] < process["duration_ns"], "umadvisor was not switched off and on")
     ratios = next(json.loads(line)["ratios"] for line in outcome.stdout.splitlines() if line.startswith("{"))
     figures.append(figure(f"prefetch.idle.{title}.ratio", ratios, "ratio"))
     return f"{figures[-1]['value']} of bare"

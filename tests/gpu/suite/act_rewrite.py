@@ -49,8 +49,7 @@ def _has(cases, bundle, module):
 
 def _in_one_process(bundle, advised, module, figures):
     command = [sys.executable, PROGRAMS / f"{module}_rewritten.py", bundle.library("liblimited_pool.so")]
-    outcome, traces = advised.run(command, ["--act", "rewrite=all", "-c", "cudaProfilerApi"])
-    require(outcome.status == 0, outcome.explain())
+    outcome, traces = advised.run_well(command, ["--act", "rewrite=all", "-c", "cudaProfilerApi"])
     made = [each for each in advised.records(traces[0]) if each["record"] == "Alloc" and each["status"] == 0]
     kinds = {(each["memory"], each["origin"]) for each in made}
     require({("managed", "umadvisor"), ("device", "program")} <= kinds, f"allocations are {kinds}")

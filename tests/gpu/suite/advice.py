@@ -110,12 +110,8 @@ def answer(bundle, advised, row, machine):
 
 def _report(bundle, advised, row, machine):
     command = [bundle.program("rule_cases"), *row.arguments]
-    outcome, traces = advised.run(command, environment=row.environment(bundle))
-    require(outcome.status == 0, outcome.explain())
-    require(len(traces) == 1, f"{len(traces)} traces")
-    report = advised.report(traces[0], ("--machine", machine) if machine else ())
-    traces[0].unlink()
-    return report
+    return advised.report_of(command, environment=row.environment(bundle),
+                             report_options=("--machine", machine) if machine else ())
 
 
 def _promised(report, row):

@@ -53,6 +53,29 @@ class Advised:
         traces = sorted(folder.glob("*.umtrace"), key=lambda path: -path.stat().st_size)
         return outcome, traces
 
+    def run_well(self, command, options=(), environment=None, timeout=120):
+        """run() of a program that has to end well and to leave a trace."""
+        outcome, traces = self.run(command, options, environment, timeout)
+        require(outcome.status == 0, f"under umadvisor: {outcome.explain()}")
+        require(traces, "no trace was written")
+        return outcome, traces
+
+    def run_as_bare(self, command, environment=None):
+        """The traces of a program that has to end well and to print what it prints without umadvisor."""
+        bare = run(command, environment or self.bundle.environment())
+        require(bare.status == 0, f"bare: {bare.explain()}")
+        outcome, traces = self.run_well(command, environment=environment)
+        require(outcome.stdout == bare.stdout, "output differs from the bare run")
+        return traces
+
+    def report_of(self, command, options=(), environment=None, report_options=()):
+        """The report of a program of one process, whose trace is not kept."""
+        _, traces = self.run_well(command, options, environment)
+        require(len(traces) == 1, f"{len(traces)} traces")
+        report = self.report(traces[0], report_options)
+        traces[0].unlink()
+        return report
+
     def report(self, trace, options=()):
         """The JSON report of one trace."""
         answer = run([self.bundle.umadvisor, "report", "--json", *options, trace], self.bundle.environment())

@@ -149,14 +149,9 @@ def _judge(holds, text):
     return text
 
 
-def _report(bundle, advised, command, machine, environment, options=()):
+def _report(advised, command, machine, environment, options=()):
     """Of one recorded run."""
-    outcome, traces = advised.run(command, options, environment)
-    require(outcome.status == 0, outcome.explain())
-    require(len(traces) == 1, f"{len(traces)} traces")
-    report = advised.report(traces[0], ("--machine", machine) if machine else ())
-    traces[0].unlink()
-    return report
+    return advised.report_of(command, options, environment, ("--machine", machine) if machine else ())
 
 
 def _time_us(command, environment, what):
@@ -176,7 +171,7 @@ def _check_program(bundle, advised, program, machine, lines, hidden):
     before, after = (program.command(bundle, case) for case in ("before", "after"))
     environment, rounds = bundle.environment(), Rounds()
     while not (rounds.reports if bundle.sim else rounds.are_enough(program.rules)):
-        report = _report(bundle, advised, before, machine, environment, program.options)
+        report = _report(advised, before, machine, environment, program.options)
         rounds.add(report, program.promised_us(report), *(_time_us(each, environment, "us") for each in (before, after)))
     # What waits for work that was not recorded cannot be foretold.
     if not program.in_range:
@@ -213,7 +208,7 @@ def _check_pair(bundle, advised, fault, clean, machine, pairs, hidden):
     commands = [[bundle.program("rule_cases"), *row.arguments] for row in (fault, clean)]
     environments, rounds = [row.environment(bundle) for row in (fault, clean)], Rounds()
     for _ in range(1 if bundle.sim else ROUNDS):
-        report = _report(bundle, advised, commands[0], machine, environments[0])
+        report = _report(advised, commands[0], machine, environments[0])
         rounds.add(report, report["together_ns"] / 1e3,
                    *(_time_us(command, environment, "run_us") for command, environment in zip(commands, environments)))
     _add_hidden(rounds, hidden)

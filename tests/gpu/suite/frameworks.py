@@ -26,19 +26,13 @@ def check_frameworks(cases, bundle, advised):
         elif run([sys.executable, "-c", f"import {module}"], bundle.environment()).status != 0:
             cases.not_run(PART, program, f"python3 here has no {module}")
         else:
-            cases.check(PART, program, lambda p=program, e=expected: _check_one(bundle, advised, p, e))
+            cases.check(PART, program, lambda p=program, e=expected: _check_one(advised, p, e))
             if module == "torch":
                 cases.check(PART, LINES, lambda: _check_lines(advised))
 
 
-def _check_one(bundle, advised, program, expected):
-    command = [sys.executable, PROGRAMS / program]
-    bare = run(command, bundle.environment())
-    require(bare.status == 0, f"bare: {bare.explain()}")
-    outcome, traces = advised.run(command)
-    require(outcome.status == 0, f"under umadvisor: {outcome.explain()}")
-    require(outcome.stdout == bare.stdout, "output differs from the bare run")
-    require(traces, "no trace was written")
+def _check_one(advised, program, expected):
+    traces = advised.run_as_bare([sys.executable, PROGRAMS / program])
     report = advised.report(traces[0])
     found = rules(report)
     listed = ", ".join(sorted(map(str, found))) or "none"
@@ -48,9 +42,7 @@ def _check_one(bundle, advised, program, expected):
 
 def _check_lines(advised):
     """Each place that the program says it copies at is named by file, line and function."""
-    outcome, traces = advised.run([sys.executable, PROGRAMS / LINES])
-    require(outcome.status == 0, f"under umadvisor: {outcome.explain()}")
-    require(traces, "no trace was written")
+    outcome, traces = advised.run_well([sys.executable, PROGRAMS / LINES])
     expected = {tuple(json.loads(line)) for line in outcome.stdout.splitlines() if line.startswith("[")}
     missing = unnamed(expected, advised.report(traces[0]))
     require(expected and not missing, f"not named: {missing}")

@@ -6,7 +6,6 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 from .cases import require
-from .process import run
 from .program import Program
 from .programs import Pace, enter, judge
 from .results import figure
@@ -65,8 +64,7 @@ def _programs(bundle, advised):
 
 def _delay_and_duration(bundle, advised):
     command = [bundle.test_program("part_of_run", "cu"), "spin", "2"]
-    outcome, traces = advised.run(command, ["-y", "0.5", "-d", "0.5"])
-    require(outcome.status == 0, outcome.explain())
+    _, traces = advised.run_well(command, ["-y", "0.5", "-d", "0.5"])
     require(len(traces) == 1, f"{len(traces)} traces")
     records = advised.records(traces[0])
     pauses = [each for each in records if each["record"] == "Pause"]
@@ -82,12 +80,7 @@ def _delay_and_duration(bundle, advised):
 
 def _deep(bundle, advised):
     """Plug-ins opened with RTLD_DEEPBIND reach the driver past us: nothing breaks, and the report names them."""
-    command = [bundle.test_program("deep_program"), "deep"]
-    bare = run(command, bundle.environment())
-    outcome, traces = advised.run(command)
-    require(outcome.status == bare.status == 0, f"{outcome.explain()}, bare {bare.explain()}")
-    require(outcome.stdout == bare.stdout, "output differs from the bare run")
-    require(traces, "no trace was written")
+    traces = advised.run_as_bare([bundle.test_program("deep_program"), "deep"])
     told = json.dumps(advised.report(traces[0])["unknown_lookups"])
     for plugin in ("libdeep_linked.so", "libdeep_asking.so"):
         require(plugin in told, f"{plugin} is not named: {told}")

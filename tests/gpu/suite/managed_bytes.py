@@ -59,8 +59,7 @@ def _check(bundle, advised, level, figures):
 
 def _measure(bundle, advised, options):
     independent = counter(bundle, unified_memory=True)
-    outcome, traces = advised.run([bundle.program(PROGRAM)], options, bundle.environment(**independent.environment))
-    require(outcome.status == 0 and traces, f"under umadvisor: {outcome.explain()}")
+    _, traces = advised.run_well([bundle.program(PROGRAM)], options, bundle.environment(**independent.environment))
     blocks = independent.read().get("blocks")
     managed = advised.report(traces[0])["managed"] or {}
     allocations = sorted((each for each in advised.records(traces[0])
@@ -132,8 +131,7 @@ def check_all_bytes(cases, bundle, advised, devices=1):
 
 def _judge(bundle, advised, program, figures, errors, between, left_out):
     independent = counter(bundle, unified_memory=True)
-    outcome, traces = advised.run([bundle.program(program)], (), bundle.environment(**independent.environment))
-    require(outcome.status == 0 and traces, f"under umadvisor: {outcome.explain()}")
+    _, traces = advised.run_well([bundle.program(program)], (), bundle.environment(**independent.environment))
     blocks = independent.read()["blocks"]
     report = advised.report(traces[0], ("--hide", "*/work.hpp"))
     allocations = [each for each in advised.records(traces[0])

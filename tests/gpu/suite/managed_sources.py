@@ -2,7 +2,6 @@
 
 from .cases import require
 from .managed import PART, PROGRAMS, TIME_LIMIT
-from .process import run
 
 PROGRAM = "pingpong"
 
@@ -27,11 +26,7 @@ def _refused(bundle, advised):
         environment["SIMCUDA_CONFIG"] += ",tools_queue=0"
     else:
         environment["LD_PRELOAD"] = str(bundle.library("librefuse_tools_device.so"))
-    bare = run([bundle.program(PROGRAM)], environment)
-    outcome, traces = advised.run([bundle.program(PROGRAM)], environment=environment)
-    require(outcome.status == bare.status == 0, f"{outcome.explain()}, bare {bare.explain()}")
-    require(outcome.stdout == bare.stdout, "output differs from the bare run")
-    managed = _managed(advised, traces)
+    managed = _managed(advised, advised.run_as_bare([bundle.program(PROGRAM)], environment))
     require(managed.get("source") == "pagemap", f"{managed.get('source')} told of managed memory")
     require(managed["trouble"], "the report does not say why")
     verdicts = [each["verdict"] for each in managed["verdicts"]]

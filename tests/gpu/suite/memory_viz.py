@@ -43,11 +43,9 @@ def _views(bundle, trace, options, output):
 
 
 def _check(bundle, advised):
-    outcome, traces = advised.run([sys.executable, PROGRAMS / PROGRAM])
-    require(outcome.status == 0, f"under umadvisor: {outcome.explain()}")
+    outcome, traces = advised.run_well([sys.executable, PROGRAMS / PROGRAM])
     told, marked = outcome.stdout.splitlines()[0], json.loads(outcome.stdout.splitlines()[-1])
     require(told == "out of memory", f"the program said: {told}")
-    require(traces, "no trace was written")
     at_end = _views(bundle, traces[0], [], traces[0].with_suffix(".pickle"))
     at_oom = _views(bundle, traces[0], ["--at-oom"], traces[0].with_suffix(".oom.pickle"))
     steps = [step for device in at_end["steps"] for step in device]

@@ -33,7 +33,7 @@ def check_python(cases, bundle, advised):
         elif "onnxruntime" in modules and not _runs(bundle, ON_CUDA):
             cases.not_run(PART, name, "onnxruntime here is built without CUDA")
         else:
-            cases.check(PART, name, lambda n=name: _check(bundle, advised, n, strangers, judged))
+            cases.check(PART, name, lambda n=name: _check(advised, n, strangers, judged))
     if not judged:
         return []
     return [figure("python.programs", [len(judged)], "1"), figure("python.lines_not_users", [len(strangers)], "1")]
@@ -43,14 +43,8 @@ def _runs(bundle, statement):
     return run([sys.executable, "-c", statement], bundle.environment()).status == 0
 
 
-def _check(bundle, advised, name, strangers, judged):
-    command = [sys.executable, PROGRAMS / f"{name}.py"]
-    bare = run(command, bundle.environment())
-    require(bare.status == 0, f"bare: {bare.explain()}")
-    outcome, traces = advised.run(command)
-    require(outcome.status == 0, f"under umadvisor: {outcome.explain()}")
-    require(outcome.stdout == bare.stdout, "output differs from the bare run")
-    require(traces, "no trace was written")
+def _check(advised, name, strangers, judged):
+    traces = advised.run_as_bare([sys.executable, PROGRAMS / f"{name}.py"])
     findings = [each for trace in traces for each in advised.report(trace)["findings"]]
     require(findings, "nothing was found, so no line was judged")
     foreign = [each for each in findings if not of_program(each, PROGRAMS)]

@@ -71,9 +71,7 @@ def _check_script(bundle, advised, script, functions):
 
 def _stacks(bundle, advised, command, weight):
     """The stacks that the calls of a program and of its children have, outermost frame first, then the call."""
-    outcome, traces = advised.run(command)
-    require(outcome.status == 0, f"under umadvisor: {outcome.explain()}")
-    require(traces, "no trace was written")
+    _, traces = advised.run_well(command)
     stacks = []
     for trace in traces:
         answer = run([bundle.umadvisor, "flame", "--by", weight, trace], bundle.environment())

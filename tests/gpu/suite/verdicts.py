@@ -268,11 +268,7 @@ def _verdicts(bundle, advised, run, mode):
 
 def _report(bundle, advised, run, mode):
     command = [bundle.program("managed_habits"), *run.arguments]
-    outcome, traces = advised.run(command, MODES[mode], bundle.environment(**run.environment))
-    require(outcome.status == 0, outcome.explain())
-    require(len(traces) == 1, f"{len(traces)} traces")
-    report = advised.report(traces[0])
-    traces[0].unlink()  # hundreds of them are kept by nobody
+    report = advised.report_of(command, MODES[mode], bundle.environment(**run.environment))
     source = (report["managed"] or {}).get("source", mode)
     require(source == mode, f"{source} told of managed memory")
     return report
