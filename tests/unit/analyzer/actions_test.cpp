@@ -24,7 +24,8 @@ struct Prefetched {
     std::uint64_t duration = 50'000, stack = 0, status = 0;
 };
 
-void prefetch(Scenario& s, std::uint64_t allocation, std::uint64_t bytes, const Prefetched& options) {
+void umadvisor_prefetches(Scenario& s, std::uint64_t allocation, std::uint64_t bytes,
+                          const Prefetched& options) {
     trace::Prefetch record{.address = 0x7f00'0000'0000 + allocation * 0x1'0000'0000,
                            .bytes = bytes,
                            .allocation = allocation,
@@ -53,22 +54,23 @@ std::uint64_t wasted(Life& life, WastedPrefetch::Why why) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(prefetches_are_told_by_reason_and_by_the_line_they_were_done_for) {
-    Scenario s;
-    const auto good = s.stack(), bad = s.stack(), wait = s.stack(), line = s.stack();
-    const auto memory = s.allocate(256 * mib, trace::Memory::managed, line);
-    prefetch(s, memory, 256 * mib, {.stack = good});
-    s.launch(s.function("_Z6kernelv"), {memory});
-    prefetch(s, memory, 4096, {.duration = 2 * ms, .stack = bad});
-    prefetch(s, memory, 4096, {.stack = bad, .status = 1});
-    s.synchronize();
-    prefetch(s, memory, 256 * mib,
-             {.reason = trace::Reason::host_returns, .location = trace::Location::host, .stack = wait});
-    s.now += 100 * ms;
-    prefetch(s, memory, 2 * mib, {.reason = trace::Reason::makes_room, .location = trace::Location::host});
-    prefetch(s, memory, 2 * mib, {.reason = static_cast<trace::Reason>(200)});
-    const std::string path = s.path();
-    const json actions = actions_of(path);
+BOOST_FIXTURE_TEST_CASE(prefetches_are_told_by_reason_and_by_the_line_they_were_done_for, Scenario) {
+    const auto good = stack(), bad = stack(), wait = stack(), line = stack();
+    const auto memory = allocate(256 * mib, trace::Memory::managed, line);
+    umadvisor_prefetches(*this, memory, 256 * mib, {.stack = good});
+    launch(function("_Z6kernelv"), {memory});
+    umadvisor_prefetches(*this, memory, 4096, {.duration = 2 * ms, .stack = bad});
+    umadvisor_prefetches(*this, memory, 4096, {.stack = bad, .status = 1});
+    synchronize();
+    umadvisor_prefetches(
+        *this, memory, 256 * mib,
+        {.reason = trace::Reason::host_returns, .location = trace::Location::host, .stack = wait});
+    now += 100 * ms;
+    umadvisor_prefetches(*this, memory, 2 * mib,
+                         {.reason = trace::Reason::makes_room, .location = trace::Location::host});
+    umadvisor_prefetches(*this, memory, 2 * mib, {.reason = static_cast<trace::Reason>(200)});
+    const std::string file = path();
+    const json actions = actions_of(file);
     BOOST_TEST_REQUIRE(actions["lines"].size() == 4u);
     const json& device = actions["lines"][0];
     BOOST_TEST(device["action"] == "prefetch_to_device");
@@ -83,7 +85,7 @@ BOOST_AUTO_TEST_CASE(prefetches_are_told_by_reason_and_by_the_line_they_were_don
     BOOST_TEST(actions["lines"][2]["action"] == "make_room");
     BOOST_TEST(actions["lines"][3]["action"] == "other");
     BOOST_TEST(actions["lines"][3]["gain_ns"].is_null());
-    const std::string text = text_of(path);
+    const std::string text = text_of(file);
     BOOST_TEST(contains(text, "What umadvisor did\n    prefetched to the device before launches: 3 calls (1 "
                               "failed), 256 MiB, 2.1 ms in calls"));
     BOOST_TEST(contains(text, "0x400010   1 call, 256 MiB, 50 us in calls\n"));
@@ -91,29 +93,27 @@ BOOST_AUTO_TEST_CASE(prefetches_are_told_by_reason_and_by_the_line_they_were_don
     BOOST_TEST(contains(text, "1 call, 2 MiB, 50 us in calls\n        gain not known: "));
 }
 
-BOOST_AUTO_TEST_CASE(refusals_are_told_once_and_in_the_section) {
-    Scenario s;
+BOOST_FIXTURE_TEST_CASE(refusals_are_told_once_and_in_the_section, Scenario) {
     trace::Notice refused, other;
     refused.text = "--act stage is refused: one core";
     other.text = "no call stacks";
-    s.builder.add(refused).add(other);
-    const std::string path = s.path(), text = text_of(path);
+    builder.add(refused).add(other);
+    const std::string file = path(), text = text_of(file);
     BOOST_TEST(contains(text, "What umadvisor did\n    ! --act stage is refused: one core\n"));
     BOOST_TEST(text.find("one core") == text.rfind("one core"));
     BOOST_TEST(contains(text, "  - no call stacks\n"));
-    BOOST_TEST(actions_of(path)["notices"] == json::array({"--act stage is refused: one core"}));
-    reports::Report report(path);
+    BOOST_TEST(actions_of(file)["notices"] == json::array({"--act stage is refused: one core"}));
+    reports::Report report(file);
     std::ostringstream markdown;
     reports::write_markdown(report, markdown);
     BOOST_TEST(contains(markdown.str(), "## What umadvisor did\n\n- --act stage is refused"));
 }
 
-BOOST_AUTO_TEST_CASE(where_nothing_was_done_nothing_is_said) {
-    Scenario s;
-    s.copy(mib, ms, {});
-    const std::string path = s.path();
-    BOOST_TEST(actions_of(path).is_null());
-    BOOST_TEST(lacks(text_of(path), "What umadvisor did"));
+BOOST_FIXTURE_TEST_CASE(where_nothing_was_done_nothing_is_said, Scenario) {
+    copy(mib, ms, {});
+    const std::string file = path();
+    BOOST_TEST(actions_of(file).is_null());
+    BOOST_TEST(lacks(text_of(file), "What umadvisor did"));
 }
 
 BOOST_AUTO_TEST_CASE(what_the_host_was_given_for_nothing_is_told) {
@@ -122,11 +122,12 @@ BOOST_AUTO_TEST_CASE(what_the_host_was_given_for_nothing_is_told) {
     const auto memory = s.allocate(256 * mib, trace::Memory::managed, line);
     const auto kernel = s.function("_Z6kernelv");
     for (int round = 0; round < 3; ++round) {
-        prefetch(s, memory, 256 * mib, {.stack = line});
+        umadvisor_prefetches(s, memory, 256 * mib, {.stack = line});
         s.launch(kernel, {memory});
         s.synchronize();
-        prefetch(s, memory, 256 * mib,
-                 {.reason = trace::Reason::host_returns, .location = trace::Location::host, .stack = wait});
+        umadvisor_prefetches(
+            s, memory, 256 * mib,
+            {.reason = trace::Reason::host_returns, .location = trace::Location::host, .stack = wait});
     }
     const json actions = actions_of(s.path());
     BOOST_TEST(actions["lines"][1]["action"] == "prefetch_to_host");

@@ -204,15 +204,14 @@ BOOST_AUTO_TEST_CASE(the_document_on_commands_names_all_options_of_run) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(report_takes_several_files) {
-    Scenario s;
-    s.copy(1, 1, {});
-    const std::string path = s.path();
-    const Result one = run({"report", "--json", path}), two = run({"report", "--json", path, path});
+BOOST_FIXTURE_TEST_CASE(report_takes_several_files, Scenario) {
+    copy(1, 1, {});
+    const std::string file = path();
+    const Result one = run({"report", "--json", file}), two = run({"report", "--json", file, file});
     BOOST_TEST(one.status == 0);
     BOOST_TEST(nlohmann::json::parse(one.out).is_object());
     BOOST_TEST(nlohmann::json::parse(two.out).size() == 2u);
-    BOOST_TEST(run({"report", path, path}).out.find("pid 4242") != std::string::npos);
+    BOOST_TEST(run({"report", file, file}).out.find("pid 4242") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(exit_status_and_signals_come_through) {
@@ -292,14 +291,13 @@ BOOST_AUTO_TEST_CASE(calls_are_named_as_the_program_wrote_them) {
         BOOST_TEST(!model::moves_memory(asking), asking);
 }
 
-BOOST_AUTO_TEST_CASE(options_that_may_be_repeated_take_one_value_each) {
-    Scenario s;
-    s.copy_often(256 * mib, 26 * ms, {.stack = s.stack()});
-    const std::string path = s.path();
-    const Result result = run({"report", "--hide", "one", "--hide", "two", "--show", "three", path});
+BOOST_FIXTURE_TEST_CASE(options_that_may_be_repeated_take_one_value_each, Scenario) {
+    copy_often(256 * mib, 26 * ms, {.stack = stack()});
+    const std::string file = path();
+    const Result result = run({"report", "--hide", "one", "--hide", "two", "--show", "three", file});
     BOOST_TEST(result.status == 0);
     BOOST_TEST(contains(result.out, "pageable copies"));
-    check_one_line(run({"report", "--sysroot", "/", "--sysroot", "/", path}), 2, "--sysroot");
+    check_one_line(run({"report", "--sysroot", "/", "--sysroot", "/", file}), 2, "--sysroot");
 }
 
 BOOST_AUTO_TEST_CASE(symbols_are_kept_where_the_environment_says) {

@@ -65,9 +65,7 @@ bool has(const std::string& text, const std::string& part) {
 /// One large copy from pageable memory: a finding of high confidence.
 std::string pageable_trace() {
     Scenario s;
-    trace::HostRange heap{.id = 1};
-    heap.kind = trace::HostRangeKind::heap;
-    s.builder.add(heap);
+    s.builder.add(trace::HostRange{.id = 1, .kind = trace::HostRangeKind::heap});
     s.copy_often(256 * mib, 26 * ms, {.stack = s.stack(), .host_range = 1});
     return s.path();
 }

@@ -21,16 +21,13 @@ double lock_ns(double bytes) {
 
 BOOST_AUTO_TEST_SUITE(pageable_copy)
 
-BOOST_AUTO_TEST_CASE(synchronous_copies_from_the_heap) {
-    Scenario s;
-    trace::HostRange heap{.id = 1};
-    heap.kind = trace::HostRangeKind::heap;
-    s.builder.add(heap);
-    const auto stack = s.stack();
+BOOST_FIXTURE_TEST_CASE(synchronous_copies_from_the_heap, Scenario) {
+    builder.add(trace::HostRange{.id = 1, .kind = trace::HostRangeKind::heap});
+    const auto line = stack();
     for (int i = 0; i < 40; ++i)
-        s.copy(256 * mib, 26 * ms, {.stack = stack, .host_range = 1});
-    const Finding finding = lone(s, "UMA-101");
-    BOOST_TEST(finding.stack == stack);
+        copy(256 * mib, 26 * ms, {.stack = line, .host_range = 1});
+    const Finding finding = lone(*this, "UMA-101");
+    BOOST_TEST(finding.stack == line);
     BOOST_TEST(evidence(finding, "copies") == 40);
     BOOST_TEST(evidence(finding, "bytes") == 40.0 * 256 * mib);
     BOOST_TEST(contains(finding.summary, "cudaMemcpy 256 MiB x 40 from the heap, 10.3 GB/s"));
@@ -186,12 +183,11 @@ BOOST_FIXTURE_TEST_CASE(a_download_at_the_usual_rate_has_its_pages, Scenario) {
 }
 
 /// Making its pages alone would have taken longer.
-BOOST_AUTO_TEST_CASE(a_download_on_a_machine_whose_copies_are_slow_has_its_pages) {
-    Scenario s;
-    const auto stack = s.stack();
+BOOST_FIXTURE_TEST_CASE(a_download_on_a_machine_whose_copies_are_slow_has_its_pages, Scenario) {
+    const auto line = stack();
     for (std::uint64_t buffer = 1; buffer <= 48; ++buffer)
-        s.download(16 * mib, 2 * ms, {.destination = Memory::pageable, .stack = stack, .to = buffer});
-    nothing_in(s);
+        download(16 * mib, 2 * ms, {.destination = Memory::pageable, .stack = line, .to = buffer});
+    nothing_in(*this);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
@@ -240,25 +236,23 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(small_copies)
 
-BOOST_AUTO_TEST_CASE(many_from_one_line) {
-    Scenario s;
-    const auto stack = s.stack();
+BOOST_FIXTURE_TEST_CASE(many_from_one_line, Scenario) {
+    const auto line = stack();
     for (int i = 0; i < 1000; ++i)
-        s.copy(1024, 5000, {.source = Memory::pinned, .stack = stack});
-    const Finding finding = lone(s, "UMA-103");
-    BOOST_TEST(finding.stack == stack);
+        copy(1024, 5000, {.source = Memory::pinned, .stack = line});
+    const Finding finding = lone(*this, "UMA-103");
+    BOOST_TEST(finding.stack == line);
     BOOST_TEST(evidence(finding, "copies") == 1000);
     BOOST_TEST(finding.saving_ns == 999 * (5000.0 - 1024 / 55.5), exactly);
     BOOST_TEST(contains(finding.advice, "cudaMemcpyBatchAsync"));
 }
 
-BOOST_AUTO_TEST_CASE(rows_are_copies_like_others) {
-    Scenario s;
-    const auto stack = s.stack();
+BOOST_FIXTURE_TEST_CASE(rows_are_copies_like_others, Scenario) {
+    const auto line = stack();
     for (int i = 0; i < 1000; ++i)
-        s.copy(1024, 5000,
-               {.symbol = "cuMemcpy2DAsync_v2", .source = Memory::pinned, .stack = stack, .height = 4});
-    const Finding finding = lone(s, "UMA-103");
+        copy(1024, 5000,
+             {.symbol = "cuMemcpy2DAsync_v2", .source = Memory::pinned, .stack = line, .height = 4});
+    const Finding finding = lone(*this, "UMA-103");
     BOOST_TEST(contains(finding.summary, "cudaMemcpy2DAsync"));
 }
 

@@ -102,15 +102,14 @@ BOOST_AUTO_TEST_CASE(findings_are_chosen) {
     BOOST_TEST(none["why_empty"].get<std::string>().find("left out: 2") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(a_remedy_is_told_in_parts_with_what_verifies_it) {
-    Scenario s;
-    const std::uint64_t upload = s.stack(), wait = s.stack();
-    s.copy_often(64 * mib, 20 * ms, {.stack = upload});
-    s.synchronize();
+BOOST_FIXTURE_TEST_CASE(a_remedy_is_told_in_parts_with_what_verifies_it, Scenario) {
+    const std::uint64_t upload = stack(), wait = stack();
+    copy_often(64 * mib, 20 * ms, {.stack = upload});
+    synchronize();
     for (int i = 0; i < 200; ++i)
-        s.synchronize({.stack = wait, .duration = 10'000});
-    const std::string path = s.path();
-    const json findings = report_json({path})["findings"];
+        synchronize({.stack = wait, .duration = 10'000});
+    const std::string file = path();
+    const json findings = report_json({file})["findings"];
     BOOST_TEST_REQUIRE(findings.size() == 2u);
     BOOST_TEST(findings[0]["rule"] == "UMA-101");
     BOOST_TEST(findings[0]["verify"] == "umadvisor ab --act stage -- program --size");
@@ -120,7 +119,7 @@ BOOST_AUTO_TEST_CASE(a_remedy_is_told_in_parts_with_what_verifies_it) {
     BOOST_TEST(findings[0]["remedy"][0]["line"] == findings[0]["line"]);
     BOOST_TEST(findings[1]["rule"] == "UMA-501");
     BOOST_TEST(findings[1]["verify"] ==
-               "umadvisor run -f -o changed.umtrace -- program --size && umadvisor diff " + path +
+               "umadvisor run -f -o changed.umtrace -- program --size && umadvisor diff " + file +
                    " changed.umtrace");
     BOOST_TEST_REQUIRE(findings[1]["remedy"].size() == 1u);
     BOOST_TEST(findings[1]["remedy"][0]["kind"] == "remove");
@@ -149,45 +148,43 @@ BOOST_AUTO_TEST_CASE(suppressions_are_read_line_by_line) {
     check_one_line(run({"report", "--suppressions", "/nowhere", path}), 1, "/nowhere: No such file");
 }
 
-BOOST_AUTO_TEST_CASE(what_saves_little_is_told_in_a_line) {
-    Scenario s;
-    const std::uint64_t upload = s.stack(), poll = s.stack();
+BOOST_FIXTURE_TEST_CASE(what_saves_little_is_told_in_a_line, Scenario) {
+    const std::uint64_t upload = stack(), poll = stack();
     for (int i = 0; i < 2; ++i)
-        s.copy(64 * mib, 200 * ms, {.stack = upload});
-    s.synchronize();
+        copy(64 * mib, 200 * ms, {.stack = upload});
+    synchronize();
     for (int i = 0; i < 200; ++i)
-        s.copy(64, 10'000, {.stack = poll}); // 2 ms of a second
-    const std::string path = s.path();
-    const std::string folded = run({"report", path}).out, whole = run({"report", "--all", path}).out;
+        copy(64, 10'000, {.stack = poll}); // 2 ms of a second
+    const std::string file = path();
+    const std::string folded = run({"report", file}).out, whole = run({"report", "--all", file}).out;
     BOOST_TEST(times(folded, "    write: ") == 1u, folded);
     BOOST_TEST(times(folded, "1 further finding, ") == 1u, folded);
     BOOST_TEST(times(folded, "all findings together: ") == 1u, folded);
     BOOST_TEST(times(folded, "UMA-103 many small copies") == 1u, folded);
     BOOST_TEST(times(whole, "    write: ") == 2u, whole);
     BOOST_TEST(times(whole, "further finding") == 0u, whole);
-    BOOST_TEST(times(run({"report", "--only", "UMA-101", path}).out, "together") == 0u);
-    const json document = report_json({path});
+    BOOST_TEST(times(run({"report", "--only", "UMA-101", file}).out, "together") == 0u);
+    const json document = report_json({file});
     const double together = document["together_ns"], first = document["findings"][0]["saving_ns"],
                  second = document["findings"][1]["saving_ns"];
     BOOST_TEST(together > first);
     BOOST_TEST(together <= first + second);
 }
 
-BOOST_AUTO_TEST_CASE(a_report_fits_one_screen) {
-    Scenario s;
+BOOST_FIXTURE_TEST_CASE(a_report_fits_one_screen, Scenario) {
     std::vector<std::uint64_t> lines;
     for (int line = 0; line < 40; ++line)
-        lines.push_back(s.stack());
+        lines.push_back(stack());
     for (int i = 0; i < 3; ++i)
         for (const std::uint64_t line : lines) { // each at least a hundredth of the run
-            s.copy(64 * mib, 20 * ms, {.stack = line});
-            s.synchronize();
+            copy(64 * mib, 20 * ms, {.stack = line});
+            synchronize();
         }
-    const std::string path = s.path();
-    const std::string screen = run({"report", path}).out;
+    const std::string file = path();
+    const std::string screen = run({"report", file}).out;
     BOOST_TEST(std::ranges::count(screen, '\n') <= 60, screen);
     BOOST_TEST(contains(screen, "35 further findings"));
-    const std::string all = run({"report", "--all", path}).out;
+    const std::string all = run({"report", "--all", file}).out;
     BOOST_TEST(std::ranges::count(all, '\n') > 120, all);
 }
 

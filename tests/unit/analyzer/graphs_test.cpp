@@ -123,13 +123,12 @@ BOOST_FIXTURE_TEST_CASE(a_toggled_node_is_what_it_was, Graphs) {
     BOOST_TEST(copies(json_of(path()), "bytes") == 1000u);
 }
 
-BOOST_AUTO_TEST_CASE(graphs_whose_nodes_are_not_known_are_said) {
-    Graphs s;
-    s.launch_graph(0);
-    s.launch_graph(9);
-    const auto path = s.path();
-    BOOST_TEST(json_of(path)["graphs"]["unknown"] == 2);
-    BOOST_TEST(contains(text_of(path), "2 graph launches whose nodes are not known"));
+BOOST_FIXTURE_TEST_CASE(graphs_whose_nodes_are_not_known_are_said, Graphs) {
+    launch_graph(0);
+    launch_graph(9);
+    const auto file = path();
+    BOOST_TEST(json_of(file)["graphs"]["unknown"] == 2);
+    BOOST_TEST(contains(text_of(file), "2 graph launches whose nodes are not known"));
 }
 
 BOOST_FIXTURE_TEST_CASE(captured_calls_did_not_run, Graphs) {

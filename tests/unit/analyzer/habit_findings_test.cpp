@@ -14,12 +14,11 @@ BOOST_AUTO_TEST_SUITE(narrow_rows)
 
 constexpr std::uint64_t rows = 1024 * 1024;
 
-BOOST_AUTO_TEST_CASE(a_column_of_a_matrix_is_kept_contiguous) {
-    Scenario s;
-    const auto stack = s.stack();
-    s.copy(16 * rows, 20 * ms, {.source = Memory::pinned, .stack = stack, .height = rows, .pitch = 4096});
-    const Finding finding = lone(s, "UMA-104");
-    BOOST_TEST(finding.stack == stack);
+BOOST_FIXTURE_TEST_CASE(a_column_of_a_matrix_is_kept_contiguous, Scenario) {
+    const auto line = stack();
+    copy(16 * rows, 20 * ms, {.source = Memory::pinned, .stack = line, .height = rows, .pitch = 4096});
+    const Finding finding = lone(*this, "UMA-104");
+    BOOST_TEST(finding.stack == line);
     BOOST_TEST(evidence(finding, "rows") == static_cast<double>(rows));
     BOOST_TEST(evidence(finding, "mean_row_bytes") == 16);
     BOOST_TEST(finding.saving_ns == 20e6 - 16.0 * rows / 55.5, nearly);
@@ -89,13 +88,12 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(managed_copied)
 
-BOOST_AUTO_TEST_CASE(from_the_heap_to_managed_memory) {
-    Scenario s;
-    const auto stack = s.stack();
+BOOST_FIXTURE_TEST_CASE(from_the_heap_to_managed_memory, Scenario) {
+    const auto line = stack();
     for (int i = 0; i < 10; ++i)
-        s.copy(256 * mib, 26 * ms, {.destination = Memory::managed, .stack = stack});
-    const Finding finding = lone(s, "UMA-105");
-    BOOST_TEST(finding.stack == stack);
+        copy(256 * mib, 26 * ms, {.destination = Memory::managed, .stack = line});
+    const Finding finding = lone(*this, "UMA-105");
+    BOOST_TEST(finding.stack == line);
     BOOST_TEST(evidence(finding, "copies") == 10);
     BOOST_TEST(finding.saving_ns == 10 * (26e6 - 256 * mib / 51.0 - 2700), close);
     BOOST_TEST(contains(finding.advice, "cudaMemPrefetchAsync"));

@@ -83,13 +83,12 @@ std::string ping_pong() {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(a_trace_without_managed_activity_has_no_section) {
-    Managed s;
-    s.managed(mib);
-    s.copy(1, 1, {});
-    const std::string path = s.path();
-    BOOST_TEST(section_of(path) == "");
-    BOOST_TEST(managed_of(path).is_null());
+BOOST_FIXTURE_TEST_CASE(a_trace_without_managed_activity_has_no_section, Managed) {
+    managed(mib);
+    copy(1, 1, {});
+    const std::string file = path();
+    BOOST_TEST(section_of(file) == "");
+    BOOST_TEST(managed_of(file).is_null());
 }
 
 BOOST_AUTO_TEST_CASE(the_section_says_what_moved_it_and_how_that_is_known) {

@@ -220,13 +220,12 @@ BOOST_AUTO_TEST_CASE(the_moment_at_which_memory_was_out) {
     BOOST_TEST(!std::filesystem::exists(output));
 }
 
-BOOST_AUTO_TEST_CASE(a_long_history_keeps_its_newest_entries) {
-    Scenario s;
+BOOST_FIXTURE_TEST_CASE(a_long_history_keeps_its_newest_entries, Scenario) {
     for (int i = 0; i < 1500; ++i)
-        s.free(s.allocate(mib, Memory::device));
-    const std::string path = s.path(), output = temporary_path("limited.pickle");
-    BOOST_TEST(exported({}, path).at("device_traces")[0].size() == 7500u);
-    check_one_line(run({"export", "--memory-viz", "--limit", "4", "-o", output, path}), 0,
+        free(allocate(mib, Memory::device));
+    const std::string file = path(), output = temporary_path("limited.pickle");
+    BOOST_TEST(exported({}, file).at("device_traces")[0].size() == 7500u);
+    check_one_line(run({"export", "--memory-viz", "--limit", "4", "-o", output, file}), 0,
                    "the newest 4 entries of its history are told, 7496 older ones are not (--limit)");
     const std::vector<std::string> expected{"alloc", "free_requested", "free_completed", "segment_free"};
     BOOST_TEST(actions(unpickled(output).at("device_traces")[0]) == expected, boost::test_tools::per_element());
@@ -276,16 +275,15 @@ BOOST_AUTO_TEST_CASE(wrong_usage_of_export) {
     BOOST_TEST(!std::filesystem::exists(output));
 }
 
-BOOST_AUTO_TEST_CASE(a_full_disk_leaves_the_older_export_as_it_is) {
-    Scenario s;
+BOOST_FIXTURE_TEST_CASE(a_full_disk_leaves_the_older_export_as_it_is, Scenario) {
     for (int i = 0; i < 3000; ++i)
-        s.allocate(mib, Memory::device);
-    const std::string path = s.path(), output = temporary_file("old.pickle", {0x6f, 0x6c, 0x64});
+        allocate(mib, Memory::device);
+    const std::string file = path(), output = temporary_file("old.pickle", {0x6f, 0x6c, 0x64});
     rlimit before{};
     BOOST_REQUIRE(::getrlimit(RLIMIT_FSIZE, &before) == 0);
     const rlimit small{100'000, before.rlim_max};
     BOOST_REQUIRE(::setrlimit(RLIMIT_FSIZE, &small) == 0);
-    const Result result = run({"export", "--memory-viz", "-f", "-o", output, path});
+    const Result result = run({"export", "--memory-viz", "-f", "-o", output, file});
     BOOST_REQUIRE(::setrlimit(RLIMIT_FSIZE, &before) == 0);
     check_one_line(result, 1, "nothing was written");
     std::string left;

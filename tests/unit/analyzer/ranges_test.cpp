@@ -75,16 +75,15 @@ nlohmann::json json_of(const std::vector<std::string>& arguments) {
 
 BOOST_AUTO_TEST_SUITE(analyzer_ranges)
 
-BOOST_AUTO_TEST_CASE(a_fault_inside_and_the_same_outside) {
-    Named program;
-    const std::uint64_t inner = program.stack(), outer = program.stack();
-    copies(program, outer);
-    program.push("step");
-    copies(program, inner);
-    program.pop();
-    copies(program, outer);
-    const std::string path = program.path();
-    const Looked all(path), inside(path, {"step", ""}), glob(path, {"st*", ""});
+BOOST_FIXTURE_TEST_CASE(a_fault_inside_and_the_same_outside, Named) {
+    const std::uint64_t inner = stack(), outer = stack();
+    copies(*this, outer);
+    push("step");
+    copies(*this, inner);
+    pop();
+    copies(*this, outer);
+    const std::string file = path();
+    const Looked all(file), inside(file, {"step", ""}), glob(file, {"st*", ""});
     BOOST_TEST(all.found.size() == 2u);
     BOOST_TEST_REQUIRE(inside.found.size() == 1u);
     BOOST_TEST(inside.found.front().stack == inner);
@@ -94,48 +93,46 @@ BOOST_AUTO_TEST_CASE(a_fault_inside_and_the_same_outside) {
     BOOST_TEST(inside.found.front().saving_ns <= static_cast<double>(inside.profile.net_ns()));
 }
 
-BOOST_AUTO_TEST_CASE(one_line_that_is_called_inside_and_outside) {
-    Named program;
-    const std::uint64_t stack = program.stack();
-    copies(program, stack, 6);
-    program.push("step");
-    copies(program, stack, 4);
-    program.pop();
-    const std::string path = program.path();
-    const Looked all(path), inside(path, {"step", ""});
+BOOST_FIXTURE_TEST_CASE(one_line_that_is_called_inside_and_outside, Named) {
+    const std::uint64_t line = stack();
+    copies(*this, line, 6);
+    push("step");
+    copies(*this, line, 4);
+    pop();
+    const std::string file = path();
+    const Looked all(file), inside(file, {"step", ""});
     BOOST_TEST_REQUIRE(inside.found.size() == 1u);
-    BOOST_TEST(inside.found.front().stack == stack);
+    BOOST_TEST(inside.found.front().stack == line);
     const double ratio = saving(inside.found, "UMA-101") / saving(all.found, "UMA-101");
     BOOST_TEST(ratio > 0.3);
     BOOST_TEST(ratio < 0.5);
-    const nlohmann::json document = json_of({"report", "--json", "--range", "step", path});
+    const nlohmann::json document = json_of({"report", "--json", "--range", "step", file});
     BOOST_TEST(document["copies"][0]["count"] == 4);
     BOOST_TEST(document["calls"][0]["count"] == 4);
     BOOST_TEST(document["looked_at"]["count"] == 1);
     BOOST_TEST(document["findings"][0]["per_step_ns"] == document["findings"][0]["saving_ns"]);
-    const nlohmann::json stats = json_of({"stats", "--format", "json", "--range", "step", path});
+    const nlohmann::json stats = json_of({"stats", "--format", "json", "--range", "step", file});
     BOOST_TEST(stats["tables"]["copies"][0]["copies"] == 4);
     BOOST_TEST(stats["tables"]["api"][0]["calls"] == 4);
 }
 
-BOOST_AUTO_TEST_CASE(launches_inside_and_outside_share_a_shape) {
-    Named program;
-    const std::uint64_t stack = program.stack(), kernel = program.function("kernel");
-    const std::uint64_t memory = program.allocate(bytes, trace::Memory::device);
+BOOST_FIXTURE_TEST_CASE(launches_inside_and_outside_share_a_shape, Named) {
+    const std::uint64_t line = stack(), kernel = function("kernel");
+    const std::uint64_t memory = allocate(bytes, trace::Memory::device);
     for (int i = 0; i < 10; ++i) {
         if (i == 4)
-            program.push("step");
-        program.launch(kernel, {memory}, 0, stack);
+            push("step");
+        launch(kernel, {memory}, 0, line);
     }
-    program.pop();
-    program.launch(kernel, {memory}, 0, stack);
-    const std::string path = program.path();
-    BOOST_TEST(json_of({"report", "--json", path})["launches"][0]["count"] == 11);
-    const nlohmann::json document = json_of({"report", "--json", "--range", "step", path});
+    pop();
+    launch(kernel, {memory}, 0, line);
+    const std::string file = path();
+    BOOST_TEST(json_of({"report", "--json", file})["launches"][0]["count"] == 11);
+    const nlohmann::json document = json_of({"report", "--json", "--range", "step", file});
     BOOST_TEST_REQUIRE(document["launches"].size() == 1u);
     BOOST_TEST(document["launches"][0]["count"] == 6);
     BOOST_TEST(document["allocations"].empty()); // it was made outside
-    const Result dumped = run({"dump", "--range", "step", path});
+    const Result dumped = run({"dump", "--range", "step", file});
     std::size_t launches = 0;
     for (std::size_t at = 0; (at = dumped.out.find("us  Launch  ", at)) != std::string::npos; ++at)
         ++launches;
@@ -187,32 +184,30 @@ BOOST_FIXTURE_TEST_CASE(a_range_is_of_its_thread, Named) {
     BOOST_TEST(syncs == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(a_range_that_another_thread_ends) {
-    Named program;
-    const std::uint64_t stack = program.stack();
-    program.range(RangeAction::start, "step", 1, "", 7);
-    copies(program, stack);
-    program.range(RangeAction::end, "", 2, "", 7);
-    copies(program, program.stack());
-    const Looked inside(program.path(), {"step", ""});
+BOOST_FIXTURE_TEST_CASE(a_range_that_another_thread_ends, Named) {
+    const std::uint64_t line = stack();
+    range(RangeAction::start, "step", 1, "", 7);
+    copies(*this, line);
+    range(RangeAction::end, "", 2, "", 7);
+    copies(*this, stack());
+    const Looked inside(path(), {"step", ""});
     BOOST_TEST_REQUIRE(inside.found.size() == 1u);
-    BOOST_TEST(inside.found.front().stack == stack);
+    BOOST_TEST(inside.found.front().stack == line);
     BOOST_TEST(totals_of(inside, "step").count == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(the_worst_step_and_where_its_time_went) {
-    Named program;
-    const std::uint64_t stack = program.stack();
+BOOST_FIXTURE_TEST_CASE(the_worst_step_and_where_its_time_went, Named) {
+    const std::uint64_t line = stack();
     for (int i = 0; i < 20; ++i) {
-        program.push("train_step");
-        program.now += 2 * ms;
-        program.synchronize({.stack = stack, .duration = ms});
+        push("train_step");
+        now += 2 * ms;
+        synchronize({.stack = line, .duration = ms});
         if (i == 7)
-            program.copy(bytes, 40 * ms, {.stack = program.stack(), .host_range = 1});
-        program.pop();
+            copy(bytes, 40 * ms, {.stack = stack(), .host_range = 1});
+        pop();
     }
-    const std::string path = program.path();
-    const Looked all(path);
+    const std::string file = path();
+    const Looked all(file);
     const model::RangeTotals& steps = totals_of(all, "train_step");
     BOOST_TEST(steps.count == 20u);
     BOOST_TEST(steps.worst_index == 7u);
@@ -220,11 +215,11 @@ BOOST_AUTO_TEST_CASE(the_worst_step_and_where_its_time_went) {
     BOOST_TEST(steps.worst.all_ns == 43.0 * ms, boost::test_tools::tolerance(0.02));
     BOOST_TEST(steps.worst.copy_ns == 40.0 * ms, boost::test_tools::tolerance(0.05));
     BOOST_TEST(steps.worst.own_ns() == 2.0 * ms, boost::test_tools::tolerance(0.05));
-    const nlohmann::json range = json_of({"report", "--json", path})["ranges"][0];
+    const nlohmann::json range = json_of({"report", "--json", file})["ranges"][0];
     BOOST_TEST(range["name"] == "train_step");
     BOOST_TEST(range["worst_index"] == 7);
     BOOST_TEST(range["worst_call"]["call"] == "cudaMemcpy");
-    const std::string text = run({"report", path}).out;
+    const std::string text = run({"report", file}).out;
     BOOST_TEST(contains(text, "steps: \"train_step\" x 20, median 3 ms, worst 43 ms"));
     BOOST_TEST(contains(text, "(step 7: 40 ms more in copies"));
 }
@@ -268,16 +263,15 @@ BOOST_FIXTURE_TEST_CASE(the_outermost_that_recurs, Named) {
     BOOST_TEST(contains(text, "steps: \"step\" x 5"));
 }
 
-BOOST_AUTO_TEST_CASE(an_unknown_name) {
-    Named program;
-    program.push("train_step");
-    copies(program, 0);
-    program.pop();
-    const std::string path = program.path();
+BOOST_FIXTURE_TEST_CASE(an_unknown_name, Named) {
+    push("train_step");
+    copies(*this, 0);
+    pop();
+    const std::string file = path();
     for (const char* command : {"report", "stats", "flame", "tree", "dump"}) {
-        check_one_line(run({command, "--range", "step", path}), 1,
+        check_one_line(run({command, "--range", "step", file}), 1,
                        "no range is called step; there are: train_step");
-        check_one_line(run({command, "--domain", "x", path}), 2, "--domain says of which domain");
+        check_one_line(run({command, "--domain", "x", file}), 2, "--domain says of which domain");
     }
     Named none;
     copies(none, 0);
@@ -312,24 +306,23 @@ BOOST_FIXTURE_TEST_CASE(a_pause_ends_what_is_open, Named) {
     BOOST_TEST(totals_of(inside, "step").count == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(hostile_names) {
-    Named program;
+BOOST_FIXTURE_TEST_CASE(hostile_names, Named) {
     const std::string name = "a\033[2Jb\nc\xff" + std::string(3000, 'x');
     for (int i = 0; i < 4; ++i) {
-        program.push(name);
-        copies(program, 0, 1);
-        program.pop();
+        push(name);
+        copies(*this, 0, 1);
+        pop();
     }
-    const std::string path = program.path();
-    const std::string text = run({"report", path}).out;
+    const std::string file = path();
+    const std::string text = run({"report", file}).out;
     BOOST_TEST(contains(text, "steps: \"a"));
     BOOST_TEST(text.find('\033') == std::string::npos);
     for (std::size_t at = 0, next; at < text.size(); at = next + 1) {
         next = std::min(text.find('\n', at), text.size());
         BOOST_TEST(next - at < 1500u);
     }
-    json_of({"report", "--json", path});
-    check_one_line(run({"report", "--range", "no\nsuch", path}), 1, "no range is called");
+    json_of({"report", "--json", file});
+    check_one_line(run({"report", "--range", "no\nsuch", file}), 1, "no range is called");
 }
 
 BOOST_AUTO_TEST_CASE(many_ranges_in_bounded_memory) {

@@ -44,19 +44,18 @@ BOOST_FIXTURE_TEST_CASE(copies_are_counted_by_direction_class_and_kind, Scenario
     BOOST_TEST(report["copies_by_umadvisor"]["bytes"] == 900);
 }
 
-BOOST_AUTO_TEST_CASE(staged_copies_are_told_with_their_rate) {
-    Scenario s;
-    s.copy(512 * mib, 10'000'000, {.staged = true});
-    s.copy(512 * mib, 15'000'000, {.staged = true});
-    s.copy(512 * mib, 50'000'000, {});
-    s.download(4 * mib, 1'000'000, {.destination = Memory::pageable, .staged = true});
-    const std::string path = s.path();
-    const json staged = json_of(path)["copies_staged"];
+BOOST_FIXTURE_TEST_CASE(staged_copies_are_told_with_their_rate, Scenario) {
+    copy(512 * mib, 10'000'000, {.staged = true});
+    copy(512 * mib, 15'000'000, {.staged = true});
+    copy(512 * mib, 50'000'000, {});
+    download(4 * mib, 1'000'000, {.destination = Memory::pageable, .staged = true});
+    const std::string file = path();
+    const json staged = json_of(file)["copies_staged"];
     BOOST_TEST(staged["HtoD"]["count"] == 2);
     BOOST_TEST(staged["HtoD"]["bytes"] == 1024 * mib);
     BOOST_TEST(staged["HtoD"]["time_ns"] == 25'000'000);
     BOOST_TEST(staged["DtoH"]["count"] == 1);
-    const std::string text = text_of(path);
+    const std::string text = text_of(file);
     BOOST_TEST(contains(text, "copies staged to the device: 2 calls, 1 GiB, 25 ms in calls"));
     BOOST_TEST(contains(text, "copies staged to the host: 1 call, 4 MiB, 1 ms in calls"));
 }
@@ -179,20 +178,19 @@ BOOST_FIXTURE_TEST_CASE(headline_says_what_is_missing, Scenario) {
     BOOST_TEST(contains(text, "3 records dropped: the disk was full"));
 }
 
-BOOST_AUTO_TEST_CASE(an_interpreter_whose_frames_are_missing_is_named) {
-    Scenario s;
-    s.copy(1, 1, {});
+BOOST_FIXTURE_TEST_CASE(an_interpreter_whose_frames_are_missing_is_named, Scenario) {
+    copy(1, 1, {});
     trace::Interpreter good, bad;
     good.implementation = "CPython 3.11.2";
     bad.implementation = "CPython 3.14.0";
     bad.trouble = "free-threaded build";
-    s.builder.add(good).add(bad);
-    const std::string path = s.path(), text = text_of(path);
+    builder.add(good).add(bad);
+    const std::string file = path(), text = text_of(file);
     const std::string sentence = "no Python frames were recorded: CPython 3.14.0: free-threaded build; "
                                  "stacks show the interpreter's own C code instead";
     BOOST_TEST(contains(text, "\n  ! " + sentence + "\n"), text);
     BOOST_TEST(lacks(text, "CPython 3.11.2"));
-    const json report = json_of(path);
+    const json report = json_of(file);
     BOOST_TEST(report["completeness"]["lines"] == json::array({sentence}));
     BOOST_TEST(report["completeness"]["complete"] == true); // all that was to be in the trace is
     BOOST_TEST(report["interpreters"][0]["frames_recorded"] == true);

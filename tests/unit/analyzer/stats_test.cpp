@@ -196,29 +196,27 @@ BOOST_AUTO_TEST_CASE(kernels_take_no_longer_than_the_waits_behind_them_allow) {
     BOOST_TEST(row["total_ns"].get<double>() <= 10e6 + 100 * 25e3);
 }
 
-BOOST_AUTO_TEST_CASE(what_is_not_known_is_no_zero) {
-    Scenario s;
-    s.launch(s.function("_Z7advancev"), {});
-    const std::string path = s.path();
-    const json row = row_of(stats_of(path)["tables"]["kernels"], "name", "advance()");
+BOOST_FIXTURE_TEST_CASE(what_is_not_known_is_no_zero, Scenario) {
+    launch(function("_Z7advancev"), {});
+    const std::string file = path();
+    const json row = row_of(stats_of(file)["tables"]["kernels"], "name", "advance()");
     BOOST_TEST(row["basis"] == "unknown");
     BOOST_TEST(row["total_ns"].is_null());
     BOOST_TEST(row["mean_ns"].is_null());
-    const std::string text = run({"stats", "--table", "kernels", path}).out;
+    const std::string text = run({"stats", "--table", "kernels", file}).out;
     BOOST_TEST(contains(text, "–  unknown"));
-    BOOST_TEST(run({"stats", "--format", "csv", "--table", "kernels", path}).out.find("–") ==
+    BOOST_TEST(run({"stats", "--format", "csv", "--table", "kernels", file}).out.find("–") ==
                std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(empty_tables_are_left_out_unless_asked_for) {
-    Scenario s;
-    s.copy(1000, 100, {});
-    const std::string path = s.path();
-    const Result all = run({"stats", path});
+BOOST_FIXTURE_TEST_CASE(empty_tables_are_left_out_unless_asked_for, Scenario) {
+    copy(1000, 100, {});
+    const std::string file = path();
+    const Result all = run({"stats", file});
     BOOST_TEST(all.status == 0);
     BOOST_TEST(contains(all.out, "Calls of the CUDA API"));
     BOOST_TEST(lacks(all.out, "Kernels by device time"));
-    const Result one = run({"stats", "--format", "csv", "--table", "kernels", path});
+    const Result one = run({"stats", "--format", "csv", "--table", "kernels", file});
     BOOST_TEST(one.out == "Time (%),Total Time (ns),Basis,Launches,Avg (ns),Med (ns),Min (ns),Max (ns),"
                           "StdDev (ns),Samples,Name\n");
 }

@@ -221,18 +221,17 @@ BOOST_AUTO_TEST_CASE(the_text_says_what_it_stands_on) {
         BOOST_TEST(result.out.find(part) != std::string::npos, result.out);
 }
 
-BOOST_AUTO_TEST_CASE(wrong_usage) {
-    Scenario scenario;
-    scenario.allocate(mib, Memory::managed);
-    const std::string path = scenario.path();
+BOOST_FIXTURE_TEST_CASE(wrong_usage, Scenario) {
+    allocate(mib, Memory::managed);
+    const std::string file = path();
     check_one_line(run({"whatif"}), 2, "FILE");
-    check_one_line(run({"whatif", "--gpu-memory", "much", path}), 2, "not much");
-    check_one_line(run({"whatif", "--gpu-memory", "0", path}), 2, "not 0");
-    check_one_line(run({"whatif", "--gpu-memory", "99999999999T", path}), 2, "not 99999999999T");
-    check_one_line(run({"whatif", "--link", "-1", path}), 2, "not -1");
-    check_one_line(run({"whatif", "--link", "nan", path}), 2, "not nan");
-    check_one_line(run({"whatif", "--act", "stage", path}), 2, "not stage");
-    check_one_line(run({"whatif", path}), 1, "--gpu-memory SIZE does"); // the trace names no device
+    check_one_line(run({"whatif", "--gpu-memory", "much", file}), 2, "not much");
+    check_one_line(run({"whatif", "--gpu-memory", "0", file}), 2, "not 0");
+    check_one_line(run({"whatif", "--gpu-memory", "99999999999T", file}), 2, "not 99999999999T");
+    check_one_line(run({"whatif", "--link", "-1", file}), 2, "not -1");
+    check_one_line(run({"whatif", "--link", "nan", file}), 2, "not nan");
+    check_one_line(run({"whatif", "--act", "stage", file}), 2, "not stage");
+    check_one_line(run({"whatif", file}), 1, "--gpu-memory SIZE does"); // the trace names no device
     check_one_line(run({"whatif", "/nowhere/trace"}), 1, "No such file");
 }
 
