@@ -173,7 +173,7 @@ private:
         builder_.add(launch, thread);
     }
     void copy(std::uint32_t thread, bool up) {
-        trace::Copy copy{.bytes = 1 << (8 + random_below(16))};
+        trace::Copy copy{.bytes = std::uint64_t{1} << (8 + random_below(16))};
         call(copy, up ? 2 : 3, 5'000 + copy.bytes / 10);
         copy.source_memory = up ? trace::Memory::pageable : trace::Memory::device;
         copy.destination_memory = up ? trace::Memory::device : trace::Memory::pageable;
