@@ -18,18 +18,26 @@ bool means(std::string text, const RulePage& page) {
            (text.starts_with(prefix) && text.substr(prefix.size()) == number);
 }
 
+/// Its heading: id, name and title.
+std::string_view heading(const RulePage& page) {
+    constexpr std::string_view mark = "# ";
+    return page.text.substr(mark.size(), page.text.find('\n') - mark.size());
+}
+
 int explain(const Arguments& arguments) {
+    if (arguments.rest.empty()) {
+        for (const RulePage& page : rule_pages())
+            std::cout << heading(page) << "\n";
+        return done;
+    }
     std::string known;
     for (const RulePage& page : rule_pages()) {
-        if (arguments.rest.empty() || means(arguments.rest.front(), page)) {
+        if (means(arguments.rest.front(), page)) {
             std::cout << page.text;
-            if (!arguments.rest.empty())
-                return done;
+            return done;
         }
         known += (known.empty() ? "" : ", ") + std::string(page.id) + " " + std::string(page.name);
     }
-    if (arguments.rest.empty())
-        return done;
     say("there is no rule " + arguments.rest.front() + "; rules are: " + known);
     return usage_error;
 }
@@ -37,9 +45,12 @@ int explain(const Arguments& arguments) {
 } // namespace
 
 const Command explain_command{
-    "explain", "Explain a rule, by its id, its number or its name: cause, cure, when to ignore it",
-    "RULE",    0,
-    1,         {},
+    "explain",
+    "Explain a rule, by its id, its number or its name: cause, cure, when to ignore it; without, list all",
+    "RULE",
+    0,
+    1,
+    {},
     &explain};
 
 } // namespace umadvisor::cli

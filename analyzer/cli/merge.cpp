@@ -85,12 +85,14 @@ int merge(const Arguments& arguments) {
     job.write([&](std::string_view bytes) { file.write(bytes); });
     end_progress();
     file.commit();
+    const auto others = [](std::size_t count, const std::string& what) {
+        return count == 0 ? std::string() : " and " + findings::count_text(count, "trace") + what;
+    };
     say(findings::count_text(job.useful(), "rank") +
-        (job.useful() == job.size()
-             ? ""
-             : " and " + findings::count_text(job.size() - job.useful(), "trace") + " without a CUDA call") +
-        " in " + output + "; next: umadvisor report " + reports::shell_path(output));
-    return unreadable == 0 ? done : operational_error;
+        others(job.size() - job.useful() - job.unknown(), " without a CUDA call") +
+        others(job.unknown(), " of which no call could be read") + " in " + output +
+        "; next: umadvisor report " + reports::shell_path(output));
+    return unreadable + job.unknown() == 0 ? done : operational_error;
 }
 
 } // namespace

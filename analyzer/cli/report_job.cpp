@@ -31,14 +31,15 @@ int report_job(const Arguments& arguments, const reports::Terminal& shown_on) {
             job.add(ranks::from_line(line, arguments.rest.front()));
     });
     end_progress();
+    const int status = job.ranks().empty() && job.unknown() != 0 ? operational_error : done;
     if (arguments.has("--json")) {
         std::cout << reports::json_text(ranks::to_json(job), 2) << "\n";
-        return done;
+        return status;
     }
     reports::TerminalText text(shown_on);
     ranks::write_text(job, arguments.has("--all"), text.stream());
     text.print(std::cout);
-    return done;
+    return status;
 }
 
 } // namespace umadvisor::cli

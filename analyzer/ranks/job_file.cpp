@@ -80,6 +80,8 @@ void Merged::add(const Summary& summary, Line line) {
         entry->second = std::move(line);
     if (fresh && summary.calls != 0)
         ++useful_;
+    else if (fresh && !summary.complete)
+        ++unknown_;
 }
 
 void Merged::write(const std::function<void(std::string_view)>& out) const {

@@ -33,6 +33,8 @@ public:
     std::size_t size() const { return lines_.size(); }
     /// Of processes that called CUDA; the others are launchers and workers of another kind.
     std::size_t useful() const { return useful_; }
+    /// Whose traces are damaged, with no call left.
+    std::size_t unknown() const { return unknown_; }
     /// Reads the files once more. Throws reader::Error.
     void write(const std::function<void(std::string_view)>& out) const;
 
@@ -48,7 +50,7 @@ private:
     void add(const Summary& summary, Line line);
 
     std::map<Order, Line> lines_;
-    std::size_t useful_ = 0;
+    std::size_t useful_ = 0, unknown_ = 0;
 };
 
 } // namespace umadvisor::ranks

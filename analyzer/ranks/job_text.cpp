@@ -44,6 +44,15 @@ std::string devices_text(const Comparison& job) {
     return names.size() == 1 ? *names.begin() : count_text(names.size(), "kind") + " of devices";
 }
 
+/// Traces that are no rank.
+void write_missing(const Comparison& job, std::ostream& out) {
+    if (job.left_out() != 0)
+        out << "  - left out: " << count_text(job.left_out(), "trace")
+            << " without a CUDA call (launchers, and workers without a device)\n";
+    if (job.unknown() != 0)
+        out << "  - not known: " << count_text(job.unknown(), "trace") << " damaged so that no call is left\n";
+}
+
 void write_head(const Comparison& job, std::ostream& out) {
     const Spread run = job.spread(Quantity::run), gain = job.spread(Quantity::gain);
     out << reader::shown_name(job.program(), longest_in_text) << " · " << count_text(job.ranks().size(), "rank")
@@ -53,11 +62,7 @@ void write_head(const Comparison& job, std::ostream& out) {
     if (gain.median > 0)
         out << " · together: " << time_text(run.median) << " -> " << time_text(run.median - gain.median);
     out << "\n";
-    if (job.left_out() != 0)
-        out << "  - left out: " << count_text(job.left_out(), "trace")
-            << " without a CUDA call (launchers, and workers without a device)\n";
-    if (job.unknown() != 0)
-        out << "  - not known: " << count_text(job.unknown(), "trace") << " damaged so that no call is left\n";
+    write_missing(job, out);
     const auto partial = std::ranges::count(job.ranks(), false, &Comparison::Rank::complete);
     if (partial != 0)
         out << "  - the traces of " << count_text(static_cast<std::uint64_t>(partial), "rank")
@@ -191,7 +196,8 @@ void write_findings(const Comparison& job, bool all, std::ostream& out) {
 
 void write_text(const Comparison& job, bool all, std::ostream& out) {
     if (job.ranks().empty()) {
-        out << "no rank called CUDA: " << count_text(job.left_out(), "trace") << " without a CUDA call\n";
+        out << (job.unknown() == 0 ? "no rank called CUDA\n" : "no call of a rank could be read\n");
+        write_missing(job, out);
         return;
     }
     write_head(job, out);

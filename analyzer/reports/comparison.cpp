@@ -78,6 +78,10 @@ std::string totals_text(const ReportedTotals& totals) {
                 " to the host";
         if (totals.managed->host_faults)
             text += ", " + findings::count_text(*totals.managed->host_faults, "host fault");
+        if (totals.moves_unknown != 0)
+            text += "; moves of " + findings::count_text(totals.moves_unknown, "report") + " not known";
+    } else if (totals.moves_unknown != 0) {
+        text += " · managed: moves not known";
     }
     return text;
 }

@@ -2,6 +2,8 @@
 
 #include "analyzer/reader/shown_name.hpp"
 
+#include <filesystem>
+
 namespace umadvisor::reports {
 
 nlohmann::ordered_json place_json(const ResolvedPlace& at) {
@@ -9,7 +11,7 @@ nlohmann::ordered_json place_json(const ResolvedPlace& at) {
         return nullptr;
     return {{"text", at.text()},
             {"function", at.place.function},
-            {"file", reader::shown_name(at.place.file)},
+            {"file", reader::shown_name(std::filesystem::path(at.place.file).lexically_normal().string())},
             {"line", at.place.line},
             {"module", reader::shown_name(at.place.module)},
             {"offset", at.place.offset},

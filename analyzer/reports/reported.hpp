@@ -54,6 +54,7 @@ struct ReportedTotals {
     std::map<CopyKind, ReportedCopies> copies_of_kind;
     std::map<std::string, ReportedCalls> calls; ///< by the name that the program called
     std::optional<ReportedMoves> managed;       ///< nothing: no report tells of it
+    std::uint64_t moves_unknown = 0;            ///< reports on managed memory whose moves nobody counted
 };
 
 /// One or several reports, taken together.

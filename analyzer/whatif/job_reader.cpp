@@ -37,6 +37,7 @@ public:
         reader::EventStream events(trace_.file);
         while (const reader::ThreadCursor* cursor = events.next()) {
             cursor_ = cursor;
+            ++read_.records;
             std::visit([this](const auto& record) { observe(record); }, cursor->event());
         }
         read_.job.parts_told = faults_told_ && ever_detailed_;

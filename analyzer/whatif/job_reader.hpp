@@ -19,7 +19,7 @@ struct Unknowns {
 struct ReadJob {
     Job job;
     Unknowns unknowns;
-    std::uint64_t duration_ns = 0;
+    std::uint64_t duration_ns = 0, records = 0;
     std::set<std::uint64_t> devices; ///< that the program had a context on; none: not recorded
 };
 

@@ -96,6 +96,9 @@ Outlook outlook(reader::Trace& trace, const Question& question) {
     found.recorded_act = recorded_act(dictionary);
     found.rewritten = lists(question.act, "rewrite=all");
     const ReadJob read = read_job(trace, found.rewritten);
+    if (read.records == 0 && !trace.file.completeness().whole())
+        throw reader::Error(trace.file.path() +
+                            ": no record of the trace could be read: it is cut or damaged; record it again");
     for (const trace::Device& device : dictionary.devices) {
         if (!read.devices.empty() && !read.devices.contains(device.ordinal))
             continue; // another's

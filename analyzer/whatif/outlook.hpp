@@ -46,7 +46,8 @@ struct Outlook {
     std::uint64_t job_ns(const Moved& moved) const;
 };
 
-/// Throws reader::Error where the trace does not tell the card's memory and the question does not either.
+/// Throws reader::Error where the trace does not tell the card's memory and the question does not either, and
+/// where damage left no record in it.
 Outlook outlook(reader::Trace& trace, const Question& question);
 
 void write_text(const Outlook& outlook, std::ostream& out);

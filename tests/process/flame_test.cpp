@@ -41,6 +41,21 @@ BOOST_AUTO_TEST_CASE(whole_stacks_begin_where_the_program_does) {
     BOOST_TEST(says(hidden.out, "main (pageable_copies.cu:45);cudaMemcpy 16777216\n"));
 }
 
+BOOST_AUTO_TEST_CASE(of_a_program_that_was_replaced_those_lines_are_shown_that_a_report_has_looked_up) {
+    fs::copy_file(sim + "pageable_copies", folder / "app");
+    BOOST_REQUIRE(record(folder, "./app").status == 0);
+    BOOST_REQUIRE(run(folder, advisor + " report x.umtrace").status == 0);
+    fs::remove(folder / "app");
+    fs::copy_file(sim + "pingpong", folder / "app");
+    const Outcome tree = run(folder, advisor + " tree --threshold 0 x.umtrace");
+    BOOST_TEST(says(tree.out, "upload (pageable_copies.cu:21)"));
+    BOOST_TEST(says(tree.out, " app+0x")); // the report needed no line of a cudaFree
+    BOOST_TEST(says(tree.err,
+                    "is not the file that ran (its build id differs); lines in it are shown only where "
+                    "they were looked up before\n"));
+    BOOST_TEST(lines(tree.err) == 1u);
+}
+
 BOOST_AUTO_TEST_CASE(time_blocked_is_that_of_the_calls_that_wait) {
     const std::string trace = record_copies(folder);
     std::uint64_t waited = 0;

@@ -63,6 +63,12 @@ class Formats(unittest.TestCase):
             self.assertNotIn("/../", place["artifactLocation"]["uri"])
             self.assertGreater(place["region"]["startLine"], 0)
 
+    def test_paths_of_lines_do_not_go_up_again(self):
+        files = [each["line"]["file"] for report in self.reports for each in report["findings"] if each["line"]]
+        self.assertGreaterEqual(sum(file.startswith("/") for file in files), 4)
+        for file in files:
+            self.assertNotIn("/../", file)
+
     def test_reports_are_valid(self):
         self.assertGreaterEqual(len(self.reports), len(EXAMPLES) + 4)
         for each in self.reports:

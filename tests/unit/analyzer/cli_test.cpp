@@ -165,6 +165,17 @@ BOOST_AUTO_TEST_CASE(every_rule_has_its_page) {
     BOOST_TEST(cli::rule_pages().size() == findings::rules.size());
 }
 
+BOOST_AUTO_TEST_CASE(without_a_rule_there_is_a_line_for_each) {
+    std::string headings;
+    for (const findings::Rule& rule : findings::rules) {
+        const std::string page = run({"explain", std::string(rule.id)}).out;
+        headings += page.substr(2, page.find('\n') - 1);
+    }
+    const Result list = run({"explain"});
+    BOOST_TEST(list.status == 0);
+    BOOST_TEST(list.out == headings);
+}
+
 BOOST_AUTO_TEST_CASE(the_documented_table_is_the_list_of_rules) {
     std::string table;
     for (const findings::Rule& rule : findings::rules) {

@@ -166,6 +166,26 @@ BOOST_AUTO_TEST_CASE(totals_are_added_up) {
     BOOST_TEST(quiet["before"]["managed"]["host_faults"].is_null());
 }
 
+BOOST_AUTO_TEST_CASE(moves_that_nobody_counted_are_not_known) {
+    const auto counting = [](bool exact, std::uint64_t events, std::uint64_t bytes) {
+        json told = report({});
+        json& totals = told["managed"]["totals"];
+        totals["exact"] = exact;
+        totals["told"]["events"] = events;
+        totals["bytes_to_device"] = totals["bytes_to_host"] = bytes;
+        return told;
+    };
+    const json looked_at = counting(false, 0, 0), still = counting(true, 0, 0);
+    BOOST_TEST(diff(looked_at, still)["before"]["managed"].is_null());
+    BOOST_TEST(diff(looked_at, still)["after"]["managed"]["bytes_to_device"] == 0);
+    BOOST_TEST(diff(counting(false, 3, 4096), still)["before"]["managed"]["bytes_to_host"] == 4096);
+    const std::string none = file_of("none.json", looked_at), some = file_of("some.json", still),
+                      both = file_of("both.json", json::array({looked_at, still}));
+    BOOST_TEST(has(run({"diff", none, some}).out, " · managed: moves not known\n"));
+    BOOST_TEST(has(run({"diff", both, some}).out,
+                   " · managed: 0 B to the device, 0 B to the host; moves of 1 report not known\n"));
+}
+
 BOOST_AUTO_TEST_CASE(calls_and_copies_stand_side_by_side) {
     const auto with = [](std::uint64_t sync_ns, const std::string& memory) {
         json made = report({});
