@@ -108,6 +108,12 @@ std::string count_or_unknown(const Json& number) {
     return number.is_null() ? "not known" : std::to_string(number.get<std::uint64_t>());
 }
 
+/// Where memory was only looked at (pagemap), no move was counted.
+std::string moved_text(const Json& totals, const char* bytes) {
+    const bool counted = totals["exact"].get<bool>() || totals["told"]["events"] != 0;
+    return counted ? findings::bytes_text(totals[bytes].get<double>()) : "not known";
+}
+
 void write_together(Markup& out, const Json& document) {
     const double net = document["process"]["net_ns"].get<double>();
     const double saved = std::min(net, document["together_ns"].get<double>());
@@ -134,8 +140,8 @@ void write_together(Markup& out, const Json& document) {
         fact(out, "Start of CUDA", time_of(whole - net) + ", not in it");
     if (const Json& managed = document["managed"]; !managed.is_null()) {
         const Json& totals = managed["totals"];
-        fact(out, "Moved to the device", findings::bytes_text(totals["bytes_to_device"].get<double>()));
-        fact(out, "Moved to the host", findings::bytes_text(totals["bytes_to_host"].get<double>()));
+        fact(out, "Moved to the device", moved_text(totals, "bytes_to_device"));
+        fact(out, "Moved to the host", moved_text(totals, "bytes_to_host"));
         fact(out, "Page faults, host", count_or_unknown(totals["host_faults"]));
         fact(out, "Page faults, device", count_or_unknown(totals["device_faults"]));
     }

@@ -140,6 +140,8 @@ BOOST_AUTO_TEST_CASE(without_the_queue_residency_is_sampled_and_the_trace_says_w
     BOOST_TEST(chosen.source().at("source") == "pagemap");
     BOOST_TEST(chosen.source().at("trouble") == "");
     BOOST_TEST(chosen.records("ManagedEvent").empty());
+    BOOST_TEST(run(chosen.folder, advisor + " report --html -o page.html x.umtrace").status == 0);
+    BOOST_TEST(says(read(chosen.folder / "page.html"), "Moved to the host</dt><dd>not known<"));
 
     const Watched off("pingpong", "UMADVISOR_UM=off");
     BOOST_TEST(off.records("ManagedSource").empty());
