@@ -108,10 +108,11 @@ std::string count_or_unknown(const Json& number) {
     return number.is_null() ? "not known" : std::to_string(number.get<std::uint64_t>());
 }
 
-/// Where memory was only looked at (pagemap), no move was counted.
+/// The page table shows where memory is (pagemap), but nobody counts moves then.
 std::string moved_text(const Json& totals, const char* bytes) {
-    const bool counted = totals["exact"].get<bool>() || totals["told"]["events"] != 0;
-    return counted ? findings::bytes_text(totals[bytes].get<double>()) : "not known";
+    const auto moved = totals[bytes].get<double>();
+    const bool counted = moved != 0 || totals["exact"].get<bool>() || totals["told"]["events"] != 0;
+    return counted ? findings::bytes_text(moved) : "not known";
 }
 
 void write_together(Markup& out, const Json& document) {

@@ -82,8 +82,8 @@ void write_totals(std::ostream& out, const model::ManagedActivity& managed, trac
                              : both_ways(sum_of(totals.told().to_device), sum_of(totals.told().to_host)))
         << between_text(totals, totals.told().between_devices) << "; " << faults_text(totals) << "\n";
     if (exact != nullptr && totals.told_share() < 1)
-        out << "    the driver told of " << static_cast<int>(std::floor(totals.told_share() * 100))
-            << "% of these bytes move by move; each line says how the others are known\n";
+        out << "    the driver reported " << static_cast<int>(std::floor(totals.told_share() * 100))
+            << "% of these bytes move by move; each line says where the rest comes from\n";
     if (!totals.uncounted().empty())
         out << "  ! without what moved while --act relieve had no use for the driver's queue, and left it "
                "unread\n";

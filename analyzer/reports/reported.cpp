@@ -113,7 +113,7 @@ void add_managed(const ReportedValues& values, const ReportedJson& report, Repor
     const ReportedJson& told = values.object(values.object(report, "managed"), "totals");
     if (told.is_null())
         return;
-    // Where memory was only looked at (pagemap), no move was counted.
+    // The page table shows where memory is (pagemap), but nobody counts moves then.
     if (values.at(told, "exact") == false && values.number(values.object(told, "told"), "events") == 0 &&
         values.number(told, "bytes_to_device") == 0 && values.number(told, "bytes_to_host") == 0) {
         ++totals.moves_unknown;

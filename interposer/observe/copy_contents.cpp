@@ -18,8 +18,8 @@ using residency::decision_prices;
 constexpr std::uint64_t share = 100;      ///< one part in so many of the run time
 constexpr std::uint64_t equal_before = 2; ///< equal parts before all bytes are hashed
 
-/// What a short look has taken since `start`, by wall time, since asking the kernel would take longer than the
-/// look. The limit, which no look exceeds, leaves out preemption.
+/// The time of a short look since `start`, by the wall clock: reading the thread's own clock would take longer
+/// than the look. The limit, which no look exceeds, leaves out preemption.
 std::uint64_t looked_nanoseconds(std::uint64_t start) {
     return std::min(record::monotonic_nanoseconds() - start, decision_prices.host_hash_part);
 }

@@ -293,7 +293,7 @@ bool ResidencySampler::sample(std::optional<Pagemap>& opened, const Looks& looks
     return true;
 }
 
-/// What the thread works for them is charged to the allowance.
+/// The thread's processor time for the looks is charged to the allowance.
 void ResidencySampler::make(Looks& looks) noexcept {
     if (std::all_of(looks.begin(), looks.end(), [](const Look& look) { return look.range.empty(); }))
         return;

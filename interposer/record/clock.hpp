@@ -43,7 +43,7 @@ trace::ClockKind clock_kind() noexcept;
 /// CLOCK_MONOTONIC in nanoseconds; CLOCK_REALTIME likewise.
 std::uint64_t monotonic_nanoseconds() noexcept;
 std::uint64_t realtime_nanoseconds() noexcept;
-/// What this thread has worked, so that preemption does not count as our cost. Asks the kernel.
+/// Processor time of this thread. It leaves out preemption, which is not our cost. Reading it is a system call.
 std::uint64_t thread_nanoseconds() noexcept;
 
 /// The recording clock and CLOCK_MONOTONIC at the same moment, to about the length of one clock_gettime.

@@ -34,7 +34,8 @@ bool is_captured(const LaunchCall& call) {
     return observe::is_captured(reinterpret_cast<CUstream>(call.stream_name));
 }
 
-/// The key of a launch that becomes a node: the nodes say what they reach.
+/// The key of a launch that becomes a node. Its parameters are no part of it, since the node says what it
+/// reaches. The last word sets it apart from the key of a brief launch.
 record::LaunchKey captured_key(const LaunchCall& call, const observe::Function& function, std::uint64_t stack) {
     record::LaunchKey key;
     describe(call, function, true, 0, nullptr, key);

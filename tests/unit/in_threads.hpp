@@ -1,4 +1,4 @@
-/// What several threads do at once.
+/// Runs the same work in several threads at once.
 #pragma once
 
 #include <thread>
