@@ -42,9 +42,8 @@ struct PythonSite {
     bool pageable = true; ///< it is pageable
     std::uint64_t count = 0, ticks = 0, bytes = 0, most_bytes = 0;
     Sameness content{};
-    std::uint64_t last_repeated =
-        0;                    ///< number of the last upload that brought what the site had brought before
-    AwaitedUploads awaited{}; ///< by this call
+    std::uint64_t last_repeated = 0; ///< number of the site's last upload that repeated bytes
+    AwaitedUploads awaited{};        ///< by this call
 };
 
 /// Two of them that follow each other on their thread, by number.

@@ -12,6 +12,7 @@
 
 namespace umadvisor::observe {
 
+/// Without default values, which every launch would write to the 64 of them in its Touched.
 struct Allocation {
     std::uint64_t id; ///< of its Alloc record
     std::uint64_t address, bytes;
