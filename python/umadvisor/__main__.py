@@ -3,11 +3,15 @@
 import os
 import sys
 
-from ._native import program, with_interpreter
+from ._native import program, show, with_interpreter, words_of
 
 
 def main() -> None:
-    os.execv(program(), ["umadvisor", *with_interpreter(sys.argv[1:])])
+    try:
+        os.execv(program(), ["umadvisor", *with_interpreter(sys.argv[1:])])
+    except Exception as error:
+        show(f"umadvisor: cannot be started: {words_of(error)}", sys.stderr)
+        sys.exit(127)
 
 
 if __name__ == "__main__":

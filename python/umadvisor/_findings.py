@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from dataclasses import dataclass
-from typing import Any, Optional, Union
+from dataclasses import dataclass, field
+from typing import Any, Callable, Optional, Sequence, Union
 
-from ._native import UmadvisorError, program
+from ._native import UmadvisorError, program, words_of
+
+# Made here: where the stack ends, there is no room for the call.
+_NO_STACK = UmadvisorError("a report needs more of the stack than is left")
 
 
 @dataclass(frozen=True)
@@ -23,7 +26,10 @@ class Line:
     source: str
 
     def __str__(self) -> str:
-        return self.text
+        try:
+            return f"{self.text}"
+        except Exception:
+            return "?"
 
 
 @dataclass(frozen=True)
@@ -51,10 +57,13 @@ class Finding:
     saving_bytes: int
     basis: str
     confidence: str
-    raw: dict[str, Any]
+    raw: dict[str, Any] = field(hash=False)
 
     def __str__(self) -> str:
-        return f"{self.rule} {self.title}: {self.summary}"
+        try:
+            return f"{self.rule} {self.title}: {self.summary}"
+        except Exception:
+            return "?"
 
 
 @dataclass(frozen=True)
@@ -66,15 +75,23 @@ class Report:
     complete: bool
     findings: tuple[Finding, ...]
     unpriced: tuple[Finding, ...]  # what they save is not known on that machine
-    raw: dict[str, Any]
+    raw: dict[str, Any] = field(hash=False)
 
     def to_pandas(self) -> Any:
         """The findings as a pandas DataFrame, a row for each."""
-        import pandas
+        try:
+            return _or_error(_table, self)
+        except RecursionError:
+            _NO_STACK.__traceback__ = None  # of the last time
+            raise _NO_STACK from None
 
-        return pandas.DataFrame(
-            [{"rule": f.rule, "name": f.name, "title": f.title, "line": f.line and f.line.text, "saving_ns": f.saving_ns,
-              "saving_bytes": f.saving_bytes, "confidence": f.confidence, "advice": f.advice} for f in self.findings])
+
+def _table(found: Report) -> Any:
+    import pandas
+
+    return pandas.DataFrame(
+        [{"rule": f.rule, "name": f.name, "title": f.title, "line": f.line and f.line.text, "saving_ns": f.saving_ns,
+          "saving_bytes": f.saving_bytes, "confidence": f.confidence, "advice": f.advice} for f in found.findings])
 
 
 def _line(found: Optional[dict[str, Any]]) -> Optional[Line]:
@@ -94,11 +111,33 @@ def _finding(found: dict[str, Any]) -> Finding:
 
 
 def report(path: Union[str, "os.PathLike[str]"], *options: str) -> Report:
-    """The report on the trace at `path`; `options` are those of `umadvisor report`, such as "--range", "train_step"."""
+    """The report on the trace at `path`; `options` are those of `umadvisor report`, such as "--range", "train_step".
+    Raises UmadvisorError where there is none, whatever the reason, and nothing else."""
+    try:
+        return _or_error(_report, path, options)
+    except RecursionError:
+        _NO_STACK.__traceback__ = None  # of the last time
+        raise _NO_STACK from None
+
+
+def _or_error(function: Callable[..., Any], *arguments: object) -> Any:
+    """What the function returns; its exceptions become the one that is documented."""
+    try:
+        return function(*arguments)
+    except (UmadvisorError, RecursionError):
+        raise
+    except Exception as error:
+        raise UmadvisorError(words_of(error)) from error
+
+
+def _report(path: Union[str, "os.PathLike[str]"], options: Sequence[str]) -> Report:
     done = subprocess.run([program(), "report", "--json", *options, os.fspath(path)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          text=True, env={**os.environ, "LD_PRELOAD": ""})
+                          env={**os.environ, "LD_PRELOAD": ""})
     if not done.stdout:
-        raise UmadvisorError(done.stderr.strip())
-    found = json.loads(done.stdout)
-    return Report(file=found["file"], duration_ns=found["process"]["duration_ns"], complete=found["completeness"]["complete"],
-                  findings=tuple(map(_finding, found["findings"])), unpriced=tuple(map(_finding, found.get("unpriced", ()))), raw=found)
+        raise UmadvisorError(done.stderr.decode("utf-8", "backslashreplace").strip() or f"umadvisor report ended with status {done.returncode}")
+    try:
+        found = json.loads(done.stdout)
+        return Report(file=found["file"], duration_ns=found["process"]["duration_ns"], complete=found["completeness"]["complete"],
+                      findings=tuple(map(_finding, found["findings"])), unpriced=tuple(map(_finding, found.get("unpriced", ()))), raw=found)
+    except (ValueError, KeyError, TypeError) as error:
+        raise UmadvisorError("umadvisor report wrote something else than a report as JSON") from error

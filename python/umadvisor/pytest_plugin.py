@@ -2,84 +2,186 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import json
 import os
 import re
+import shutil
+import signal
+import stat
 import subprocess
 import sys
 import tempfile
-from collections import Counter
-from pathlib import Path
 from typing import Any, Iterator, Optional
 
 import pytest
 
+from . import _baseline
 from ._findings import Finding, Report, report
-from ._native import UmadvisorError, is_recorded, program
+from ._native import UmadvisorError, is_recorded, program, show, words_of
 from ._ranges import step
 
 LEVELS = ("low", "medium", "high")
-SCHEMA = "umadvisor-pytest-1"
 RAN = "UMADVISOR_PYTEST_RAN"  # names a file to which the recorded process appends each test that it has run
-FIRST = "first "  # before the test in which the process used CUDA for the first time
 ELSEWHERE = ""  # what fixtures and imports do is in no test
+TRACE_BEGINS = b"UMTRACE\n"
+LONGEST_NAME = 1000  # of a range; the recorder cuts those of 16 KiB
 
-Known = dict[str, list[dict[str, str]]]  # test to findings
+# As they are before a test changes its environment.
+_ran_file, _trace_file = os.environ.get(RAN, ""), os.environ.get("UMADVISOR_OUTPUT", "")
+
+Found = dict[str, list[Finding]]  # test to findings
 
 
 def pytest_addoption(parser: Any) -> None:
-    group = parser.getgroup("umadvisor", "where CUDA code loses time moving memory")
-    group.addoption("--umadvisor", action="store_true", help="run the tests under umadvisor, and say what it finds")
-    group.addoption("--umadvisor-fail-on", choices=LEVELS, metavar="LEVEL",
-                    help="with --umadvisor: fail where a finding is left of this confidence (low, medium, high) or a higher one")
-    group.addoption("--umadvisor-baseline", metavar="FILE",
-                    help="with --umadvisor: fail only for findings of a test that FILE does not have for it (medium and higher ones, "
-                    "if --umadvisor-fail-on does not say another level)")
-    group.addoption("--umadvisor-update-baseline", action="store_true",
-                    help="write the findings of the tests that ran into the file of --umadvisor-baseline, and do not fail for them")
-    group.addoption("--umadvisor-trace", metavar="FILE", help="with --umadvisor: keep the trace in FILE")
+    try:
+        group = parser.getgroup("umadvisor", "where CUDA code loses time moving memory")
+        group.addoption("--umadvisor", action="store_true", help="run the tests under umadvisor, and say what it finds")
+        group.addoption("--umadvisor-fail-on", choices=LEVELS, metavar="LEVEL",
+                        help="with --umadvisor: fail where a finding is left of this confidence (low, medium, high) or a higher one")
+        group.addoption("--umadvisor-baseline", metavar="FILE",
+                        help="with --umadvisor: fail only for findings of a test that FILE does not have for it (medium and higher ones, "
+                        "if --umadvisor-fail-on does not say another level)")
+        group.addoption("--umadvisor-update-baseline", action="store_true",
+                        help="write the findings of the tests that ran into the file of --umadvisor-baseline, and do not fail for them")
+        group.addoption("--umadvisor-trace", metavar="FILE",
+                        help="with --umadvisor: keep the trace in FILE, in the place of another trace")
+    except Exception:  # the options are another plugin's: the suite runs without ours
+        pass
+
+
+def _say(text: str) -> None:
+    show(f"umadvisor: {_line(text)}", sys.stdout)
+
+
+def _line(text: str) -> str:
+    """Names of files and tests may have line feeds and other characters that are more than a character."""
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config: Any) -> Optional[int]:
     """Runs pytest itself anew under umadvisor: a process is recorded from its start on, or not at all."""
-    if not config.getoption("--umadvisor") or is_recorded():
+    try:
+        if not config.getoption("--umadvisor", False) or is_recorded():
+            return None
+    except Exception:
         return None
+    if _ran_file:  # or it would start itself over and over
+        _say("the recorder was not loaded into pytest, so nothing is recorded")
+        return None
+    try:
+        return _run(config)
+    except pytest.UsageError:
+        raise
+    except Exception as error:
+        raise pytest.UsageError(f"--umadvisor: {_line(words_of(error))}") from None
+
+
+def _run(config: Any) -> int:
     baseline, update = config.getoption("--umadvisor-baseline"), config.getoption("--umadvisor-update-baseline")
     if update and not baseline:
         raise pytest.UsageError("--umadvisor-update-baseline needs --umadvisor-baseline FILE")
-    known = _read_baseline(baseline, update) if baseline else None
-    with tempfile.TemporaryDirectory() as folder:
-        trace = config.getoption("--umadvisor-trace") or str(Path(folder, "tests.umtrace"))
-        Path(trace).unlink(missing_ok=True)
-        ran = Path(folder, "ran")
-        command = [program(), "run", "-q", "-f", "-o", trace, "--", sys.executable, "-m", "pytest", *config.invocation_params.args]
-        status = subprocess.run(command, env={**os.environ, "UMADVISOR_PROGRAM": program(), RAN: str(ran)}).returncode
-        fail_on = config.getoption("--umadvisor-fail-on")
-        tests = ran.read_text().splitlines() if ran.exists() else []
+    known = _baseline.read(baseline, update) if baseline else None
+    kept = config.getoption("--umadvisor-trace") and os.path.abspath(config.getoption("--umadvisor-trace"))
+    if kept and not _may_replace(kept):
+        raise pytest.UsageError(f"--umadvisor-trace: {_line(kept)} exists and is no trace; name another file")
+    # Beside the file that is asked for, so that what is there stays until there is another trace.
+    folder = tempfile.mkdtemp(prefix=".umadvisor-", dir=os.path.dirname(kept) if kept else None)
+    try:
+        trace, ran = os.path.join(folder, "traces", os.path.basename(kept) if kept else "tests.umtrace"), os.path.join(folder, "ran")
+        os.mkdir(os.path.dirname(trace))
+        status = _wait([program(), "run", "-q", "-o", trace, "--", sys.executable, "-m", "pytest", *config.invocation_params.args],
+                       {**os.environ, "UMADVISOR_PROGRAM": program(), RAN: ran})
         try:
+            fail_on = config.getoption("--umadvisor-fail-on")
             if known is None:
-                return _judge(trace, status, fail_on, tests)
-            found = _findings_of_tests(trace, tests)
-            if update:
-                return _update(baseline, known, found, status)
-            return _compare(known, found, status, fail_on or "medium")
-        except UmadvisorError as error:
-            print(error)
-            return status or 1
+                status = _judge(trace, status, fail_on, _tests(ran))
+            elif update:
+                found = _findings_of_tests(trace, _tests(ran))
+                _baseline.update(baseline, known, found)
+                _say(f"{baseline} has the findings of {len(found) - 1} tests")
+            else:
+                status = _compare(known, _findings_of_tests(trace, _tests(ran)), status, fail_on or "medium")
+        except Exception as error:
+            _say(words_of(error).removeprefix("umadvisor: "))
+            status = status or 1
+        if kept:
+            _keep(os.path.dirname(trace), os.path.dirname(kept))
+        return status
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
-def _judge(trace: str, status: int, fail_on: Optional[str], tests: list[str]) -> int:
-    if not Path(trace).exists():
+def _wait(command: list[Any], environment: dict[str, str]) -> int:
+    """Its exit status. Meanwhile ^C is for the tests, and other requests to end go to them, so that what they say comes last."""
+    children: list[Any] = []
+
+    def pass_on(number: int, frame: object) -> None:
+        for child in children:
+            child.send_signal(number)
+
+    before = {}
+    wanted: dict[int, Any] = {signal.SIGINT: lambda number, frame: None, signal.SIGTERM: pass_on, signal.SIGHUP: pass_on}
+    with contextlib.suppress(ValueError):  # another thread than the main one sets none
+        for number, handler in wanted.items():
+            if signal.getsignal(number) not in (signal.SIG_IGN, None):
+                before[number] = signal.signal(number, handler)
+        if signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN:  # exit statuses would be lost (wait(2))
+            before[signal.SIGCHLD] = signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    try:
+        children.append(subprocess.Popen(command, env=environment))
+        return int(children[0].wait())
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _may_replace(path: str) -> bool:
+    """Whether nothing is there, or a trace: its first bytes say so (trace/FORMAT.md)."""
+    try:
+        if not stat.S_ISREG(os.lstat(path).st_mode):
+            return False
+        with open(path, "rb") as file:
+            return file.read(len(TRACE_BEGINS)) == TRACE_BEGINS
+    except FileNotFoundError:
+        return True
+
+
+def _keep(traces: str, folder: str) -> None:
+    """The trace, and those of further processes."""
+    for name in sorted(os.listdir(traces)):
+        try:
+            if not _may_replace(os.path.join(folder, name)):
+                raise FileExistsError("a file of that name exists and is no trace")
+            os.replace(os.path.join(traces, name), os.path.join(folder, name))
+        except OSError as error:
+            _say(f"the trace {name} is not kept: {words_of(error)}")
+
+
+def _tests(path: str) -> list[tuple[str, bool]]:
+    """Each that has run, and whether the process used CUDA for the first time in it."""
+    found = []
+    with contextlib.suppress(FileNotFoundError), open(path, "rb") as file:
+        for line in file.read().split(b"\n"):
+            with contextlib.suppress(ValueError, KeyError, TypeError):  # an end cut it
+                each = json.loads(line)
+                found.append((str(each["test"]), bool(each["first"])))
+    return found
+
+
+def _judge(trace: str, status: int, fail_on: Optional[str], tests: list[tuple[str, bool]]) -> int:
+    if not os.path.exists(trace):
         if tests:
-            print("umadvisor: no test used CUDA")
+            _say("no test used CUDA")
         return status
     found = _all(report(trace))
     refused = [each for each in found if fail_on and _counts(each, fail_on)]
     for finding in found:
-        print(f"umadvisor: {'FAILED ' if finding in refused else ''}{finding} ({finding.confidence}; {finding.line})")
+        _say(f"{'FAILED ' if finding in refused else ''}{finding} ({finding.confidence}; {finding.line})")
     if not found:
-        print("umadvisor: no findings")
+        _say("no findings")
     return 1 if refused and status == 0 else status
 
 
@@ -91,104 +193,69 @@ def _counts(finding: Finding, level: str) -> bool:
     return LEVELS.index(finding.confidence) >= LEVELS.index(level)
 
 
-def _identity(finding: Finding) -> tuple[str, str, str]:
-    """As `umadvisor check` compares them: line numbers shift."""
-    line = finding.line
-    return finding.rule, os.path.basename(line.file or line.module) if line else "", line.function if line else ""
-
-
-def _findings_of_tests(trace: str, ran: list[str]) -> dict[str, list[Finding]]:
+def _findings_of_tests(trace: str, ran: list[tuple[str, bool]]) -> Found:
     """The findings inside of each test, and those that are in none."""
-    found: dict[str, list[Finding]] = {test.removeprefix(FIRST): [] for test in ran}
-    whole = _all(report(trace)) if Path(trace).exists() else ()
+    found: Found = {test: [] for test, _ in ran}
+    whole = _all(report(trace)) if os.path.exists(trace) else ()
     if whole:
         for test in found:
             found[test] = _inside(trace, test)
-    inside = {_identity(finding) for findings in found.values() for finding in findings}
+    inside = {_baseline.identity(finding) for findings in found.values() for finding in findings}
     # Nothing is recorded before the first use of CUDA, so the range of that test is not there.
-    first = next((test.removeprefix(FIRST) for test in ran if test.startswith(FIRST)), ELSEWHERE)
+    first = next((test for test, is_first in ran if is_first), ELSEWHERE)
     found.setdefault(ELSEWHERE, [])
-    found[first] = found[first] + [finding for finding in whole if _identity(finding) not in inside]
+    found[first] = found[first] + [finding for finding in whole if _baseline.identity(finding) not in inside]
     return found
+
+
+def _range_name(test: str) -> str:
+    """The test's own name, where it is one line of characters that can be shown; else a number sets it apart from others."""
+    shown = _line(test)
+    if shown == test and len(test) <= LONGEST_NAME:
+        return test
+    number = hashlib.blake2b(test.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
+    return f"{shown[:LONGEST_NAME]} {number}"
 
 
 def _inside(trace: str, test: str) -> list[Finding]:
     # What means something in a glob stands for itself in brackets, but the backslash.
-    name = re.sub(r"([\[*?])", r"[\1]", test.replace("\\", "\\\\"))
+    name = re.sub(r"([\[*?])", r"[\1]", _range_name(test).replace("\\", "\\\\"))
     try:
-        return list(_all(report(trace, "--range", name)))
+        return list(_all(report(trace, "--range=" + os.fsdecode(name.encode()))))  # UTF-8 in every locale
     except UmadvisorError as error:
-        if "no range" in str(error):  # the test used no CUDA yet
+        if re.search(": (no range is called |has no ranges;)", str(error)):  # the test used no CUDA yet
             return []
         raise
 
 
-def _read_baseline(path: str, may_be_missing: bool) -> Known:
-    try:
-        text = Path(path).read_text()
-    except FileNotFoundError:
-        if may_be_missing:
-            return {}
-        raise pytest.UsageError(f"there is no {path}; --umadvisor-update-baseline makes it") from None
-    except OSError as error:
-        raise pytest.UsageError(f"the baseline cannot be read: {error}") from None
-    try:
-        found = json.loads(text)
-        if found["schema"] != SCHEMA:
-            raise ValueError
-        for findings in found["tests"].values():
-            for each in findings:
-                _known_identity(each)
-        return dict(found["tests"])
-    except (ValueError, KeyError, TypeError, AttributeError):
-        raise pytest.UsageError(f"{path} is no baseline of --umadvisor-update-baseline ({SCHEMA})") from None
-
-
-def _known_identity(each: dict[str, str]) -> tuple[str, str, str]:
-    return each["rule"], each["file"], each["function"]
-
-
-def _update(path: str, known: Known, found: dict[str, list[Finding]], status: int) -> int:
-    for test, findings in found.items():
-        rows = [dict(zip(("rule", "file", "function"), each)) for each in sorted(map(_identity, findings))]
-        known.pop(test, None)
-        if rows:
-            known[test] = rows
-    Path(path).write_text(json.dumps({"schema": SCHEMA, "tests": dict(sorted(known.items()))}, indent=1) + "\n")
-    print(f"umadvisor: {path} has the findings of {len(found) - 1} tests")
-    return status
-
-
-def _compare(known: Known, found: dict[str, list[Finding]], status: int, level: str) -> int:
-    new, old = 0, 0
-    for test, findings in found.items():
-        left = Counter(map(_known_identity, known.get(test, ())))
-        for finding in findings:
-            identity = _identity(finding)
-            if left[identity] > 0:
-                left[identity] -= 1
-                old += 1
-                continue
-            counts = _counts(finding, level)
-            new += counts
-            print(f"umadvisor: {'FAILED ' if counts else ''}{test or 'outside of tests'}: {finding} "
-                  f"({finding.confidence}; {finding.line})")
-    print(f"umadvisor: {new} new findings, {old} that the baseline has")
-    return 1 if new and status == 0 else status
-
-
-def _uses_cuda() -> bool:
-    return os.path.exists(os.environ.get("UMADVISOR_OUTPUT", ""))
+def _compare(known: _baseline.Known, found: Found, status: int, level: str) -> int:
+    new, old = _baseline.split(known, found)
+    refused = 0
+    for test, finding in new:
+        counts = _counts(finding, level)
+        refused += counts
+        _say(f"{'FAILED ' if counts else ''}{test or 'outside of tests'}: {finding} ({finding.confidence}; {finding.line})")
+    _say(f"{refused} new findings, {old} that the baseline has")
+    return 1 if refused and status == 0 else status
 
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_call(item: Any) -> Iterator[None]:
-    if not item.config.getoption("--umadvisor"):
+    part: Any = contextlib.nullcontext()
+    asked = used = False
+    try:
+        if item.config.getoption("--umadvisor", False):
+            used = os.path.exists(_trace_file)
+            part = step(_range_name(item.nodeid))
+            asked = True
+    except Exception:  # the test runs, if without its range
+        pass
+    with part:
         yield
-        return
-    used = _uses_cuda()
-    with step(item.nodeid):
-        yield
-    if RAN in os.environ:
-        with open(os.environ[RAN], "a") as ran:
-            ran.write((FIRST if _uses_cuda() and not used else "") + item.nodeid + "\n")
+    try:
+        if asked and _ran_file:
+            line = json.dumps({"test": item.nodeid, "first": not used and os.path.exists(_trace_file)}) + "\n"
+            with open(_ran_file, "ab", buffering=0) as ran:
+                ran.write(line.encode())
+    except Exception:  # the test has passed or failed by itself
+        pass
