@@ -11,7 +11,7 @@ def main() -> None:
         os.execv(program(), ["umadvisor", *with_interpreter(sys.argv[1:])])
     except Exception as error:
         show(f"umadvisor: cannot be started: {words_of(error)}", sys.stderr)
-        sys.exit(127)
+        raise SystemExit(127) from None
 
 
 if __name__ == "__main__":

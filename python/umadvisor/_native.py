@@ -95,7 +95,9 @@ def _start_anew(options: Sequence[str]) -> str:
                                stderr=subprocess.PIPE)
         if tried.stdout == b"ran\n":
             os.execve(run[0], [*run, sys.executable, *arguments], {**os.environ, ANEW: "1"})
-        return _last_line(tried.stderr) or "umadvisor run does not start a program with these options"
+        if tried.returncode == 0:
+            return "umadvisor run does not start a program with these options"
+        return _last_line(tried.stderr) or f"umadvisor run ended with status {tried.returncode}"
     except Exception as error:
         return words_of(error)
 

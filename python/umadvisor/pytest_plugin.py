@@ -107,7 +107,7 @@ def _run(config: Any) -> int:
         except Exception as error:
             _say(words_of(error).removeprefix("umadvisor: "))
             status = status or 1
-        if kept:
+        if kept and _tests(ran):
             _keep(os.path.dirname(trace), os.path.dirname(kept))
         return status
     finally:

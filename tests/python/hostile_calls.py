@@ -19,7 +19,7 @@ from unittest import mock
 
 import umadvisor
 
-result_file = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)  # the folder may go
+result_file = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)  # the folder may go
 
 # Reads for the user, or is a program of its own, or was asked for something impossible: the one error of each.
 MAY_RAISE = {"umadvisor.report": "UmadvisorError", "umadvisor.Report.to_pandas": "UmadvisorError", "umadvisor.__main__.main": "SystemExit",
@@ -81,7 +81,7 @@ VALUES = [os.fsdecode(b"bad\xff"), "\ud800", "a\0b", "a\nb", "a\u2028b\x0cc\r", 
           None, True, 0, -1, 1 << 64, 10 ** 5000, float("nan"), 1j, b"bad\xff", b"a\0b", bytearray(b"x"), memoryview(b"x"), [], {}, endless, ...,
           NotImplemented, object(), object, Raises(), RaisingPath(), HostileText("x"), closed_file(), io.StringIO(), (each for each in ""),
           lambda *arguments: None, Exception("\ud800"), Raises, os, "/", "/proc/self/mem", os.devnull]
-VALUES += [Answers(value) for value in VALUES]
+ANSWERS = [Answers(value) for value in VALUES]
 
 
 def functions():
@@ -124,7 +124,7 @@ def check(name, function, *arguments):
     return None
 
 
-def argument_lists(function):
+def argument_lists(name, function):
     """Each parameter is hostile alone, and all of them are."""
     try:
         parameters = list(inspect.signature(function).parameters.values())
@@ -133,7 +133,8 @@ def argument_lists(function):
     least = sum(each.default is each.empty and each.kind is not each.VAR_POSITIONAL for each in parameters)
     if least == 0:
         yield []
-    for value in VALUES if parameters else ():
+    handed_over = "pytest" in name or "ipython" in name
+    for value in (VALUES + ANSWERS * handed_over) if parameters else ():
         for at in range(len(parameters)):
             yield [value if i == at else "x" for i in range(max(least, at + 1))]
         yield [value] * max(least, len(parameters))
@@ -141,7 +142,7 @@ def argument_lists(function):
 
 def attack(name, function):
     found.add(name)
-    for arguments in argument_lists(function):
+    for arguments in argument_lists(name, function):
         made = check(name, function, *arguments)
         if inspect.isgenerator(made):  # a hook around a test
             check(name, next, made)
@@ -165,7 +166,7 @@ def attack_object(name, made):
         check(f"{name}.{method}", getattr(made, method))
     if not hasattr(type(made), "__enter__"):
         return
-    for value in VALUES[:44]:
+    for value in VALUES:
         check(f"{name}.__call__", made, value)
     try:
         check(name, inside, made)
@@ -209,15 +210,20 @@ def deep(frames, function, arguments):
     return deep(frames - 1, function, arguments) if frames else call_it(function, arguments)
 
 
+def on_top(function, *arguments):
+    """The frame of check()."""
+    return function(*arguments)
+
+
 def attack_deep(name, function):
     """Where the stack ends: what a function of nothing can do there, ours can, too."""
-    if isinstance(function, type) and not hasattr(function, "__enter__"):
-        return  # of data alone
-    arguments = next(iter([each for each in argument_lists(function) if all(type(part) is str for part in each)]), [])
-    for left in range(150):
+    if isinstance(function, type) and not hasattr(function, "__enter__") or name.endswith(".main"):
+        return  # of data alone, or a program of its own
+    arguments = next(iter([each for each in argument_lists(name, function) if all(type(part) is str for part in each)]), [])
+    for left in range(120):
         frames = sys.getrecursionlimit() - len(inspect.stack(0)) - left
         try:
-            deep(frames, Plain if isinstance(function, type) else plain, arguments)
+            on_top(deep, frames, Plain if isinstance(function, type) else plain, arguments)
         except RecursionError:
             continue
         check(name, deep, frames, function, arguments)
@@ -225,10 +231,15 @@ def attack_deep(name, function):
 
 def attack_interrupted():
     """^C is the user's: it passes."""
-    for function in (umadvisor.report, umadvisor.ensure_recorded, lambda: umadvisor.step(Raises(KeyboardInterrupt)).__enter__()):
+    def enter():
+        umadvisor.step(Raises(KeyboardInterrupt)).__enter__()
+
+    ranges = importlib.import_module("umadvisor._ranges")
+    for function, arguments in ((umadvisor.report, ["x"]), (umadvisor.ensure_recorded, []), (enter, [])):
         try:
-            with mock.patch("subprocess.run", side_effect=KeyboardInterrupt), mock.patch.object(umadvisor._native, "find_shim", lambda: False):
-                function(*["x"] * (function is umadvisor.report))
+            with mock.patch("subprocess.run", side_effect=KeyboardInterrupt), mock.patch.object(umadvisor._native, "find_shim", lambda: False, create=True), \
+                    mock.patch.object(ranges, "_push_and_pop", lambda: [plain, plain], create=True):
+                function(*arguments)
             raised.append(f"{function.__name__} keeps KeyboardInterrupt")
         except KeyboardInterrupt:
             pass
@@ -238,9 +249,10 @@ def main():
     argv = sys.argv
     for name, function in sorted(functions(), key=lambda each: each[0]):
         with mock.patch("os.execv", side_effect=OSError), mock.patch("os.execve", side_effect=OSError):
-            attack_deep(name, function)
+            with mock.patch("subprocess.run", plain):
+                attack_deep(name, function)
             if name == "umadvisor.__main__.main":  # it takes what it is given from there
-                for value in VALUES[:44]:
+                for value in VALUES:
                     sys.argv = [value, "run", value]
                     check(name, function)
                 sys.argv = argv
