@@ -3,14 +3,17 @@
 #include "analyzer/reader/error.hpp"
 #include "analyzer/reader/header.hpp"
 #include "analyzer/reader/source.hpp"
+#include "trace/layout.hpp"
 #include "trace/rank.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
+#include <fstream>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -58,6 +61,13 @@ fs::path longest_sibling(const fs::path& output) {
     return output.parent_path() / (output.stem().string() + ".4194304-99" + output.extension().string());
 }
 
+/// By its first bytes. What else a user has there is not replaced, even where that is asked for.
+bool is_trace(const std::string& path) {
+    std::array<char, trace::file_magic.size()> begin{};
+    std::ifstream file(path, std::ios::binary);
+    return file.read(begin.data(), begin.size()) && begin == trace::file_magic;
+}
+
 bool is_too_long(const fs::path& path) {
     struct stat status {};
     return ::lstat(path.c_str(), &status) != 0 && errno == ENAMETOOLONG;
@@ -85,6 +95,8 @@ std::string output_trouble(const std::string& output, bool force) {
             return output + ": exists and is not a regular file; name another output";
         if (!force)
             return output + ": exists already; -f replaces it";
+        if (!is_trace(output))
+            return output + ": exists and is no trace, so -f does not replace it; name another output";
     }
     if (::stat(folder.c_str(), &status) != 0)
         return folder.string() + ": " + std::strerror(errno) + "; the trace cannot be written there";

@@ -49,10 +49,15 @@ BOOST_AUTO_TEST_CASE(unwritable_output) {
     check_one_line(run(folder, advisor + " run -o . -- /bin/true"), 1, "regular file");
 }
 
-BOOST_AUTO_TEST_CASE(existing_output_is_kept_without_force) {
+BOOST_AUTO_TEST_CASE(force_replaces_a_trace_and_nothing_else) {
     std::ofstream(folder / "x.umtrace") << "precious";
-    check_one_line(run_sim(folder, advisor + " run -o x.umtrace -- " + pinned), 1, "x.umtrace");
+    check_one_line(run_sim(folder, advisor + " run -o x.umtrace -- " + pinned), 1, "exists already");
+    check_one_line(run_sim(folder, advisor + " run -f -o x.umtrace -- " + pinned), 1, "is no trace");
     BOOST_TEST(read(folder / "x.umtrace") == "precious");
+    const Outcome first = run_sim(folder, advisor + " run -o y.umtrace -- " + pinned);
+    BOOST_TEST(first.status == 0, first.err);
+    fs::rename(folder / "y.umtrace", folder / "x.umtrace");
+    check_one_line(run_sim(folder, advisor + " run -o x.umtrace -- " + pinned), 1, "exists already");
     const Outcome forced = run_sim(folder, advisor + " run -f -o x.umtrace -- " + pinned);
     BOOST_TEST(forced.status == 0, forced.err);
     BOOST_TEST(report(folder).contains("findings"));

@@ -243,6 +243,8 @@ def attack_interrupted():
             raised.append(f"{function.__name__} keeps KeyboardInterrupt")
         except KeyboardInterrupt:
             pass
+        except BaseException as error:
+            raised.append(f"{function.__name__} turns KeyboardInterrupt into {type(error).__name__}")
 
 
 def main():

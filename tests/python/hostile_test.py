@@ -19,10 +19,6 @@ ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PYTHONIO
 total = {"calls": 0, "raised": 0}
 
 
-def setUpModule():
-    surface.umadvisor.is_recorded()
-
-
 def tearDownModule():
     for name, value in total.items():
         print(json.dumps({"metric": f"python.{name}", "value": value}), flush=True)

@@ -70,12 +70,17 @@ BOOST_AUTO_TEST_CASE(a_trace_is_private_and_says_who_wrote_it) {
         [](const trace::ChunkHeader& chunk) { BOOST_TEST((chunk.state.load() == trace::ChunkState::sealed)); });
 }
 
-BOOST_AUTO_TEST_CASE(what_exists_is_not_touched_without_force) {
+BOOST_AUTO_TEST_CASE(what_exists_is_not_touched_without_force_and_what_is_no_trace_never) {
     const ScratchDirectory scratch;
     const std::string path = scratch / "t.umtrace";
-    std::ofstream(path) << "precious";
+    for (const char* const text : {"precious", "short", ""}) {
+        std::ofstream(path, std::ios::trunc) << text;
+        BOOST_TEST(refused(settings_for(path), "exists"));
+        BOOST_TEST(refused(settings_for(path, {.force = true}), "is no trace"));
+        BOOST_TEST(content(path) == text);
+    }
+    std::ofstream(path, std::ios::trunc).write(trace::file_magic.data(), trace::file_magic.size());
     BOOST_TEST(refused(settings_for(path), "exists"));
-    BOOST_TEST(content(path) == "precious");
     BOOST_TEST(succeeds_in_child([&] { return record::open(settings_for(path, {.force = true})) == nullptr; }));
     BOOST_TEST((TraceImage(path).header().state.load() == trace::FileState::recording));
 }
