@@ -103,6 +103,19 @@ class Plugin(surface.Case):
         said = self.pytest("--umadvisor", "--umadvisor-baseline=none/known.json", "--umadvisor-update-baseline", status=1)
         self.assertIn("umadvisor: [Errno 2] No such file", said)
 
+    def test_nothing_is_left_where_it_is_asked_to_end(self):
+        self.write("test_it.py", """
+            import os, re, signal
+            def test_asks(request):
+                number = signal.Signals[os.environ["ASKS"]]
+                asked = int(re.search(r"PPid:\\s+(\\d+)", open(f"/proc/{os.getppid()}/status").read())[1])  # it started umadvisor run
+                os.kill(asked, number)
+                while number != signal.SIGINT:  # which a terminal sends to all of them
+                    signal.pause()
+            """)
+        for name, status in (("SIGTERM", 143), ("SIGHUP", 129), ("SIGINT", 0)):
+            self.pytest("--umadvisor", "--umadvisor-trace=x.umtrace", status=status, environment={"ASKS": name})
+
     def test_it_does_not_start_itself_over_and_over(self):
         self.write("test_it.py", UPLOADS.format("it", 0))
         program = self.folder / "loses-the-recorder"
