@@ -61,11 +61,14 @@ fs::path longest_sibling(const fs::path& output) {
     return output.parent_path() / (output.stem().string() + ".4194304-99" + output.extension().string());
 }
 
-/// By its first bytes. What else a user has there is not replaced, even where that is asked for.
-bool is_trace(const std::string& path) {
+/// A trace, by its first bytes, or a file without any: all else that a user has there stays, even by force.
+bool is_trace_or_empty(const std::string& path) {
     std::array<char, trace::file_magic.size()> begin{};
     std::ifstream file(path, std::ios::binary);
-    return file.read(begin.data(), begin.size()) && begin == trace::file_magic;
+    if (!file)
+        return false;
+    file.read(begin.data(), begin.size());
+    return file.gcount() == 0 || begin == trace::file_magic;
 }
 
 bool is_too_long(const fs::path& path) {
@@ -95,7 +98,7 @@ std::string output_trouble(const std::string& output, bool force) {
             return output + ": exists and is not a regular file; name another output";
         if (!force)
             return output + ": exists already; -f replaces it";
-        if (!is_trace(output))
+        if (!is_trace_or_empty(output))
             return output + ": exists and is no trace, so -f does not replace it; name another output";
     }
     if (::stat(folder.c_str(), &status) != 0)

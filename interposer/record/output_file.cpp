@@ -44,15 +44,15 @@ void remove_segment(const char* path) noexcept {
     ::close(fd);
 }
 
-/// By its first bytes. What else a user has there is not replaced, even where that is asked for.
-bool is_trace(const char* path) noexcept {
+/// A trace, by its first bytes, or a file without any: all else that a user has there stays, even by force.
+bool is_trace_or_empty(const char* path) noexcept {
     const int fd = ::open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0)
         return false;
     std::array<char, trace::file_magic.size()> begin{};
-    const bool whole = ::pread(fd, begin.data(), begin.size(), 0) == static_cast<ssize_t>(begin.size());
+    const ssize_t bytes = ::pread(fd, begin.data(), begin.size(), 0);
     ::close(fd);
-    return whole && std::memcmp(begin.data(), trace::file_magic.data(), begin.size()) == 0;
+    return bytes == 0 || (bytes > 0 && std::memcmp(begin.data(), trace::file_magic.data(), begin.size()) == 0);
 }
 
 /// Removes a file that `force` allows us to remove. Returns nullptr or why not.
@@ -66,7 +66,7 @@ const char* make_way(const char* path) noexcept {
         return failed(path, "it exists and is no regular file");
     if (file.st_uid != geteuid())
         return failed(path, "it exists and belongs to another user");
-    if (!is_trace(path))
+    if (!is_trace_or_empty(path))
         return failed(path, "it exists and is no trace");
     remove_segment(path);
     return unlink(path) == 0 ? nullptr : failed(path, describe(errno));

@@ -139,12 +139,12 @@ def _wait(command: list[Any], environment: dict[str, str]) -> int:
 
 
 def _may_replace(path: str) -> bool:
-    """Whether nothing is there, or a trace: its first bytes say so (trace/FORMAT.md)."""
+    """Whether nothing is there, or a trace: its first bytes say so (trace/FORMAT.md). A file without any loses nothing."""
     try:
         if not stat.S_ISREG(os.lstat(path).st_mode):
             return False
         with open(path, "rb") as file:
-            return file.read(len(TRACE_BEGINS)) == TRACE_BEGINS
+            return file.read(len(TRACE_BEGINS)) in (TRACE_BEGINS, b"")
     except FileNotFoundError:
         return True
 
