@@ -112,7 +112,7 @@ def _finding(found: dict[str, Any]) -> Finding:
 
 def report(path: Union[str, "os.PathLike[str]"], *options: str) -> Report:
     """The report on the trace at `path`; `options` are those of `umadvisor report`, such as "--range", "train_step".
-    Raises UmadvisorError where there is none, whatever the reason, and nothing else."""
+    Raises UmadvisorError where there is none, for any reason, and no other exception."""
     try:
         return _or_error(_report, path, options)
     except RecursionError:

@@ -1,4 +1,4 @@
-"""Parts of a program that is recorded. Nothing here raises an exception into the program, whatever it is given."""
+"""Parts of a program that is recorded. Nothing here raises an exception into the program, with any argument."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ raised, calls, found = [], 0, set()
 
 
 class Raises:
-    """Whatever is done with it."""
+    """Each use of it raises."""
 
     def __init__(self, error=RuntimeError):
         object.__setattr__(self, "error", error)

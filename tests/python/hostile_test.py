@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Nothing of the package raises an exception into a program, whatever it is called with (hostile_calls.py) and wherever."""
+"""Nothing of the package raises an exception into a program, with any argument (hostile_calls.py) and at any place."""
 
 import json
 import os
