@@ -8,6 +8,7 @@
 #include "trace/encoder.hpp"
 
 #include <cstdint>
+#include <set>
 
 namespace umadvisor::cli {
 namespace {
@@ -32,15 +33,15 @@ std::vector<std::uint8_t> encoded(const trace::MachineRates& record) {
 } // namespace
 
 std::vector<std::string> add_usual_rates(const std::vector<std::string>& paths) {
-    std::vector<std::string> lines;
+    std::set<std::string> lines; // a damaged file of prices is the same trouble for each trace
     for (const std::string& path : paths)
         try {
             if (const std::string text = missing_rates(path); !text.empty())
                 reader::add_definitions(path, encoded({.rates = text}));
         } catch (const reader::Error& error) {
-            lines.push_back("the prices of this machine are not in the trace: " + std::string(error.what()));
+            lines.insert("the prices of this machine are not in the trace: " + std::string(error.what()));
         }
-    return lines;
+    return {lines.begin(), lines.end()};
 }
 
 } // namespace umadvisor::cli

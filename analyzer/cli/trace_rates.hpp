@@ -7,7 +7,7 @@
 namespace umadvisor::cli {
 
 /// Adds what usual_rates() knows of a trace's device to each of these traces that carries no prices. The shim
-/// has written them when the device was known before. Returns a line for each trace that cannot have them.
+/// has written them when the device was known before. Returns a line for each reason why one cannot have them.
 std::vector<std::string> add_usual_rates(const std::vector<std::string>& paths);
 
 } // namespace umadvisor::cli
