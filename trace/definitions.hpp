@@ -137,6 +137,18 @@ struct Driver {
     }
 };
 
+/// What moving memory costs on the machine of the run, as `umadvisor calibrate` measured it. Since 1.1.
+struct MachineRates {
+    static constexpr Type type = Type::machine_rates;
+    static constexpr std::string_view name = "MachineRates";
+    std::string_view rates; ///< JSON: one object of schema umadvisor-machine-1
+
+    template <class Self, class Visitor>
+    static void fields(Self& r, Visitor& v) {
+        v.text("rates", r.rates);
+    }
+};
+
 /// A setting that differs from its default; PLAN: the modes that a plan has switched on.
 struct Option {
     static constexpr Type type = Type::option;

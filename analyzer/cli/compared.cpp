@@ -1,7 +1,6 @@
 #include "analyzer/cli/compared.hpp"
 #include "analyzer/cli/losses.hpp"
 #include "analyzer/cli/message.hpp"
-#include "analyzer/cli/usual_rates.hpp"
 
 #include "analyzer/reader/error.hpp"
 #include "analyzer/reader/source.hpp"
@@ -37,7 +36,7 @@ void check_trace(const reader::Source& source) {
 
 /// Through its text, so that names which are no UTF-8 become what they are in a report that was kept.
 std::string report_of_trace(const std::string& path, const symbols::Options& options) {
-    reports::Report made(path, options, false, &usual_rates);
+    reports::Report made(path, options);
     const std::string text = reports::json_text(reports::to_json(made), -1);
     say_losses(made.trace);
     return text;

@@ -5,7 +5,6 @@
 #include "analyzer/cli/progress.hpp"
 #include "analyzer/cli/stack_options.hpp"
 #include "analyzer/cli/trace_output.hpp"
-#include "analyzer/cli/usual_rates.hpp"
 
 #include <algorithm>
 #include <set>
@@ -81,7 +80,7 @@ void for_each_report(const Arguments& arguments,
     const symbols::Options symbols = stack_options(arguments);
     std::set<std::string> said; // all ranks of a job lack the same files
     for (const std::string& path : arguments.rest) {
-        reports::Report report(path, symbols, false, &usual_rates);
+        reports::Report report(path, symbols);
         then(report, path);
         end_progress();
         say_losses(report.trace);

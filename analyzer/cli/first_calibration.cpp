@@ -3,6 +3,7 @@
 #include "analyzer/cli/child_process.hpp"
 #include "analyzer/cli/usual_rates.hpp"
 #include "analyzer/findings/words.hpp"
+#include "analyzer/machine/recorded_rates.hpp"
 #include "analyzer/reader/error.hpp"
 #include "analyzer/reader/event_stream.hpp"
 #include "analyzer/reader/trace.hpp"
@@ -35,11 +36,13 @@ private:
     void (*before_)(int);
 };
 
-/// The name of the device whose prices a report on the trace uses; empty if it has none or they are known.
+/// The name of the device whose prices a report on the trace uses; empty if it has none, or they are known to
+/// the trace or to this machine.
 std::string unknown_device(const std::string& path) {
     try {
         reader::Trace trace(path);
-        if (trace.dictionary.devices.empty() || reader::EventStream(trace.file).next() == nullptr)
+        if (trace.dictionary.devices.empty() || !machine::recorded_rates(trace.dictionary).device.empty() ||
+            reader::EventStream(trace.file).next() == nullptr)
             return {};
         const std::string name(trace.dictionary.devices.front().device_name);
         return usual_rates(name).device.empty() ? name : "";

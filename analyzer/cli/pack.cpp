@@ -4,7 +4,6 @@
 #include "analyzer/cli/progress.hpp"
 #include "analyzer/cli/stack_options.hpp"
 #include "analyzer/cli/trace_output.hpp"
-#include "analyzer/cli/usual_rates.hpp"
 #include "analyzer/reader/packed_section.hpp"
 #include "analyzer/reports/report.hpp"
 
@@ -28,7 +27,7 @@ void add_quoted(const Json& document, symbols::PackedSymbols& packed) {
 }
 
 void write_packed(const Arguments& arguments, OutputFile& file) {
-    reports::Report report(arguments.rest.front(), stack_options(arguments), false, &usual_rates);
+    reports::Report report(arguments.rest.front(), stack_options(arguments));
     symbols::PackedSymbols packed = report.symbolizer.pack();
     if (arguments.has("--source"))
         add_quoted(reports::to_json(report), packed);

@@ -6,7 +6,6 @@
 #include "analyzer/cli/output_file.hpp"
 #include "analyzer/cli/progress.hpp"
 #include "analyzer/cli/stack_options.hpp"
-#include "analyzer/cli/usual_rates.hpp"
 #include "analyzer/reader/error.hpp"
 #include "analyzer/reports/json_text.hpp"
 
@@ -22,7 +21,7 @@ int plan(const Arguments& arguments) {
         check_output_name(output, force);
     reports::Plan plan;
     for (const std::string& path : arguments.rest) {
-        reports::Report report(path, stack_options(), false, &usual_rates);
+        reports::Report report(path, stack_options());
         plan.add(report);
         say_losses(report.trace);
     }

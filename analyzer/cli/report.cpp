@@ -12,7 +12,6 @@
 #include "analyzer/cli/stack_options.hpp"
 #include "analyzer/cli/terminal.hpp"
 #include "analyzer/cli/trace_output.hpp"
-#include "analyzer/cli/usual_rates.hpp"
 #include "analyzer/html/page.hpp"
 #include "analyzer/ranks/job_file.hpp"
 #include "analyzer/reports/json_text.hpp"
@@ -74,11 +73,11 @@ private:
     reports::SarifLog log_;
 };
 
-/// The prices in the file of --machine, whatever its device; without one, those that `umadvisor calibrate` kept
-/// for the trace's device.
+/// The prices in the file of --machine, whatever its device; without one, nothing. What this machine has
+/// calibrated does not count: a trace has the same report wherever it is read.
 reports::RatesOf rates_of(const Arguments& arguments) {
     if (!arguments.has("--machine"))
-        return &usual_rates;
+        return {};
     return [all = machine::read_rates(arguments.value("--machine"))](const std::string& device) {
         return machine::rates_of(all, device);
     };

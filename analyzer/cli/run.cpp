@@ -9,6 +9,7 @@
 #include "analyzer/cli/shim.hpp"
 #include "analyzer/cli/summary_file.hpp"
 #include "analyzer/cli/trace_names.hpp"
+#include "analyzer/cli/trace_rates.hpp"
 #include "analyzer/reader/error.hpp"
 #include "analyzer/reader/source.hpp"
 #include "trace/size_text.hpp"
@@ -20,6 +21,7 @@
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
+#include <iterator>
 #include <optional>
 
 namespace umadvisor::cli {
@@ -141,14 +143,17 @@ std::vector<RunProcess> processes_of(const RunList& list, const std::string& out
     return processes;
 }
 
-/// So that no report stands on another card's prices. After the program, which it would disturb.
-void know_devices(const std::vector<RunProcess>& processes, bool quiet) {
+/// So that no report stands on another machine's prices, wherever it is made. After the program, which it would
+/// disturb.
+void know_devices(const std::vector<RunProcess>& processes, bool calibrate, bool quiet) {
     std::vector<std::string> paths;
     for (const RunProcess& process : processes)
         if (!process.path.empty())
             paths.push_back(process.path);
-    for (const std::string& line : calibrate_unknown_devices(paths))
-        if (!quiet)
+    std::vector<std::string> lines = calibrate ? calibrate_unknown_devices(paths) : std::vector<std::string>();
+    std::ranges::move(add_usual_rates(paths), std::back_inserter(lines));
+    if (!quiet)
+        for (const std::string& line : lines)
             say(line);
 }
 
@@ -202,8 +207,7 @@ int run(const Arguments& arguments) {
     if (!list || !started)
         return status;
     const std::vector<RunProcess> processes = processes_of(*list, output, begin, told);
-    if (!arguments.has("--no-calibrate"))
-        know_devices(processes, quiet);
+    know_devices(processes, !arguments.has("--no-calibrate"), quiet);
     if (!quiet)
         summarize(processes, told, arguments.has("--summary"));
     else if (arguments.has("--summary"))

@@ -5,7 +5,6 @@
 #include "analyzer/cli/shim.hpp"
 #include "analyzer/cli/stack_options.hpp"
 #include "analyzer/cli/summary_file.hpp"
-#include "analyzer/cli/usual_rates.hpp"
 #include "analyzer/findings/words.hpp"
 #include "analyzer/reader/error.hpp"
 #include "analyzer/reports/report.hpp"
@@ -48,7 +47,7 @@ bool summarize(const RunProcess& process, bool keep) {
     }
     const std::string path = shown_path(process.path);
     try {
-        reports::Report report(process.path, stack_options(), false, &usual_rates);
+        reports::Report report(process.path, stack_options());
         end_progress();
         if (std::to_string(report.trace.file.header().pid) != process.pid) {
             say("no trace of " + who + ": " + path + " is another process's by now");
@@ -104,7 +103,7 @@ void keep_summaries(const std::vector<RunProcess>& processes) {
     for (const RunProcess& process : processes)
         try {
             if (!process.path.empty()) {
-                reports::Report report(process.path, stack_options(), false, &usual_rates);
+                reports::Report report(process.path, stack_options());
                 write_summary(report, process.path);
             }
         } catch (const reader::Error& error) {

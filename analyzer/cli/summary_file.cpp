@@ -2,7 +2,6 @@
 
 #include "analyzer/cli/losses.hpp"
 #include "analyzer/cli/output_file.hpp"
-#include "analyzer/cli/usual_rates.hpp"
 #include "analyzer/ranks/summary.hpp"
 
 #include <filesystem>
@@ -25,7 +24,7 @@ void add_part(const std::string& path, const symbols::Options& options, ranks::M
         job.add_file(path);
         return;
     }
-    reports::Report report(path, options, false, &usual_rates);
+    reports::Report report(path, options);
     job.add(ranks::summarize(report));
     say_losses(report.trace);
 }

@@ -4,7 +4,7 @@
 #include "analyzer/cli/command.hpp"
 #include "analyzer/cli/losses.hpp"
 #include "analyzer/cli/message.hpp"
-#include "analyzer/cli/usual_rates.hpp"
+#include "analyzer/machine/recorded_rates.hpp"
 #include "analyzer/reports/json_text.hpp"
 #include "trace/size_text.hpp"
 
@@ -60,8 +60,8 @@ int whatif(const Arguments& arguments) {
     question.rates_named = arguments.has("--machine");
     if (question.rates_named)
         question.rates = machine::rates_of(machine::read_rates(arguments.value("--machine")), device);
-    else if (!devices.empty())
-        question.rates = usual_rates(device);
+    else
+        question.rates = machine::recorded_rates(trace.dictionary);
     // Each policy is replayed on the same blocks: what one gives back, the next takes again, and the kernel
     // need not clear it in between (mallopt(3)).
     ::mallopt(M_MMAP_THRESHOLD, 1 << 30);

@@ -220,6 +220,23 @@ void claim_once(const model::Profile& profile, std::vector<Finding>& all) {
     std::erase_if(all, [&profile](const Finding& finding) { return is_negligible(profile, finding); });
 }
 
+/// Where nobody has measured the host, a remedy may cost there what it saves elsewhere.
+void doubt_host_prices(const model::Profile& profile, std::vector<Finding>& all) {
+    if (profile.knows_host())
+        return;
+    for (Finding& finding : all) {
+        const double doubt_ns =
+            (host_spread - 1) * finding.host_cost_ns + (1 - 1 / host_spread) * finding.host_gain_ns;
+        if (doubt_ns == 0 || finding.saving_ns > doubt_ns)
+            continue;
+        finding.confidence = Confidence::low;
+        finding.details.push_back(
+            "another host may take as much time as this saves: the trace has no prices of "
+            "its own machine, so page-locking, first touch and copies by the host are "
+            "priced as on an H200's (umadvisor calibrate, then record again)");
+    }
+}
+
 /// Those that save most come first.
 std::vector<Finding> fold_same_calls(std::vector<Finding> all) {
     std::vector<Finding> kept;
@@ -268,6 +285,7 @@ Findings find_all(const model::Profile& profile, const LineOf& line_of) {
     for (auto rule = rules.begin(); rule != rules.end(); ++rule)
         if (std::none_of(rules.begin(), rule, [rule](const Rule& other) { return other.find == rule->find; }))
             std::ranges::move(rule->find(profile, line_of), std::back_inserter(all));
+    doubt_host_prices(profile, all);
     std::vector<Finding> unpriced = keep_to_machine(profile, all);
     const auto drop_negligible = [&] {
         std::erase_if(all, [&profile](const Finding& finding) { return is_negligible(profile, finding); });

@@ -58,6 +58,7 @@ Finding describe(const model::Profile& profile, std::uint64_t stack, const Fresh
              : "keep one buffer of the largest size instead of a new one for each copy, and write to "
                "it once before the first";
     finding.saving_ns = std::max(0.0, group.copies.own_ns - group.usual_ns(rates) - touch_ns);
+    finding.host_cost_ns = touch_ns + group.usual_ns(rates);
     finding.edit =
         group.calls.faster(profile, group.copies.bytes, group.copies.own_ns - group.usual_ns(rates), touch_ns);
     finding.basis = "time of these copies, without waits for earlier work, less the same bytes at " +

@@ -93,6 +93,8 @@ Finding describe(const model::Profile& profile, const Key& key, const PageableCo
                     std::string(words(direction));
     finding.stack = stack;
     finding.saving_ns = std::max(0.0, spent_ns - pinned_ns - lock_ns);
+    finding.host_cost_ns = lock_ns;
+    finding.host_gain_ns = graph ? spent_ns : 0;
     if (!graph)
         finding.edit =
             group.calls.faster(profile, group.copies.bytes, std::max(0.0, spent_ns - pinned_ns), lock_ns);

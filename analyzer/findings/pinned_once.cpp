@@ -95,6 +95,8 @@ Finding describe_lock(const model::Profile& profile, std::uint64_t stack, const 
                          ? "do not page-lock this memory; copy from and to it as it is"
                          : "allocate it with malloc or new; write to memory that is only copied to once before";
     finding.saving_ns = line.saving_ns();
+    finding.host_cost_ns = line.touch_ns + line.slower_copies_ns;
+    finding.host_gain_ns = line.late_unlock_ns;
     finding.edit = line.calls.shorter(profile, finding.saving_ns);
     finding.basis = "time to lock and unlock the pages, less the first touch of ordinary memory and its slower "
                     "copies at the rates of " +

@@ -98,6 +98,8 @@ Finding describe(const model::Profile& profile, const ReadLine& line) {
         "allocate it without the flag cudaHostAllocWriteCombined (CU_MEMHOSTALLOC_WRITECOMBINED): that "
         "is for memory that the host only writes";
     finding.saving_ns = line.spared_copies_ns + line.spared_host_ns;
+    finding.host_cost_ns = line.copies_ns - line.spared_copies_ns;
+    finding.host_gain_ns = line.spared_host_ns;
     finding.edit = line.calls.shorter(profile, line.spared_copies_ns);
     std::ranges::copy(lighter_work(profile, line.downloads_from, {.host_ns = line.spared_host_ns}).changes,
                       std::back_inserter(finding.edit.changes));

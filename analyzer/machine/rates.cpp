@@ -13,26 +13,37 @@ namespace {
 constexpr const char* schema = "umadvisor-machine-1";
 constexpr std::uint64_t most_bytes = 1 << 20; ///< some thirty numbers of each device have far fewer
 
-[[noreturn]] void refuse(const std::string& path, const std::string& why) {
-    throw reader::Error(path + ": " + why + "; make it anew with umadvisor calibrate");
+/// Whether a machine can have it. A trace may say anything; what follows from rates within these bounds are
+/// times that fit their types.
+bool is_possible(std::string_view name, double value) {
+    if (name.ends_with("_bytes_per_s"))
+        return value >= 1e7 && value <= 1e16;
+    if (name.ends_with("_ns"))
+        return value >= 1e-2 && value <= 1e10;
+    return value >= 1e-2 && value <= 1e3;
 }
 
-Rates read_one(const std::string& path, const nlohmann::json& document) {
+struct ReadRates {
+    Rates rates;
+    std::string trouble; ///< empty: none
+};
+
+ReadRates read_one(const nlohmann::json& document) {
+    ReadRates read;
     if (!document.is_object() || !document.contains("schema") || document["schema"] != schema)
-        refuse(path, "is no profile of a machine");
+        return {{}, "is no profile of a machine"};
     const auto device = document.find("device");
     const auto rates = document.find("rates");
     if (device == document.end() || !device->is_string() || rates == document.end() || !rates->is_object())
-        refuse(path, "lacks its device or rates");
-    Rates read;
-    read.device = reader::plain(device->get<std::string>());
-    Rates::each(read, [&](const char* name, double& value) {
+        return {{}, "lacks its device or rates"};
+    read.rates.device = reader::plain(device->get<std::string>());
+    Rates::each(read.rates, [&](const char* name, double& value) {
         const auto found = rates->find(name);
         if (found == rates->end())
             return; // was not measured
-        if (!found->is_number() || !(found->get<double>() > 0))
-            refuse(path, std::string(name) + " is no rate");
-        value = found->get<double>();
+        value = found->is_number() ? found->get<double>() : 0;
+        if (!is_possible(name, value))
+            read.trouble = std::string(name) + " is no rate";
     });
     return read;
 }
@@ -51,12 +62,24 @@ nlohmann::ordered_json to_json(const Rates& rates) {
 
 std::vector<Rates> read_rates(const std::string& path) {
     const auto document = nlohmann::json::parse(reader::read_whole_file(path, most_bytes), nullptr, false);
-    if (!document.is_array() || document.empty())
-        return {read_one(path, document)};
     std::vector<Rates> all;
-    for (const nlohmann::json& each : document)
-        all.push_back(read_one(path, each));
+    const auto add = [&](const nlohmann::json& one) {
+        ReadRates read = read_one(one);
+        if (!read.trouble.empty())
+            throw reader::Error(path + ": " + read.trouble + "; make it anew with umadvisor calibrate");
+        all.push_back(std::move(read.rates));
+    };
+    if (!document.is_array() || document.empty())
+        add(document);
+    else
+        for (const nlohmann::json& each : document)
+            add(each);
     return all;
+}
+
+std::optional<Rates> rates_in(std::string_view text) {
+    ReadRates read = read_one(nlohmann::json::parse(text, nullptr, false));
+    return read.trouble.empty() ? std::optional(std::move(read.rates)) : std::nullopt;
 }
 
 const Rates& rates_of(const std::vector<Rates>& all, const std::string& device) {

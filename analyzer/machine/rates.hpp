@@ -3,7 +3,9 @@
 
 #include "residency/prices.hpp"
 
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace umadvisor::machine {
@@ -103,6 +105,9 @@ struct Rates {
 std::vector<Rates> read_rates(const std::string& path);
 /// Those of `device`, else the first; `all` is not empty.
 const Rates& rates_of(const std::vector<Rates>& all, const std::string& device);
+
+/// Those in the text of one object of such a file; nothing where it is none.
+std::optional<Rates> rates_in(std::string_view text);
 
 /// The text of such a file. Leaves out rates of zero: they were not measured.
 std::string rates_text(const std::vector<Rates>& all);

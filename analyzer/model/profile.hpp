@@ -2,7 +2,7 @@
 #pragma once
 
 #include "analyzer/machine/memory_mode.hpp"
-#include "analyzer/machine/rates.hpp"
+#include "analyzer/machine/recorded_rates.hpp"
 #include "analyzer/model/action_gains.hpp"
 #include "analyzer/model/actions.hpp"
 #include "analyzer/model/allocation_failures.hpp"
@@ -85,15 +85,17 @@ struct CountedEntry {
 class Profile {
 public:
     /// Reads all events of `trace`, which must outlive the profile; `statistics`, if any, sees them, too.
-    /// `rates`: what moving memory costs where the trace does not tell.
-    explicit Profile(reader::Trace& trace, Statistics* statistics = nullptr, machine::Rates rates = {})
-        : Profile(trace, statistics, std::move(rates),
+    /// `rates`: what moving memory costs, in place of what the trace carries.
+    explicit Profile(reader::Trace& trace, Statistics* statistics = nullptr,
+                     const std::optional<machine::Rates>& rates = {})
+        : Profile(trace, statistics, rates ? *rates : machine::recorded_rates(trace.dictionary),
                   static_cast<double>(trace.time.length(1'000'000)) / 1e6) {}
     ~Profile();
 
     const reader::Trace& trace() const { return trace_; }
     const reader::Dictionary& dictionary() const { return trace_.dictionary; }
     const machine::Rates& rates() const { return rates_; }
+    bool knows_host() const { return machine::tell_of_host(rates_, dictionary()); }
     const Actions& actions() const { return actions_; }
     const ActionGains& action_gains() const { return action_gains_; }
     const Copies& copies() const { return copies_; }

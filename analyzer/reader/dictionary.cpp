@@ -46,7 +46,7 @@ std::string_view Dictionary::own(std::string_view key, std::string_view text) {
     std::string& kept = texts_.emplace_back(text);
     if (key == "command_line") // zeros stand between the arguments
         kept = plain_arguments(text);
-    else if (key != "build_id" && key != "lines") // bytes
+    else if (key != "build_id" && key != "lines" && key != "rates") // bytes, and JSON that is read as such
         kept = plain(std::move(kept), trace::Plain::name);
     return kept;
 }
@@ -93,6 +93,8 @@ void Dictionary::keep(Record record) {
         host_returns.push_back(record);
     else if constexpr (std::is_same_v<Record, trace::PeerLink>)
         peer_links.push_back(record);
+    else if constexpr (std::is_same_v<Record, trace::MachineRates>)
+        machine_rates.push_back(record);
     else if constexpr (std::is_same_v<Record, trace::PythonCode>)
         python_codes.insert_or_assign(record.id, record);
     else if constexpr (std::is_same_v<Record, trace::PythonLines>)

@@ -50,6 +50,7 @@ public:
     std::vector<trace::ManagedSource> managed_sources; ///< the last is in use
     std::vector<trace::HostReturn> host_returns;
     std::vector<trace::PeerLink> peer_links;
+    std::vector<trace::MachineRates> machine_rates;
 
     /// Exported driver symbol of an entry point; "unknown" when its definition is lost.
     std::string_view symbol(std::uint64_t entry) const;

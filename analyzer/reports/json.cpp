@@ -65,6 +65,17 @@ Json driver_json(const reader::Dictionary& dictionary) {
             {"release", driver.release}};
 }
 
+/// What savings were worked out with.
+Json prices_json(const model::Profile& profile) {
+    const machine::Rates& rates = profile.rates();
+    Json object{{"device", rates.device.empty() ? Json() : Json(rates.device)}, {"rates", Json::object()}};
+    machine::Rates::each(rates, [&object](const char* name, double value) {
+        if (value > 0)
+            object["rates"][name] = value;
+    });
+    return object;
+}
+
 Json interpreters_json(const reader::Dictionary& dictionary) {
     Json list = Json::array();
     for (const trace::Interpreter& each : dictionary.interpreters)
@@ -347,6 +358,7 @@ Json to_json(Report& report) {
                   {"process", process_json(report)},
                   {"devices", devices_json(report.profile)},
                   {"driver", driver_json(report.trace.dictionary)},
+                  {"prices", prices_json(report.profile)},
                   {"interpreters", interpreters_json(report.trace.dictionary)},
                   {"completeness", completeness_json(report.trace)},
                   {"dropped", dropped_json(report.trace)},

@@ -14,9 +14,9 @@ namespace umadvisor::reports {
 
 namespace {
 
-machine::Rates rates_for(const reader::Dictionary& dictionary, const RatesOf& rates_of) {
+std::optional<machine::Rates> rates_for(const reader::Dictionary& dictionary, const RatesOf& rates_of) {
     if (!rates_of || dictionary.devices.empty())
-        return {};
+        return std::nullopt;
     return rates_of(std::string(dictionary.devices.front().device_name));
 }
 

@@ -16,15 +16,16 @@
 
 namespace umadvisor::reports {
 
-/// By a device's name.
+/// By a device's name, in place of what the trace carries.
 using RatesOf = std::function<machine::Rates(const std::string& device)>;
 
 /// A trace and everything made from it.
 class Report {
 public:
     /// Throws Error when the file cannot be read at all, or has none of the ranges that `query` asks for.
-    /// `rates_of` says what moving memory costs on a device. `beside` is called when the profile is made; what
-    /// it returns runs in a thread of its own until finish_beside(), and must not look symbols up.
+    /// `rates_of`, if any, says what moving memory costs on a device; else the trace does. `beside` is called
+    /// when the profile is made; what it returns runs in a thread of its own until finish_beside(), and must
+    /// not look symbols up.
     explicit Report(const std::string& path, const symbols::Options& options = {}, bool with_statistics = false,
                     const RatesOf& rates_of = {}, const reader::RangeQuery& query = {},
                     const std::function<std::function<void()>(Report&)>& beside = {});

@@ -237,6 +237,12 @@ void add_run(Database& database, const SqlExport::Rows& rows, Report& report, co
                         std::to_string(device.compute_major) + "." + std::to_string(device.compute_minor),
                         device.managed_memory, device.concurrent_managed_access, device.pageable_memory_access,
                         device.copy_engines);
+    Insert prices(database, "prices", 4);
+    const machine::Rates& rates = report.profile.rates();
+    machine::Rates::each(rates, [&](const char* name, double value) {
+        if (value > 0)
+            prices.row(rows.runs, std::string_view(name), reader::plain(rates.device), value);
+    });
     Insert threads(database, "threads", 3);
     for (const auto& [id, thread] : dictionary.threads)
         threads.row(rows.runs, id, shown(thread.thread_name));

@@ -17,6 +17,8 @@ CREATE TABLE devices (
     run INTEGER REFERENCES runs, device INTEGER, name TEXT, memory_bytes INTEGER, compute_capability TEXT,
     managed_memory INTEGER, concurrent_managed_access INTEGER, pageable_memory_access INTEGER,
     copy_engines INTEGER, PRIMARY KEY (run, device)) WITHOUT ROWID;
+CREATE TABLE prices (
+    run INTEGER REFERENCES runs, name TEXT, device TEXT, value REAL, PRIMARY KEY (run, name)) WITHOUT ROWID;
 CREATE TABLE ranks (
     run INTEGER PRIMARY KEY REFERENCES runs, job TEXT, rank INTEGER, host TEXT, calls INTEGER, call_ns INTEGER,
     waited_ns INTEGER, copies INTEGER, copy_ns INTEGER, copied_to_device_bytes INTEGER,

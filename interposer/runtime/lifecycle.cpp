@@ -1,5 +1,6 @@
 /// The shim's constructor and destructor.
 #include "interposer/record/high_descriptor.hpp"
+#include "interposer/runtime/machine_rates.hpp"
 #include "interposer/runtime/message.hpp"
 #include "interposer/runtime/options.hpp"
 #include "interposer/runtime/own_thread.hpp"
@@ -15,6 +16,7 @@ namespace {
     read_options();
     record::make_room_for_descriptors();
     remember_stderr();
+    remember_rates_file();
     remember_start();
     if (options().act_stage)
         remember_cores();

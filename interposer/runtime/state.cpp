@@ -17,6 +17,7 @@
 #include "interposer/record/recorder.hpp"
 #include "interposer/record/thread_writer.hpp"
 #include "interposer/runtime/fork.hpp"
+#include "interposer/runtime/machine_rates.hpp"
 #include "interposer/runtime/message.hpp"
 #include "interposer/runtime/options.hpp"
 #include "interposer/runtime/run_list.hpp"
@@ -106,6 +107,7 @@ void describe_devices() {
     int count = 0;
     if (real<Entry::cuDeviceGetCount>()(&count) != CUDA_SUCCESS)
         return;
+    bool rates_are_defined = false;
     for (int ordinal = 0; ordinal < count; ++ordinal) {
         CUdevice device = 0;
         if (real<Entry::cuDeviceGet>()(&device, ordinal) != CUDA_SUCCESS)
@@ -140,6 +142,9 @@ void describe_devices() {
         if (record.numa_config == std::uint64_t{CU_DEVICE_NUMA_CONFIG_NUMA_NODE} + 1)
             record.memory_node = attribute_plus_one(CU_DEVICE_ATTRIBUTE_NUMA_ID, device);
         record::define(record);
+        if (!rates_are_defined) // reports go by the first
+            define_machine_rates(record.device_name);
+        rates_are_defined = true;
     }
 }
 

@@ -7,11 +7,14 @@ using namespace umadvisor::test;
 
 namespace {
 
-const std::string pageable = advisor + " run -q --hash off -o x.umtrace -- " + sim + "pageable_copies";
+/// Where nothing is known of the device, unless a test says so.
+const std::string pageable = "XDG_CONFIG_HOME=${KNOWN:-$PWD/nothing} " + advisor +
+                             " run -q --no-calibrate --hash off -o x.umtrace -- " + sim + "pageable_copies";
 
+/// On a machine that knows another thing than the trace.
 std::string first_basis(const Folder& folder, const std::string& options) {
     const Outcome outcome =
-        run(folder, "XDG_CONFIG_HOME=$PWD/config " + advisor + " report --json --no-cache --only UMA-102 " +
+        run(folder, "XDG_CONFIG_HOME=$PWD/elsewhere " + advisor + " report --json --no-cache --only UMA-102 " +
                         options + " x.umtrace");
     BOOST_TEST_REQUIRE(outcome.status == 0, outcome.err);
     return Json::parse(outcome.out).at("findings").at(0).at("basis");
@@ -55,14 +58,12 @@ BOOST_AUTO_TEST_CASE(reports_say_whose_figures_they_stand_on) {
 }
 
 BOOST_AUTO_TEST_CASE(its_usual_place) {
-    BOOST_TEST_REQUIRE(run_sim(folder, pageable).status == 0);
     // A relative folder does not count.
     BOOST_TEST_REQUIRE(run_sim(folder, "HOME=$PWD XDG_CONFIG_HOME=config " + advisor + " calibrate").status ==
                        0);
     BOOST_TEST(fs::exists(folder.path / ".config/umadvisor/machine.json"));
-    const Outcome outcome =
-        run(folder, "HOME=$PWD XDG_CONFIG_HOME= " + advisor + " report --no-cache x.umtrace");
-    BOOST_TEST(says(outcome.out, "the calibrated simcuda H200 model"));
+    BOOST_TEST_REQUIRE(run_sim(folder, "export HOME=$PWD KNOWN=config; " + pageable).status == 0);
+    BOOST_TEST(says(first_basis(folder, ""), "the calibrated simcuda H200 model"));
     BOOST_TEST(run_sim(folder, "HOME= XDG_CONFIG_HOME= " + advisor + " calibrate").status == 1);
 }
 
@@ -85,7 +86,7 @@ BOOST_AUTO_TEST_CASE(devices_of_different_names_stay_known_side_by_side) {
     BOOST_TEST(machines.at(0).at("device") == "simcuda H200 model");
     BOOST_TEST(!machines.at(0).at("rates").empty());
     BOOST_TEST(machines.at(1).at("device") == "another card");
-    BOOST_TEST_REQUIRE(run_sim(folder, pageable).status == 0);
+    BOOST_TEST_REQUIRE(run_sim(folder, "export KNOWN=$PWD/config; " + pageable).status == 0);
     for (const std::string options : {"", "--machine config/umadvisor/machine.json"})
         BOOST_TEST(says(first_basis(folder, options), "on the calibrated simcuda H200 model"));
 }
@@ -110,6 +111,94 @@ BOOST_AUTO_TEST_CASE(the_first_run_on_a_device_calibrates_it) {
     BOOST_TEST(says(first_basis(folder, ""), "on the calibrated simcuda H200 model"));
     const Outcome second = run_sim(folder, first_run + "-f -- " + copies);
     BOOST_TEST(lines(second.err) == 3u, second.err);
+}
+
+namespace {
+
+/// The prices that a trace carries, as `dump` has them: devices.
+std::vector<std::string> carried(const Folder& folder, const std::string& trace) {
+    std::vector<std::string> devices;
+    const Outcome outcome = run(folder, advisor + " dump --json " + trace);
+    BOOST_TEST(outcome.status == 0, outcome.err);
+    std::istringstream text(outcome.out);
+    for (std::string line; std::getline(text, line);)
+        if (const Json record = Json::parse(line); record.at("record") == "MachineRates")
+            devices.push_back(Json::parse(record.at("rates").get<std::string>()).at("device"));
+    return devices;
+}
+
+const std::vector<std::string> one{"simcuda H200 model"};
+
+} // namespace
+
+/// Not the recorder, which began before the device was known, but the run that calibrated it.
+BOOST_AUTO_TEST_CASE(the_first_run_adds_its_prices_to_each_trace) {
+    const Outcome first = run_sim(folder, first_run + "-- sh -c '" + copies + " & " + copies + "; wait'");
+    BOOST_TEST(first.status == 0, first.err);
+    BOOST_TEST(traces(folder).size() == 2u);
+    for (const std::string& trace : traces(folder)) {
+        BOOST_TEST(carried(folder, trace) == one, trace);
+        BOOST_TEST(report(folder, trace).at("completeness").at("complete") == true, trace);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_killed_programs_trace_has_its_prices_too) {
+    const Outcome killed = run_sim(folder, first_run + "-- " + programs + "/killed launches");
+    BOOST_TEST(killed.status == 128 + SIGKILL, killed.err);
+    BOOST_TEST(carried(folder, "x.umtrace") == one);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_known_before_the_recorder_writes_itself) {
+    const std::string preload =
+        "export UMADVISOR_QUIET=1 UMADVISOR_FORCE=1 UMADVISOR_OUTPUT=x.umtrace; LD_PRELOAD='" + shim +
+        "' XDG_CONFIG_HOME=$PWD/";
+    BOOST_TEST_REQUIRE(run_sim(folder, preload + "config " + copies).status == 0);
+    BOOST_TEST(carried(folder, "x.umtrace").empty());
+    BOOST_TEST_REQUIRE(run_sim(folder, "XDG_CONFIG_HOME=$PWD/config " + advisor + " calibrate").status == 0);
+    for (const std::string& command : {preload + "config " + copies, first_run + "-f -q -- " + copies}) {
+        BOOST_TEST_REQUIRE(run_sim(folder, command).status == 0);
+        BOOST_TEST(carried(folder, "x.umtrace") == one);
+        BOOST_TEST(says(first_basis(folder, ""), "on the calibrated simcuda H200 model"));
+    }
+    // Others of the file stay where they are; what is no such file is nothing to the program.
+    const std::string file = folder / known,
+                      device = R"("umadvisor-machine-1", "device": "simcuda H200 model")";
+    for (const auto& [text, count] :
+         {std::pair{R"([{"schema": "umadvisor-machine-1", "device": "}another{", "rates": {}}, {"schema": )" +
+                        device + R"(, "rates": {}}])",
+                    1u},
+          {R"({"schema": )" + device + R"(, "rates": )", 0u},
+          {R"({"schema": )" + device + ", \"rates\": {" + std::string(20'000, ' ') + "}}", 0u},
+          {std::string(200'000, '{'), 0u},
+          {std::string("}}}}\"\\"), 0u},
+          {std::string(), 0u}}) {
+        std::ofstream(file) << text;
+        BOOST_TEST(run_sim(folder, preload + "config " + copies).out == run_sim(folder, copies).out);
+        BOOST_TEST(carried(folder, "x.umtrace").size() == count, text.substr(0, 200));
+    }
+    BOOST_TEST_REQUIRE(run(folder, "rm " + known + "; mkfifo " + known).status == 0); // nobody writes to it
+    BOOST_TEST(run_sim(folder, preload + "config " + copies).out == run_sim(folder, copies).out);
+    BOOST_TEST(carried(folder, "x.umtrace").empty());
+}
+
+/// A process that outlives its run still writes.
+BOOST_AUTO_TEST_CASE(a_trace_that_is_still_written_is_left_alone) {
+    std::ofstream(folder / "stays.py") << R"(import ctypes, os, time
+driver, context = ctypes.CDLL("libcuda.so.1"), ctypes.c_void_p()
+assert driver.cuInit(0) + driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0) + driver.cuCtxSetCurrent(context) == 0
+assert driver.cuCtxSynchronize() == 0
+open("ready", "w").close()
+while not os.path.exists("go"):
+    time.sleep(0.01)
+assert driver.cuCtxSynchronize() == 0
+os.rename("ready", "done")
+)";
+    const Outcome outcome =
+        run_sim(folder, first_run + "-- sh -c 'python3 stays.py >/dev/null 2>&1 & while ! test -e ready; do "
+                                    "sleep 0.01; done'; touch go; while ! test -e done; do sleep 0.01; done");
+    BOOST_TEST(times(outcome.err, "the prices of this machine are not in the trace") == 1u, outcome.err);
+    BOOST_TEST(times(outcome.err, "still runs") == 1u, outcome.err);
+    BOOST_TEST(carried(folder, "x.umtrace").empty());
 }
 
 BOOST_AUTO_TEST_CASE(a_quiet_run_calibrates_without_a_word_and_no_calibrate_does_not) {

@@ -1,0 +1,24 @@
+#include "analyzer/machine/recorded_rates.hpp"
+
+#include <algorithm>
+#include <ranges>
+
+namespace umadvisor::machine {
+
+Rates recorded_rates(const reader::Dictionary& dictionary) {
+    if (dictionary.devices.empty())
+        return {};
+    for (const trace::MachineRates& record : dictionary.machine_rates | std::views::reverse)
+        if (std::optional<Rates> rates = rates_in(record.rates);
+            rates && rates->device == dictionary.devices.front().device_name)
+            return *std::move(rates);
+    return {};
+}
+
+bool tell_of_host(const Rates& rates, const reader::Dictionary& dictionary) {
+    return !rates.device.empty() || std::ranges::any_of(dictionary.drivers, [](const trace::Driver& driver) {
+        return driver.simulated != 0;
+    });
+}
+
+} // namespace umadvisor::machine
