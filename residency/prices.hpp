@@ -70,11 +70,8 @@ struct DecisionPrices {
     Nanoseconds look_block = 750;
     /// Host memory is read through the kernel and hashed.
     double host_hash = 4e9;
-    /// What that takes for few bytes; and for 4 KiB, or a part of more, at the most.
-    Nanoseconds host_look = 1'000;
+    /// Of 4 KiB at the most, or of a part of more.
     Nanoseconds host_hash_part = 20'000;
-    /// What /proc/self/maps has of one address.
-    Nanoseconds host_maps = 30'000;
     /// Events around one operation: 1.6 us on the host, 3.3 us on the stream.
     Nanoseconds event_pair = 5'000;
     /// Until a thread that sleeps runs.

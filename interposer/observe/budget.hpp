@@ -9,6 +9,10 @@
 
 namespace umadvisor::observe {
 
+/// What the model says of looks beside residency::DecisionPrices, in nanoseconds: reading a few lines of
+/// memory, or of the page table; finding one address in /proc/self/maps.
+inline constexpr std::uint64_t modelled_look = 1'000, modelled_maps = 30'000;
+
 /// An allowance at first, and 1% of the run time.
 class Budget {
 public:

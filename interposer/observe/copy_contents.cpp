@@ -108,7 +108,7 @@ trace::CopyContent CopyContents::look(std::uint64_t host, std::uint64_t bytes, c
     if (may_read_host(host, bytes))
         content = hash();
     if (on_wholes_ == before)
-        on_parts_ += work.took(decision_prices.host_look + time_to_hash(std::min(bytes, HostBytes::small)));
+        on_parts_ += work.took(modelled_look + time_to_hash(std::min(bytes, HostBytes::small)));
     content.look_duration = record::now() - begin;
     return content;
 }

@@ -9,7 +9,6 @@
 #include "interposer/record/off_stack.hpp"
 #include "interposer/record/quiet.hpp"
 #include "interposer/record/recorder.hpp"
-#include "residency/prices.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -260,7 +259,7 @@ bool host_range_of(std::uint64_t address, HostRange& out) noexcept {
     const bool found = look(address, seen);
     if (found)
         seen.kind = kind_of(seen.mapping, address, seen.first, seen.last);
-    const std::uint64_t cost = work.took(residency::decision_prices.host_maps);
+    const std::uint64_t cost = work.took(modelled_maps);
     spent.fetch_add(cost, std::memory_order_relaxed);
     if (!found)
         return false;

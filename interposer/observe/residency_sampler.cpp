@@ -266,8 +266,7 @@ bool ResidencySampler::sample(std::optional<Pagemap>& opened, const Looks& looks
     const std::uint64_t page = Pagemap::page_bytes();
     const std::uint64_t first = look.range.first & ~(page - 1);
     const std::uint64_t last = (look.range.last + page - 1) & ~(page - 1);
-    modelled +=
-        decision_prices.host_look + (last - first) / residency::block_bytes * decision_prices.look_block;
+    modelled += modelled_look + (last - first) / residency::block_bytes * decision_prices.look_block;
     trace::Residency record;
     record.offset = first - (allocation.address & ~(page - 1));
     record.allocation = allocation.id;
