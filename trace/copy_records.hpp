@@ -12,7 +12,8 @@ struct CopyContent {
     std::uint64_t whole_hash = 0;  ///< of all; 0: not looked at
     std::uint64_t value_bytes = 0; ///< those looked at are one value of 1, 2 or 4 bytes; 0: they are not
     std::uint64_t value = 0;
-    std::uint64_t look_duration = 0; ///< ticks that looking took: before an upload's call, after a download's
+    std::uint64_t look_duration =
+        0; ///< ticks that looking took: before the upload of page-locked memory, else after the call
 
     /// All but `look_duration`, which stands at the end of a record.
     template <class Self, class Visitor>

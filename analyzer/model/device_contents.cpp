@@ -151,10 +151,13 @@ void DeviceContents::compare_source(const trace::Copy& copy, Range& sent) {
         }
         known = &sources_[copy.source];
     }
+    // Recording looks at page-locked memory before the call, at pageable memory after it.
+    const std::uint64_t looked = copy.content.look_duration;
+    const bool looked_at_first = copy.source_memory != trace::Memory::pageable;
     if (known->bytes == copy.bytes && known->part_hash == copy.content.part_hash) {
         const bool wholes = known->whole_hash != 0 && copy.content.whole_hash != 0;
         const double gap_ns = (static_cast<double>(copy.start) - static_cast<double>(known->ticks_end) -
-                               static_cast<double>(copy.content.look_duration)) *
+                               static_cast<double>(looked_at_first ? looked : 0)) *
                               ns_per_tick_;
         const bool other_place = known->allocation != copy.destination_allocation || known->first != sent.first;
         if (!wholes || known->whole_hash == copy.content.whole_hash) {
@@ -165,8 +168,12 @@ void DeviceContents::compare_source(const trace::Copy& copy, Range& sent) {
             ++totals(copy.destination_allocation, sent, Fate::again).differed;
         }
     }
-    *known = {copy.bytes, copy.content.part_hash,     copy.content.whole_hash,
-              copy.stack, copy.start + copy.duration, copy.destination_allocation,
+    *known = {copy.bytes,
+              copy.content.part_hash,
+              copy.content.whole_hash,
+              copy.stack,
+              copy.start + copy.duration + (looked_at_first ? 0 : looked),
+              copy.destination_allocation,
               sent.first};
 }
 

@@ -97,7 +97,9 @@ void IdleGaps::add(const trace::Copy& record, std::uint32_t thread) {
     const bool pageable =
         record.source_memory == trace::Memory::pageable || record.destination_memory == trace::Memory::pageable;
     const bool alone = queued_ == 0;
-    if (is_host_memory(record.source_memory)) // looked at before the call
+    const bool looked_at_first = // recording looks at pageable memory after the call
+        is_host_memory(record.source_memory) && record.source_memory != trace::Memory::pageable;
+    if (looked_at_first)
         pass(record.content.look_duration);
     if (record.source < results_end_ && record.source + record.bytes > results_ &&
         site_.reason == WaitReason::results)
@@ -123,7 +125,7 @@ void IdleGaps::add(const trace::Copy& record, std::uint32_t thread) {
          record.start + record.duration, record.duration,
          waited ? static_cast<std::uint64_t>((beyond_ns - copy_call_ns) / ns_per_tick_) : 0,
          on_one_stream(record.stream));
-    if (is_host_memory(record.destination_memory)) // after it
+    if (!looked_at_first)
         pass(record.content.look_duration);
 }
 

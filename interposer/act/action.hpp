@@ -72,7 +72,7 @@ struct Wait {
     For what;
     std::uint64_t stream; ///< explicit handle
     std::uint64_t stack;  ///< id of the call stack
-    std::uint64_t begun;  ///< CLOCK_MONOTONIC, nanoseconds; 0: not known
+    std::uint64_t begun;  ///< nanoseconds of the run; 0: not known
 };
 
 /// One of the actions that --act can name. A function that is null is not called.
@@ -85,7 +85,6 @@ struct Action {
 
     void (*before_launch)(LaunchScope& launch) noexcept = nullptr;
     void (*after_launch)(LaunchScope& launch) noexcept = nullptr;
-    void (*before_copy)(const trace::Copy& copy) noexcept = nullptr;
     /// Returns whether the action has made the copy that the record describes (`stream` as an explicit handle).
     bool (*instead_of_copy)(trace::Copy& copy) noexcept = nullptr;
     /// The copy has been made, and its record is complete.
@@ -162,7 +161,7 @@ void notify_started(Arguments&&... arguments) noexcept {
 
 /// The time for a Wait that begins now; 0 without an action.
 inline std::uint64_t wait_begins() noexcept {
-    return acting() ? record::monotonic_nanoseconds() : 0;
+    return acting() ? record::run_nanoseconds() : 0;
 }
 
 /// One line on stderr, and a Notice.

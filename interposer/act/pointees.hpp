@@ -22,7 +22,7 @@ public:
     /// Reads `holder` if it is small enough and mapped by the host. Costs system calls.
     void read(const observe::Allocation& holder) noexcept;
 
-    /// The program copies `bytes` of host memory at `source` to `destination` in `holder`. Returns whether
+    /// The program has copied `bytes` of host memory at `source` to `destination` in `holder`. Returns whether
     /// `holder` is now known to point to managed memory. Costs a system call for each 4 KiB, until
     /// `most_idle_reads` found no pointer.
     bool copied(const observe::Allocation& holder, std::uint64_t destination, std::uint64_t source,

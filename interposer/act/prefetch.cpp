@@ -113,10 +113,11 @@ void on_attachment(const trace::Attach& attachment) noexcept {
     leave_to_faults(attachment.address, attachment.bytes, (attachment.flags & CU_MEM_ATTACH_HOST) != 0);
 }
 
-void before_copy(const trace::Copy& copy) noexcept {
+/// After the copy, since reading pageable memory before it may be the first touch of it.
+void after_copy(trace::Copy& copy) noexcept {
     using trace::Memory;
-    if (observe::allocations().managed_count() == 0 || copy.captured != 0 || copy.width != 0 ||
-        copy.bytes > Pointees::most_bytes)
+    if (observe::allocations().managed_count() == 0 || copy.status != CUDA_SUCCESS || copy.captured != 0 ||
+        copy.width != 0 || copy.bytes > Pointees::most_bytes)
         return;
     const bool from_host = copy.source_memory == Memory::pageable || copy.source_memory == Memory::pinned ||
                            copy.source_memory == Memory::registered;
@@ -229,7 +230,7 @@ constinit Action prefetching{
     .start = [](const runtime::Options& options, const DeviceCount&) noexcept { return options.act_prefetch; },
     .before_launch = &before_launch,
     .after_launch = &after_launch,
-    .before_copy = &before_copy,
+    .after_copy = &after_copy,
     .after_wait = &after_wait,
     .on_prefetch = &on_prefetch,
     .on_advice = &on_advice,

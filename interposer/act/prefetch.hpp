@@ -115,12 +115,6 @@ struct ThreadKnowledge {
 };
 ThreadKnowledge& of_thread() noexcept;
 
-/// The clock by which actions are judged, in nanoseconds: simcuda's own clock under simcuda.
-inline std::uint64_t run_time() noexcept {
-    return record::clock_kind() == trace::ClockKind::simulated ? record::now()
-                                                               : record::monotonic_nanoseconds();
-}
-
 /// Prefetches to the device what the launch reaches and what that points to, and evicts to make room.
 void bring_to_device(const observe::Touched& touched, Launching launch) noexcept;
 

@@ -131,7 +131,7 @@ void bring_to_host(const Wait& wait) noexcept {
 }
 
 void plan_returns(LaunchScope& launch) noexcept {
-    const std::uint64_t now = record::monotonic_nanoseconds();
+    const std::uint64_t now = record::run_nanoseconds();
     const record::Guard guard(knowledge.mutex);
     for (std::uint32_t i = 0; i < launch.touched.managed_count; ++i) {
         const observe::Allocation& allocation = launch.touched.managed[i];
@@ -159,7 +159,7 @@ void make_returns(LaunchScope& launch) noexcept {
 void LeftRound::end(std::uint64_t stack) noexcept {
     if (site == 0)
         return;
-    const std::uint64_t now = run_time();
+    const std::uint64_t now = record::run_nanoseconds();
     const bool whole = site == stack && site_waits != waits && now >= least_end;
     if (whole || now > deadline) {
         record_comparison(site, false, whole);
@@ -173,7 +173,7 @@ void LeftRound::end(std::uint64_t stack) noexcept {
 bool LeftRound::begin(std::uint64_t stack, std::uint64_t bytes) noexcept {
     if (stack == 0 || site != 0)
         return false;
-    const std::uint64_t now = run_time();
+    const std::uint64_t now = record::run_nanoseconds();
     {
         const record::Guard guard(knowledge.mutex);
         if (knowledge.turns.tries() || !knowledge.compared_rounds.begins(stack, bytes, waits, now))

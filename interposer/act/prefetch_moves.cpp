@@ -74,7 +74,7 @@ void share(const observe::Allocation& allocation, CUdevice device, std::uint64_t
     Step step = Step::leave;
     if (fits)
         step = knowledge.turns.launch(allocation.id, allocation.bytes, static_cast<std::uint32_t>(device),
-                                      knowledge.residency.synchronizations(), run_time());
+                                      knowledge.residency.synchronizations(), record::run_nanoseconds());
     else if (knowledge.turns.concerns(allocation.id))
         step = knowledge.turns.leave(allocation.id) ? Step::end_copies : Step::leave;
     const policy::DeviceTurns::Change change = knowledge.turns.take_change(allocation.id);

@@ -1,6 +1,8 @@
 #include "interposer/observe/copy_contents.hpp"
 
 #include "interposer/observe/host_read.hpp"
+#include "interposer/observe/pagemap.hpp"
+#include "interposer/observe/touched.hpp"
 #include "interposer/record/clock.hpp"
 #include "interposer/record/quiet.hpp"
 #include "interposer/record/slow_path.hpp"
@@ -15,13 +17,30 @@ namespace {
 
 using residency::decision_prices;
 
-constexpr std::uint64_t share = 100;      ///< one part in so many of the run time
 constexpr std::uint64_t equal_before = 2; ///< equal parts before all bytes are hashed
 
-/// The time of a short look since `start`, by the wall clock: reading the thread's own clock would take longer
-/// than the look. The limit, which no look exceeds, leaves out preemption.
-std::uint64_t looked_nanoseconds(std::uint64_t start) {
-    return std::min(record::monotonic_nanoseconds() - start, decision_prices.host_hash_part);
+std::uint64_t time_to_hash(std::uint64_t bytes) {
+    return residency::transfer_time(bytes, decision_prices.host_hash);
+}
+
+/// Whether the host has every page of [first, last), which a copy of pageable memory has made sure of where the
+/// driver reads it with the host's hands. Where the device reads it by the host's page tables, it may still be
+/// about to, or may have drawn the pages over.
+bool is_on_host(std::uint64_t first, std::uint64_t bytes) {
+    if (!looks_for_pageable_memory())
+        return true;
+    Pagemap pagemap;
+    if (pagemap.trouble() != nullptr)
+        return true;
+    const std::uint64_t page = Pagemap::page_bytes();
+    std::uint64_t from = first & ~(page - 1), to = (first + bytes + page - 1) & ~(page - 1), present = 0;
+    pagemap.visit_present(
+        from, to,
+        [](void* sum, std::uint64_t begin, std::uint64_t end) {
+            *static_cast<std::uint64_t*>(sum) += end - begin;
+        },
+        &present);
+    return present == to - from;
 }
 
 } // namespace
@@ -34,10 +53,6 @@ CopyContents& copy_contents() noexcept {
 bool CopyContents::applies_to(const trace::Copy& record) const noexcept {
     return runtime::options().hashing != runtime::Hashing::off && record.bytes != 0 && record.width == 0 &&
            record.captured == 0;
-}
-
-std::uint64_t CopyContents::budget(std::uint64_t now) const noexcept {
-    return allowance_.load(std::memory_order_relaxed) + (now - started_) / share;
 }
 
 bool CopyContents::is_suspect(std::uint64_t device, std::uint64_t bytes, std::uint64_t part_hash) noexcept {
@@ -73,30 +88,27 @@ trace::CopyContent CopyContents::hash(std::uint64_t host, std::uint64_t device, 
 
 /// Does nothing beyond the budget.
 void CopyContents::hash_whole(trace::CopyContent& content, std::uint64_t host, std::uint64_t bytes) noexcept {
-    if (on_wholes_ + residency::transfer_time(bytes, decision_prices.host_hash) >=
-        budget(record::monotonic_nanoseconds()) / 4 * 3)
+    if (on_wholes_ + time_to_hash(bytes) >= budget_.so_far() / 4 * 3)
         return;
-    const std::uint64_t start = record::thread_nanoseconds();
+    const Work work;
     bytes_.hash_whole(content, host, bytes);
-    on_wholes_ += record::thread_nanoseconds() - start;
+    on_wholes_ += work.took(time_to_hash(bytes));
 }
 
 /// The result of `hash()`, if the budget allows it and the host memory may be read.
 template <class Hash>
 trace::CopyContent CopyContents::look(std::uint64_t host, std::uint64_t bytes, const Hash& hash) noexcept {
-    const std::uint64_t now = record::monotonic_nanoseconds();
-    if (started_ == 0)
-        started_ = now;
-    if (on_parts_ >= budget(now) / 8)
+    if (on_parts_ >= budget_.so_far() / 8)
         return {};
     const std::uint64_t begin = record::now(), before = on_wholes_;
+    const Work work = Work::brief(decision_prices.host_hash_part);
     const record::SlowPath slow;
     const record::Quiet quiet;
     trace::CopyContent content;
     if (may_read_host(host, bytes))
         content = hash();
     if (on_wholes_ == before)
-        on_parts_ += looked_nanoseconds(now);
+        on_parts_ += work.took(modelled_look + time_to_hash(std::min(bytes, HostBytes::small)));
     content.look_duration = record::now() - begin;
     return content;
 }
@@ -107,7 +119,7 @@ trace::CopyContent CopyContents::look(std::uint64_t host, std::uint64_t device, 
 
 void CopyContents::look_at_upload(trace::Copy& record) noexcept {
     const TryLock::Attempt attempt(lock_);
-    if (attempt)
+    if (attempt && (record.source_memory != trace::Memory::pageable || is_on_host(record.source, record.bytes)))
         record.content = look(record.source, record.destination, record.bytes);
 }
 
@@ -173,7 +185,7 @@ void CopyContents::keep_upload(const trace::Copy& record) noexcept {
 /// Hashes the source again. Returns whether that was the last time: it has changed, it was freed, or it was
 /// hashed often enough.
 bool CopyContents::look_again(Upload& upload) noexcept {
-    if (on_sources_ >= budget(record::monotonic_nanoseconds()) / 16)
+    if (on_sources_ >= budget_.so_far() / 16)
         return false;
     const auto is_same_allocation = [&] {
         Allocation allocation{};

@@ -2,12 +2,12 @@
 #pragma once
 
 #include "interposer/base/bounded_list.hpp"
+#include "interposer/observe/budget.hpp"
 #include "interposer/observe/host_bytes.hpp"
 #include "interposer/observe/try_lock.hpp"
 #include "trace/copy_records.hpp"
 #include "trace/event_records.hpp"
 
-#include <atomic>
 #include <cstdint>
 #include <pthread.h>
 
@@ -19,22 +19,28 @@ namespace umadvisor::observe {
 /// write-combined memory, mappings of devices. So are copies of several dimensions, and copies that come while
 /// another thread hashes. Page-locked sources of asynchronous uploads are hashed again later, to find changes
 /// during the copy.
+///
+/// Pageable sources are hashed after the call, which has read them: looking before it would be the first touch
+/// of pages that the program has not touched, and would pay for them.
 class CopyContents {
 public:
     constexpr CopyContents() noexcept = default;
 
-    /// Hashes what an upload is about to send. A branch or two for other copies. A synchronous copy waits, so
-    /// it does what before_sync() does, too.
+    /// Hashes what an upload from page-locked memory is about to send. A branch or two for other copies. A
+    /// synchronous copy waits, so it does what before_sync() does, too.
     void before_copy(trace::Copy& record) noexcept {
         if (!uploads_.empty())
             look_again_before(record);
-        if (is_upload(record) && applies_to(record))
+        if (is_upload(record) && record.source_memory != trace::Memory::pageable && applies_to(record))
             look_at_upload(record);
     }
 
-    /// The copy has succeeded: hashes what a download brought. A download that may still run is left to
-    /// after_sync(), an upload that may still run to before_sync().
+    /// The copy has succeeded: hashes what an upload from pageable memory has sent, and what a download
+    /// brought. A download that may still run is left to after_sync(), an upload that may still run to
+    /// before_sync().
     void after_copy(trace::Copy& record) noexcept {
+        if (is_upload(record) && record.source_memory == trace::Memory::pageable && applies_to(record))
+            look_at_upload(record);
         if (is_download(record) && applies_to(record))
             look_at_download(record);
         else if (record.asynchronous == 0 && !downloads_.empty())
@@ -63,7 +69,7 @@ public:
     }
 
     /// Nanoseconds of the first allowance; tests give none or much.
-    void set_allowance(std::uint64_t nanoseconds) noexcept { allowance_.store(nanoseconds); }
+    void set_allowance(std::uint64_t nanoseconds) noexcept { budget_.set_allowance(nanoseconds); }
 
 private:
     static constexpr std::uint32_t most_downloads = 64, most_uploads = 32, most_of_a_stream = 8;
@@ -117,12 +123,10 @@ private:
     trace::CopyContent hash_part(std::uint64_t host, std::uint64_t bytes) noexcept;
     trace::CopyContent hash(std::uint64_t host, std::uint64_t device, std::uint64_t bytes) noexcept;
     bool is_suspect(std::uint64_t device, std::uint64_t bytes, std::uint64_t part_hash) noexcept;
-    std::uint64_t budget(std::uint64_t now) const noexcept;
 
-    std::atomic<std::uint64_t> allowance_{20'000'000};
+    Budget budget_{20'000'000};
 
     TryLock lock_;                               ///< guards what follows
-    std::uint64_t started_ = 0;                  ///< nanoseconds, CLOCK_MONOTONIC
     std::uint64_t on_parts_ = 0, on_wholes_ = 0; ///< time spent; at most 1/8 and 3/4 of the budget
     std::uint64_t on_sources_ = 0;               ///< of both, for sources hashed again; at most 1/16
     DeviceRange ranges_[max_ranges] = {};

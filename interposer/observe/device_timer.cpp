@@ -1,6 +1,7 @@
 #include "interposer/observe/device_timer.hpp"
 
 #include "interposer/attach/real.hpp"
+#include "interposer/observe/budget.hpp"
 #include "interposer/observe/capture.hpp"
 #include "interposer/observe/try_lock.hpp"
 #include "interposer/record/bounds.hpp"
@@ -37,7 +38,6 @@ std::uint64_t interval_after(std::uint64_t calls) {
     return calls < 4096 ? 64 : calls < 65536 ? 256 : 1024;
 }
 
-constexpr std::uint64_t share = 100; ///< one part in so many of the run time
 constexpr int pairs_per_context = 256;
 constexpr int floor_pairs = 4; ///< around nothing, before the first samples of a context
 constexpr int max_troubles = 64;
@@ -61,7 +61,8 @@ constinit Seen seen[key_slots] = {};
 
 TryLock lock; ///< guards the pools, except pairs that are begun
 constinit Pool pools[record::most(record::Bound::timed_contexts)] = {};
-constinit std::atomic<std::uint64_t> last_sample{0}, pairs_recorded{0}, allowance{10'000'000}, started{0};
+constinit std::atomic<std::uint64_t> last_sample{0}, pairs_recorded{0};
+constinit Budget budget{10'000'000};
 constinit std::atomic<int> in_flight{0}, troubles{0};
 
 void trouble() {
@@ -85,12 +86,8 @@ std::uint64_t count_up(std::uint64_t key, std::uint32_t calls) {
 }
 
 bool affordable() {
-    const std::uint64_t now = record::monotonic_nanoseconds();
-    std::uint64_t start = 0;
-    if (started.compare_exchange_strong(start, now, std::memory_order_relaxed))
-        start = now;
     return pairs_recorded.load(std::memory_order_relaxed) * residency::decision_prices.event_pair <
-           allowance.load(std::memory_order_relaxed) + (now - start) / share;
+           budget.so_far();
 }
 
 /// The events were destroyed with their context, so they are only forgotten.
@@ -226,7 +223,7 @@ DeviceTimer& device_timer() noexcept {
 }
 
 void DeviceTimer::set_allowance(std::uint64_t nanoseconds) noexcept {
-    allowance.store(nanoseconds, std::memory_order_relaxed);
+    budget.set_allowance(nanoseconds);
 }
 
 DeviceSample DeviceTimer::begin(CUstream stream, std::uint64_t key, std::uint32_t& calls) noexcept {

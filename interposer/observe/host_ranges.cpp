@@ -1,5 +1,7 @@
 #include "interposer/observe/host_ranges.hpp"
 
+#include "interposer/observe/budget.hpp"
+#include "interposer/observe/pagemap.hpp"
 #include "interposer/observe/range_cache.hpp"
 #include "interposer/record/bounds.hpp"
 #include "interposer/record/clock.hpp"
@@ -12,7 +14,6 @@
 #include <atomic>
 #include <charconv>
 #include <cstring>
-#include <ctime>
 #include <fcntl.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -23,34 +24,23 @@ namespace {
 
 using trace::HostRangeKind;
 
-constexpr std::uint64_t share = 100; ///< after the allowance: one part in so many of the run time
 constexpr std::uint64_t least_believed = 250'000'000; ///< nanoseconds before a range is read again
+constexpr std::uint64_t longer_believed = 100;        ///< times what looking took
 
 /// Held while ranges are entered, not while maps are read: a thread that loads a library holds the loader's
 /// lock and may copy from the library's constructor.
 record::Mutex mutex{record::Lock::host_ranges};
 constinit RangeCache cache;
 std::uint64_t definitions = 0;
-constinit std::atomic<std::uint64_t> started{0}, spent{0};
-constinit std::atomic<std::uint64_t> allowance{20'000'000}; ///< nanoseconds, whatever the run time
-
-bool affordable(std::uint64_t now) {
-    std::uint64_t since = 0;
-    if (started.compare_exchange_strong(since, now, std::memory_order_relaxed))
-        since = now;
-    return spent.load(std::memory_order_relaxed) <
-           allowance.load(std::memory_order_relaxed) + (now - std::min(now, since)) / share;
-}
-
-/// CPU time, so that preemption on a machine with more threads than cores does not use up the allowance.
-std::uint64_t processor_nanoseconds() noexcept {
-    timespec time{};
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
-}
+constinit std::atomic<std::uint64_t> spent{0}; ///< nanoseconds
+constinit Budget budget{20'000'000};
 
 /// Reads another's memory without trusting it to stay mapped: EFAULT instead of SIGSEGV (process_vm_readv(2)).
-bool peek(std::uint64_t address, std::uint64_t* words, std::size_t count) {
+/// malloc(3) has written all that is looked for here, so a page that was never touched is not read: that would
+/// be its first touch.
+bool peek(Pagemap& pagemap, std::uint64_t address, std::uint64_t* words, std::size_t count) {
+    if (pagemap.trouble() == nullptr && !pagemap.touched(address))
+        return false;
     const iovec to{words, count * sizeof *words};
     const iovec from{reinterpret_cast<void*>(address), count * sizeof *words};
     return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == static_cast<ssize_t>(count * sizeof *words);
@@ -58,10 +48,10 @@ bool peek(std::uint64_t address, std::uint64_t* words, std::size_t count) {
 
 /// A malloc(3) chunk with a mapping of its own that starts at `page` (glibc malloc/malloc.c: prev_size 0, size
 /// a multiple of the page size, of the flags IS_MMAPPED alone). Bytes of the chunk; 0: none.
-std::uint64_t mapped_chunk(std::uint64_t page, std::uint64_t last) {
+std::uint64_t mapped_chunk(Pagemap& pagemap, std::uint64_t page, std::uint64_t last) {
     constexpr std::uint64_t is_mmapped = 2, flags = 7, page_mask = 4095;
     std::uint64_t header[2];
-    if (!peek(page, header, 2) || header[0] != 0 || (header[1] & flags) != is_mmapped)
+    if (!peek(pagemap, page, header, 2) || header[0] != 0 || (header[1] & flags) != is_mmapped)
         return 0;
     const std::uint64_t bytes = header[1] - is_mmapped;
     return bytes != 0 && (bytes & page_mask) == 0 && bytes <= last - page ? bytes : 0;
@@ -69,12 +59,12 @@ std::uint64_t mapped_chunk(std::uint64_t page, std::uint64_t last) {
 
 /// Large chunks are often adjacent, and the kernel shows them as one mapping; their headers lead from one to
 /// the next. Else the address may be the one that malloc returned, 16 bytes behind the header.
-bool find_mapped_chunk(const Mapping& mapping, std::uint64_t address, std::uint64_t& first,
+bool find_mapped_chunk(Pagemap& pagemap, const Mapping& mapping, std::uint64_t address, std::uint64_t& first,
                        std::uint64_t& last) {
     constexpr int max_steps = 256;
     std::uint64_t at = mapping.first;
     for (int step = 0; step < max_steps && at <= address; ++step) {
-        const std::uint64_t bytes = mapped_chunk(at, mapping.last);
+        const std::uint64_t bytes = mapped_chunk(pagemap, at, mapping.last);
         if (bytes == 0)
             break;
         if (address < at + bytes) {
@@ -86,7 +76,7 @@ bool find_mapped_chunk(const Mapping& mapping, std::uint64_t address, std::uint6
     }
     if ((address & 4095) != 16)
         return false;
-    const std::uint64_t bytes = mapped_chunk(address - 16, mapping.last);
+    const std::uint64_t bytes = mapped_chunk(pagemap, address - 16, mapping.last);
     if (bytes == 0)
         return false;
     first = address - 16;
@@ -97,11 +87,12 @@ bool find_mapped_chunk(const Mapping& mapping, std::uint64_t address, std::uint6
 /// A heap of a thread's malloc arena (glibc malloc/arena.c): aligned to its greatest size, and its heap_info
 /// {ar_ptr, prev, size, mprotect_size} says how much of it is usable. The kernel may show it as one with a
 /// neighbour.
-bool find_arena(const Mapping& mapping, std::uint64_t address, std::uint64_t& first, std::uint64_t& last) {
+bool find_arena(Pagemap& pagemap, const Mapping& mapping, std::uint64_t address, std::uint64_t& first,
+                std::uint64_t& last) {
     constexpr std::uint64_t alignment = 64u << 20, page_mask = 4095;
     const std::uint64_t start = address & ~(alignment - 1);
     std::uint64_t info[4];
-    if (start < mapping.first || !peek(start, info, 4))
+    if (start < mapping.first || !peek(pagemap, start, info, 4))
         return false;
     const std::uint64_t usable = info[3];
     if (info[0] == 0 || info[2] > usable || (usable & page_mask) != 0 || usable > mapping.last - start ||
@@ -119,10 +110,13 @@ HostRangeKind kind_of_anonymous(const Mapping& mapping, std::uint64_t address, s
     const auto frame = reinterpret_cast<std::uint64_t>(__builtin_frame_address(0));
     if (frame >= mapping.first && frame < mapping.last)
         return HostRangeKind::stack; // of a thread: the kernel does not name those
-    if (mapping.writable &&
-        (find_mapped_chunk(mapping, address, first, last) || find_arena(mapping, address, first, last)))
-        return HostRangeKind::heap;
-    return HostRangeKind::mapping;
+    if (!mapping.writable)
+        return HostRangeKind::mapping;
+    Pagemap pagemap;
+    return find_mapped_chunk(pagemap, mapping, address, first, last) ||
+                   find_arena(pagemap, mapping, address, first, last)
+               ? HostRangeKind::heap
+               : HostRangeKind::mapping;
 }
 
 /// What a mapping is at `address`, and the bounds that belong to it: narrower than the mapping for a malloc(3)
@@ -242,11 +236,11 @@ bool parse_mapping(std::string_view line, Mapping& out) noexcept {
 }
 
 void set_host_range_allowance(std::uint64_t nanoseconds) noexcept {
-    allowance.store(nanoseconds, std::memory_order_relaxed);
+    budget.set_allowance(nanoseconds);
 }
 
 bool host_range_of(std::uint64_t address, HostRange& out) noexcept {
-    const std::uint64_t now = record::monotonic_nanoseconds();
+    const std::uint64_t now = record::run_nanoseconds();
     RangeCache::Entry known{};
     bool hit = cache.find(address, known);
     if (hit && now < known.until) {
@@ -254,18 +248,18 @@ bool host_range_of(std::uint64_t address, HostRange& out) noexcept {
         return true;
     }
     const record::Quiet quiet;
-    if (!affordable(now)) {
+    if (spent.load(std::memory_order_relaxed) >= budget.by(now)) {
         if (hit) // an old entry is better than none
             out = {known.id, known.first, known.last};
         return hit;
     }
-    const std::uint64_t before = processor_nanoseconds();
+    const Work work;
     const record::OffStack<Seen> looked;
     Seen& seen = *looked;
     const bool found = look(address, seen);
     if (found)
         seen.kind = kind_of(seen.mapping, address, seen.first, seen.last);
-    const std::uint64_t cost = processor_nanoseconds() - before;
+    const std::uint64_t cost = work.took(modelled_maps);
     spent.fetch_add(cost, std::memory_order_relaxed);
     if (!found)
         return false;
@@ -277,7 +271,7 @@ bool host_range_of(std::uint64_t address, HostRange& out) noexcept {
     entry.last = seen.last;
     entry.kind = static_cast<std::uint64_t>(seen.kind);
     entry.generation = identity(seen);
-    entry.until = now + std::max(least_believed, cost * share);
+    entry.until = now + std::max(least_believed, cost * longer_believed);
     if (hit && known.generation == entry.generation) {
         entry.id = known.id; // the same range; a heap may have grown
     } else if (definitions < record::most(record::Bound::host_ranges)) {

@@ -73,7 +73,7 @@ End classify(std::uint64_t address, std::uint64_t bytes) noexcept {
     if (allocations().find(address, allocation))
         return {allocation.memory, allocation.id, 0, allocation.device};
     const std::uint64_t generation = allocations().generation();
-    const std::uint64_t now = record::monotonic_nanoseconds();
+    const std::uint64_t now = record::run_nanoseconds();
     RangeCache::Entry entry{};
     // Pageable memory stays pageable when other memory is allocated or freed: a new allocation here would be in
     // the index.

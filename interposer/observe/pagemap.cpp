@@ -24,7 +24,7 @@ struct ScanArgument {
 constexpr unsigned long pagemap_scan = _IOWR('f', 16, ScanArgument);
 constexpr std::uint64_t page_is_present = 1u << 3;
 
-constexpr std::uint64_t present_bit = 1ull << 63;
+constexpr std::uint64_t present_bit = 1ull << 63, swapped_bit = 1ull << 62;
 constexpr int max_calls = 256; ///< of one look at one range
 
 } // namespace
@@ -39,7 +39,7 @@ Pagemap::Pagemap() noexcept : file_(open("/proc/self/pagemap", O_RDONLY | O_CLOE
         return;
     }
     const int on_stack = 0;
-    if (!shows(&on_stack))
+    if (!touched(reinterpret_cast<std::uint64_t>(&on_stack)))
         trouble_ = "it shows nothing";
     ScanArgument nothing{};
     nothing.size = sizeof nothing;
@@ -51,11 +51,11 @@ Pagemap::~Pagemap() noexcept {
         close(file_);
 }
 
-bool Pagemap::shows(const void* mapped) noexcept {
+bool Pagemap::touched(std::uint64_t address) noexcept {
     std::uint64_t entry = 0;
-    const auto offset = reinterpret_cast<std::uint64_t>(mapped) / page_bytes() * sizeof entry;
+    const std::uint64_t offset = address / page_bytes() * sizeof entry;
     return pread(file_, &entry, sizeof entry, static_cast<off_t>(offset)) == sizeof entry &&
-           (entry & present_bit) != 0;
+           (entry & (present_bit | swapped_bit)) != 0;
 }
 
 std::uint64_t Pagemap::visit_present(std::uint64_t first, std::uint64_t last,

@@ -26,6 +26,9 @@ public:
     /// Undoes forbid_scan(), where PAGEMAP_SCAN was there.
     void allow_scan() noexcept { scans_ = true; }
 
+    /// Whether the page at `address` is mapped, or swapped out. Else the program has not touched it.
+    bool touched(std::uint64_t address) noexcept;
+
     /// Calls `visit(to, first, last)` for each run of mapped pages inside the page-aligned [first, last), in
     /// order. Returns how far it got: `last`, or less on trouble and where runs are very many.
     std::uint64_t visit_present(std::uint64_t first, std::uint64_t last,
@@ -35,7 +38,6 @@ public:
     static std::uint64_t page_bytes() noexcept;
 
 private:
-    bool shows(const void* mapped) noexcept;
     std::uint64_t scan(std::uint64_t first, std::uint64_t last,
                        void (*visit)(void*, std::uint64_t, std::uint64_t), void* to) noexcept;
     std::uint64_t read_entries(std::uint64_t first, std::uint64_t last,

@@ -6,6 +6,7 @@
 #include "interposer/record/quiet.hpp"
 #include "interposer/record/recorder.hpp"
 #include "interposer/runtime/options.hpp"
+#include "residency/prices.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -15,7 +16,8 @@ namespace umadvisor::observe {
 
 namespace {
 
-constexpr std::uint64_t share = 100;          ///< one part in so many of the run time
+using residency::decision_prices;
+
 constexpr std::uint64_t lasting = 10'000'000; ///< nanoseconds for which a look holds while nothing synchronises
 constexpr std::uint64_t granule = 64 * 1024;  ///< the driver's, for host faults
 constexpr std::uint64_t whole_limit = 64u << 20; ///< entry by entry, more than this is sampled by windows
@@ -84,14 +86,12 @@ bool ResidencySampler::alone() const noexcept {
 }
 
 bool ResidencySampler::affordable(std::uint64_t now) noexcept {
-    if (started_ == 0)
-        started_ = now;
-    return spent_ < allowance_.load(std::memory_order_relaxed) + (now - started_) / share;
+    return spent_ < budget_.by(now);
 }
 
 /// Whether half of the allowance is spent: steady allocations are then looked at less often.
 bool ResidencySampler::hurried() const noexcept {
-    return spent_ > allowance_.load(std::memory_order_relaxed) / 2;
+    return spent_ > budget_.allowance() / 2;
 }
 
 /// Opens the page map if it is not open; null if it shows nothing.
@@ -129,7 +129,7 @@ void ResidencySampler::remember(const Looks& looks, const Look& look, std::uint6
             host_pages,
             pages,
             activity,
-            record::monotonic_nanoseconds(),
+            record::run_nanoseconds(),
             round_,
             interval,
             interval,
@@ -251,8 +251,9 @@ void ResidencySampler::read_content(trace::Residency& record, const MappedRuns& 
     }
 }
 
-/// False if pagemap cannot be used.
-bool ResidencySampler::sample(std::optional<Pagemap>& opened, const Looks& looks, Look& look) noexcept {
+/// False if pagemap cannot be used. Adds what the model says that it takes.
+bool ResidencySampler::sample(std::optional<Pagemap>& opened, const Looks& looks, Look& look,
+                              std::uint64_t& modelled) noexcept {
     const Allocation& allocation = *look.allocation;
     const std::uint64_t activity =
         managed_watch().activity(); // read before the look, so that what moves during it counts as later
@@ -265,6 +266,7 @@ bool ResidencySampler::sample(std::optional<Pagemap>& opened, const Looks& looks
     const std::uint64_t page = Pagemap::page_bytes();
     const std::uint64_t first = look.range.first & ~(page - 1);
     const std::uint64_t last = (look.range.last + page - 1) & ~(page - 1);
+    modelled += modelled_look + (last - first) / residency::block_bytes * decision_prices.look_block;
     trace::Residency record;
     record.offset = first - (allocation.address & ~(page - 1));
     record.allocation = allocation.id;
@@ -293,24 +295,24 @@ bool ResidencySampler::sample(std::optional<Pagemap>& opened, const Looks& looks
     return true;
 }
 
-/// The thread's processor time for the looks is charged to the allowance.
 void ResidencySampler::make(Looks& looks) noexcept {
     if (std::all_of(looks.begin(), looks.end(), [](const Look& look) { return look.range.empty(); }))
         return;
     const record::Quiet quiet;
-    const std::uint64_t before = record::thread_nanoseconds();
+    const Work work;
+    std::uint64_t modelled = 0;
     std::optional<Pagemap> pagemap;
     for (Look& look : looks)
-        if (!look.range.empty() && !sample(pagemap, looks, look))
+        if (!look.range.empty() && !sample(pagemap, looks, look, modelled))
             break;
-    spent_ += record::thread_nanoseconds() - before;
+    spent_ += work.took(modelled);
 }
 
 /// Chooses what this launch reaches for the first time since the last synchronisation, or after a long while.
 bool ResidencySampler::choose_before_launch(const Touched& touched, Looks& looks, bool acting) noexcept {
     if (!works())
         return false;
-    const std::uint64_t now = record::monotonic_nanoseconds();
+    const std::uint64_t now = record::run_nanoseconds();
     const bool may_look = affordable(now);
     looks.occasion = {trace::SampleMoment::before_launch, 0};
     for (std::uint32_t i = 0; i < touched.managed_count; ++i) {
@@ -337,7 +339,7 @@ bool ResidencySampler::choose_before_launch(const Touched& touched, Looks& looks
 }
 
 bool ResidencySampler::choose_after_synchronize(Looks& looks, bool acting) noexcept {
-    const std::uint64_t now = record::monotonic_nanoseconds();
+    const std::uint64_t now = record::run_nanoseconds();
     const std::uint32_t waiting = waiting_.exchange(0, std::memory_order_relaxed);
     looked_at_all_.store(0, std::memory_order_relaxed);
     looked_alone_.store(false, std::memory_order_relaxed);
@@ -357,7 +359,7 @@ bool ResidencySampler::choose_after_synchronize(Looks& looks, bool acting) noexc
 }
 
 bool ResidencySampler::list_all(Touched& all) noexcept {
-    const std::uint64_t now = record::monotonic_nanoseconds();
+    const std::uint64_t now = record::run_nanoseconds();
     const std::uint64_t last = looked_at_all_.load(std::memory_order_relaxed);
     if (!works() || (last != 0 && now - last < lasting))
         return false;
@@ -402,7 +404,7 @@ void ResidencySampler::look_alone(const Allocation& allocation, trace::SampleMom
     // No other source has the content that the host initialised.
     if (!alone() && (moment != trace::SampleMoment::before_prefetch || launched(allocation)))
         return;
-    const std::uint64_t now = record::monotonic_nanoseconds();
+    const std::uint64_t now = record::run_nanoseconds();
     if (!affordable(now) || just_seen(allocation, moment, now) || (hurried() && steady(allocation, moment)))
         return;
     looked_alone_.store(true, std::memory_order_relaxed);

@@ -1,6 +1,7 @@
 /// Samples where the pages of managed memory are, from the host's page table.
 #pragma once
 
+#include "interposer/observe/budget.hpp"
 #include "interposer/observe/host_content.hpp"
 #include "interposer/observe/pagemap.hpp"
 #include "interposer/observe/touched.hpp"
@@ -128,7 +129,7 @@ public:
     bool list_all(Touched& all) noexcept;
 
     /// Nanoseconds of the first allowance; tests give none or much.
-    void set_allowance(std::uint64_t nanoseconds) noexcept { allowance_.store(nanoseconds); }
+    void set_allowance(std::uint64_t nanoseconds) noexcept { budget_.set_allowance(nanoseconds); }
 
 private:
     static constexpr std::uint32_t max_pending = 256;
@@ -139,7 +140,7 @@ private:
     /// What launches have reached since the last synchronisation.
     struct Pending {
         Allocation allocation;
-        std::uint64_t looked; ///< nanoseconds, CLOCK_MONOTONIC
+        std::uint64_t looked; ///< nanoseconds of the run
     };
 
     /// What the last sample of an allocation showed, so that steady ones are looked at less often when time is
@@ -147,7 +148,7 @@ private:
     struct Steady {
         std::uint64_t key, host_pages, pages;
         std::uint64_t activity; ///< of ManagedWatch, before the sample
-        std::uint64_t looked;   ///< nanoseconds, CLOCK_MONOTONIC
+        std::uint64_t looked;   ///< nanoseconds of the run
         std::uint64_t round;
         std::uint32_t skip, interval;
         bool brought; ///< it was prefetched to the host after the launch; set after synchronisations only
@@ -164,7 +165,8 @@ private:
                       Look& look) noexcept;
     Pagemap* ready(std::optional<Pagemap>& pagemap) noexcept;
     void check_scan(Pagemap& pagemap, std::uint64_t first, std::uint64_t last) noexcept;
-    bool sample(std::optional<Pagemap>& pagemap, const Looks& looks, Look& look) noexcept;
+    bool sample(std::optional<Pagemap>& pagemap, const Looks& looks, Look& look,
+                std::uint64_t& modelled) noexcept;
     bool repeat(const Looks& looks, const Allocation& allocation, std::uint64_t activity) noexcept;
     bool steady(const Allocation& allocation, trace::SampleMoment moment) noexcept;
     bool just_seen(const Allocation& allocation, trace::SampleMoment moment, std::uint64_t now) const noexcept;
@@ -179,7 +181,7 @@ private:
     std::atomic<std::uint32_t> waiting_{0};       ///< entries in pending_
     std::atomic<std::uint64_t> looked_at_all_{0}; ///< nanoseconds; 0: not since the last synchronisation
     std::atomic<bool> looked_alone_{false};       ///< since the last synchronisation
-    std::atomic<std::uint64_t> allowance_{10'000'000};
+    Budget budget_{10'000'000};
     std::atomic<bool> off_{false};
     std::atomic<std::uint64_t> round_{0};                        ///< synchronisations after launches or looks
     std::atomic<std::uint64_t> prefetched_[max_prefetched] = {}; ///< to a device: allocation and round
@@ -188,8 +190,7 @@ private:
     bool checked_ = false; ///< whether PAGEMAP_SCAN was compared with the entries
     bool scan_agrees_ = true;
     unsigned early_checks_ = 0;
-    std::uint64_t started_ = 0; ///< nanoseconds, CLOCK_MONOTONIC
-    std::uint64_t spent_ = 0;   ///< nanoseconds that threads worked
+    std::uint64_t spent_ = 0; ///< nanoseconds that threads worked
     Pending pending_[max_pending] = {};
     Steady steady_[max_steady] = {};
     HostContent content_;

@@ -60,6 +60,10 @@ trace::ClockKind clock_kind() noexcept {
     return kind;
 }
 
+std::uint64_t run_nanoseconds() noexcept {
+    return kind == trace::ClockKind::simulated ? now() : monotonic_nanoseconds();
+}
+
 std::uint64_t monotonic_nanoseconds() noexcept {
     return nanoseconds(CLOCK_MONOTONIC);
 }

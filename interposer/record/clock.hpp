@@ -40,6 +40,10 @@ void choose_clock(std::uint64_t (*simulated)()) noexcept;
 
 trace::ClockKind clock_kind() noexcept;
 
+/// Nanoseconds of the run, by which observers and actions judge: CLOCK_MONOTONIC, or the simulated clock, so
+/// that what is found under simcuda does not depend on how fast its host is.
+std::uint64_t run_nanoseconds() noexcept;
+
 /// CLOCK_MONOTONIC in nanoseconds; CLOCK_REALTIME likewise.
 std::uint64_t monotonic_nanoseconds() noexcept;
 std::uint64_t realtime_nanoseconds() noexcept;

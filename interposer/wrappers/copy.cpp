@@ -59,7 +59,6 @@ CopyScope::CopyScope(const CopyBox& box, std::uint64_t stream, bool asynchronous
     record_.asynchronous = asynchronous;
     record_.captured = asynchronous && observe::is_captured(reinterpret_cast<CUstream>(stream));
     describe_copy(record_, box);
-    act::notify<&act::Action::before_copy>(record_);
     observe::copy_contents().before_copy(record_);
     if (asynchronous)
         sample_ = observe::device_timer().begin(reinterpret_cast<CUstream>(stream), timing_key(record_));

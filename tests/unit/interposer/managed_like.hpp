@@ -76,7 +76,7 @@ struct SamplerDrive {
     SamplerDrive() {
         install_driver();
         driver().managed_watched = false;
-        sampler->set_allowance(60'000'000'000); // on a busy machine one look may take long
+        sampler->set_allowance(60'000'000'000);
     }
     static trace::Residency last() { return recorder().residency.back(); }
     /// The device takes all of it, and some pages come back: what is seen then.

@@ -1,12 +1,15 @@
 #include "interposer/observe/allocations.hpp"
 #include "interposer/observe/copy_contents.hpp"
+#include "interposer/observe/touched.hpp"
 #include "interposer/runtime/options.hpp"
 #include "observe_doubles.hpp"
 #include "tests/unit/interposer/made_allocation.hpp"
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <memory>
 #include <sys/mman.h>
 #include <thread>
@@ -65,6 +68,28 @@ struct Copies {
                            .destination_memory = Memory::device};
         contents->before_copy(record);
         contents->after_copy(record);
+        return record.content;
+    }
+    /// Pages of the second MiB of the mapping, which no test writes, that are in memory.
+    std::size_t touched_pages() const {
+        unsigned char in_memory[bytes / page] = {};
+        BOOST_REQUIRE(mincore(host + bytes, bytes, in_memory) == 0);
+        return static_cast<std::size_t>(std::count(std::begin(in_memory), std::end(in_memory), 1));
+    }
+    /// An upload of these pages, by a driver that reads them, or will do so later.
+    trace::CopyContent upload_untouched(bool driver_reads) {
+        trace::Copy record{.source = address() + bytes,
+                           .destination = on_device,
+                           .bytes = bytes,
+                           .source_memory = Memory::pageable,
+                           .destination_memory = Memory::device};
+        contents->before_copy(record);
+        BOOST_TEST(touched_pages() == 0u);
+        if (driver_reads)
+            madvise(host + bytes, bytes, MADV_POPULATE_READ);
+        contents->after_copy(record);
+        BOOST_TEST(touched_pages() == (driver_reads ? bytes / page : 0));
+        madvise(host + bytes, bytes, MADV_DONTNEED);
         return record.content;
     }
     /// `start` is what the record is found by.
@@ -201,6 +226,22 @@ BOOST_AUTO_TEST_CASE(a_page_that_goes_before_the_whole_is_read) {
     BOOST_TEST(content.whole_hash == 0u);
 }
 
+BOOST_AUTO_TEST_CASE(what_the_program_has_not_touched_is_touched_by_its_copy_first) {
+    for (int i = 0; i < 2; ++i)
+        BOOST_TEST(upload_untouched(true).value_bytes == 1u); // zeros
+    const trace::CopyContent zeros = upload_untouched(true);
+    BOOST_TEST(zeros.whole_hash != 0u);
+    BOOST_TEST(zeros.value_bytes == 1u);
+    BOOST_TEST(zeros.value == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(what_the_device_has_yet_to_read_by_the_hosts_page_tables_is_not_looked_at) {
+    look_for_pageable_memory(); // for the rest of the process
+    BOOST_TEST(upload_untouched(false).part_hash == 0u);
+    BOOST_TEST(upload_untouched(true).part_hash != 0u);
+    BOOST_TEST(upload().part_hash != 0u);
+}
+
 BOOST_AUTO_TEST_CASE(levels) {
     hash("full");
     BOOST_TEST(upload().whole_hash != 0u);
@@ -208,15 +249,18 @@ BOOST_AUTO_TEST_CASE(levels) {
     BOOST_TEST(upload().part_hash == 0u);
 }
 
-/// The run time brings more, so each is a first look: of that the run has taken no time yet.
 BOOST_AUTO_TEST_CASE(without_time_left_nothing_is_looked_at) {
     contents->set_allowance(0);
+    BOOST_TEST(upload().part_hash == 0u);
+    pass_time(1'000'000); // of which 1% is more than a look takes, and an eighth of it is for parts
+    BOOST_TEST(upload().part_hash != 0u);
     BOOST_TEST(upload().part_hash == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(without_much_time_left_parts_alone_are_looked_at) {
     hash("full");
     contents->set_allowance(1000);
+    madvise(host, mapped, MADV_POPULATE_READ);
     const trace::CopyContent content = upload(Memory::pageable, mapped); // would take 16 ms
     BOOST_TEST(content.part_hash != 0u);
     BOOST_TEST(content.whole_hash == 0u);
@@ -372,7 +416,7 @@ BOOST_AUTO_TEST_CASE(a_source_that_is_gone_is_not_read) {
 
 BOOST_AUTO_TEST_CASE(looking_again_keeps_to_its_share) {
     allocate(Memory::pinned, true);
-    for (std::size_t i = 0; i < 2000; ++i) // takes what only seconds of run time would bring again
+    for (std::size_t i = 0; i < 2; ++i) // takes what only a millisecond of run time would bring again
         upload(Memory::pinned, bytes - i);
     upload_async(1);
     contents->set_allowance(0);

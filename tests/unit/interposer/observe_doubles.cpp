@@ -2,10 +2,12 @@
 
 #include "interposer/attach/driver.hpp"
 #include "interposer/observe/managed_watch.hpp"
+#include "interposer/record/clock.hpp"
 #include "interposer/record/recorder.hpp"
 #include "interposer/record/stacks.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdarg>
 #include <cstdio>
 #include <iterator>
@@ -361,6 +363,18 @@ void install_memory() {
 }
 
 } // namespace
+
+namespace {
+std::atomic<std::uint64_t> time_now{1'000'000'000};
+[[maybe_unused]] const bool clock_chosen = [] {
+    record::choose_clock([] { return time_now.fetch_add(1) + 1; });
+    return true;
+}();
+} // namespace
+
+void pass_time(std::uint64_t nanoseconds) {
+    time_now += nanoseconds;
+}
 
 void install_driver() {
     std::fill(std::begin(attach::umadvisor_real_table), std::end(attach::umadvisor_real_table),

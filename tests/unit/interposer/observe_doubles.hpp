@@ -101,6 +101,10 @@ inline void check_noted(const std::string& part) {
     BOOST_TEST(recorder().notes[0].find(part) != std::string::npos, recorder().notes[0]);
 }
 
+/// The simulated clock that observers and actions go by here: what they do depends on no host's speed. It goes
+/// on by a nanosecond at each look, and as far as a test says.
+void pass_time(std::uint64_t nanoseconds);
+
 /// A fresh driver of CUDA 13; every entry it has is in the real table.
 void install_driver();
 /// The driver lacks this one.

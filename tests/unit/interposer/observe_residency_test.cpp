@@ -210,6 +210,9 @@ BOOST_AUTO_TEST_CASE(a_launch_that_could_not_be_scanned_may_reach_all_managed_me
     BOOST_TEST(recorder().residency.size() == 4u);
     sampler->before_launch(Touched{});
     BOOST_TEST(recorder().residency.size() == 6u);
+    pass_time(20'000'000); // or until a while has passed
+    sampler->before_launch(Touched{});
+    BOOST_TEST(recorder().residency.size() == 8u);
 }
 
 BOOST_AUTO_TEST_CASE(freed_memory_is_not_looked_at) {
@@ -231,10 +234,16 @@ BOOST_AUTO_TEST_CASE(what_came_to_stand_at_a_freed_address_is_not_taken_for_it) 
 }
 
 BOOST_AUTO_TEST_CASE(no_allowance_no_look) {
-    ManagedLike memory(16);
+    ManagedLike memory(16), other(16);
     sampler->set_allowance(0);
     sampler->before_launch(touching({&memory}));
     BOOST_TEST(recorder().residency.empty());
+    pass_time(20'000); // of which 1% is for a look
+    sampler->before_launch(touching({&other}));
+    BOOST_TEST(recorder().residency.size() == 1u);
+    pass_time(20'000);
+    sampler->after_synchronize(); // it was more
+    BOOST_TEST(recorder().residency.size() == 1u);
 }
 
 BOOST_AUTO_TEST_CASE(who_acts_is_told_what_was_looked_at_and_what_the_host_holds) {
