@@ -2,6 +2,7 @@
 
 #include "interposer/observe/range_cache.hpp"
 #include "interposer/record/bounds.hpp"
+#include "interposer/record/checked_read.hpp"
 #include "interposer/record/clock.hpp"
 #include "interposer/record/loaded_objects.hpp"
 #include "interposer/record/off_stack.hpp"
@@ -14,7 +15,6 @@
 #include <cstring>
 #include <ctime>
 #include <fcntl.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 namespace umadvisor::observe {
@@ -49,11 +49,9 @@ std::uint64_t processor_nanoseconds() noexcept {
     return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
 }
 
-/// Reads another's memory without trusting it to stay mapped: EFAULT instead of SIGSEGV (process_vm_readv(2)).
+/// Reads another's memory without trusting it to stay mapped.
 bool peek(std::uint64_t address, std::uint64_t* words, std::size_t count) {
-    const iovec to{words, count * sizeof *words};
-    const iovec from{reinterpret_cast<void*>(address), count * sizeof *words};
-    return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == static_cast<ssize_t>(count * sizeof *words);
+    return record::read_checked(words, address, count * sizeof *words);
 }
 
 /// A malloc(3) chunk with a mapping of its own that starts at `page` (glibc malloc/malloc.c: prev_size 0, size
