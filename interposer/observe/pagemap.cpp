@@ -38,12 +38,12 @@ Pagemap::Pagemap() noexcept : file_(open("/proc/self/pagemap", O_RDONLY | O_CLOE
         trouble_ = errno == EACCES || errno == EPERM ? "not allowed" : "not there";
         return;
     }
-    const int on_stack = 0;
-    if (!shows(&on_stack))
-        trouble_ = "it shows nothing";
     ScanArgument nothing{};
     nothing.size = sizeof nothing;
     scans_ = ioctl(file_, pagemap_scan, &nothing) >= 0;
+    const int on_stack = 0;
+    if (!shows(&on_stack))
+        trouble_ = "it shows nothing";
 }
 
 Pagemap::~Pagemap() noexcept {
@@ -52,6 +52,14 @@ Pagemap::~Pagemap() noexcept {
 }
 
 bool Pagemap::shows(const void* mapped) noexcept {
+    if (scans_) {
+        const std::uint64_t page = reinterpret_cast<std::uint64_t>(mapped) / page_bytes() * page_bytes();
+        bool seen = false;
+        scan(
+            page, page + page_bytes(),
+            [](void* to, std::uint64_t, std::uint64_t) { *static_cast<bool*>(to) = true; }, &seen);
+        return seen;
+    }
     std::uint64_t entry = 0;
     const auto offset = reinterpret_cast<std::uint64_t>(mapped) / page_bytes() * sizeof entry;
     return pread(file_, &entry, sizeof entry, static_cast<off_t>(offset)) == sizeof entry &&

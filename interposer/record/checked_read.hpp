@@ -11,10 +11,10 @@ namespace umadvisor::record {
 /// are none, nothing can be read.
 void open_checked_reads() noexcept;
 
-/// The kernel copies, and answers with an error instead of a signal: false. The bytes go through a pipe of ours,
-/// with write(2) and read(2). process_vm_readv(2) would need one call, and half of the time for large pieces,
-/// but a filter of system calls (seccomp(2)) kills programs for it that never make it themselves. Keeps errno,
-/// and is no cancellation point. May wait for other threads' reads.
+/// The kernel copies, and answers with an error instead of a signal: false. The bytes go through a pipe of
+/// ours, with write(2) and read(2). process_vm_readv(2) would need one call, and half of the time for large
+/// pieces, but a filter of system calls (seccomp(2)) kills programs for it that never make it themselves. Keeps
+/// errno, and is no cancellation point. May wait for other threads' reads.
 bool read_checked(void* to, const iovec* from, std::size_t count) noexcept;
 
 inline bool read_checked(void* to, std::uintptr_t from, std::size_t bytes) noexcept {

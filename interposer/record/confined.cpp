@@ -4,7 +4,6 @@
 #include "interposer/base/text.hpp"
 #include "interposer/record/off_stack.hpp"
 #include "interposer/record/quiet.hpp"
-#include "interposer/record/thread_writer.hpp"
 
 #include <cerrno>
 #include <charconv>
@@ -19,6 +18,7 @@ struct Filters {
 };
 constinit Filters at_start{};
 constinit bool remembered = false;
+constinit thread_local bool found_confined = false;
 
 int number_behind(std::string_view text, std::string_view field) noexcept {
     const std::size_t at = text.find(field);
@@ -49,14 +49,14 @@ void remember_filters() noexcept {
 }
 
 bool is_confined() noexcept {
-    if (seat.confined || !remembered)
-        return seat.confined;
+    if (found_confined || !remembered)
+        return found_confined;
     const Quiet quiet;
     Filters now;
     // A program without /proc (chroot(2)) or without a free descriptor is none that a filter refuses the file.
-    seat.confined = read_filters(now) ? now.mode > at_start.mode || now.count > at_start.count
-                                      : errno == EPERM || errno == EACCES || errno == ENOSYS;
-    return seat.confined;
+    found_confined = read_filters(now) ? now.mode > at_start.mode || now.count > at_start.count
+                                       : errno == EPERM || errno == EACCES || errno == ENOSYS;
+    return found_confined;
 }
 
 } // namespace umadvisor::record

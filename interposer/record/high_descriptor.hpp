@@ -6,10 +6,10 @@ namespace umadvisor::record {
 /// The same file under a high number; `descriptor` itself if the limit of descriptors is too low.
 int raise_descriptor(int descriptor) noexcept;
 
-/// Marks an open file of ours, so that is_marked() knows it again: programs close descriptors that are not theirs,
-/// and the number may belong to another file then. The mark is the signal for O_ASYNC, which nobody turns on
-/// (fcntl(2), F_SETSIG). fstat(2) would do as well, but filters of system calls (seccomp(2)) kill programs for it,
-/// which CUDA needs fcntl(2) for.
+/// Marks an open file of ours, so that is_marked() knows it again: programs close descriptors that are not
+/// theirs, and the number may belong to another file then. The mark is the signal for O_ASYNC, which nobody
+/// turns on (fcntl(2), F_SETSIG). fstat(2) would do as well, but filters of system calls (seccomp(2)) kill
+/// programs for it, which CUDA needs fcntl(2) for.
 bool mark(int descriptor) noexcept;
 bool is_marked(int descriptor) noexcept;
 

@@ -16,8 +16,8 @@ namespace {
 constinit pthread_once_t once = PTHREAD_ONCE_INIT;
 constinit pthread_key_t key = 0;
 constinit bool has_key = false; ///< else pages of threads that have ended stay
-/// Pages of threads that have ended, for new ones: to map, touch and unmap some takes longer than a short thread
-/// lives.
+/// Pages of threads that have ended, for new ones: to map, touch and unmap some takes longer than a short
+/// thread lives.
 constinit std::atomic<ThreadPages*> left[8]{};
 
 /// Null if there are none.

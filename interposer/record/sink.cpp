@@ -147,8 +147,8 @@ bool Sink::may_grow() const noexcept {
 /// Lets the file reach to the end of the next chunk, and further, since each time costs system calls.
 int Sink::lengthen() noexcept {
     std::uint32_t chunks = next_ < first_batch ? first_batch : later_batch;
-    chunks = static_cast<std::uint32_t>(
-        std::clamp<std::uint64_t>((room_ - used_) / trace::chunk_bytes, 1, chunks));
+    chunks =
+        static_cast<std::uint32_t>(std::clamp<std::uint64_t>((room_ - used_) / trace::chunk_bytes, 1, chunks));
     int error = 0;
     do
         error = file_.lengthen(chunk_offset(next_ + chunks));
@@ -230,11 +230,12 @@ int Sink::write_whole(std::uint32_t slot) noexcept {
     Slot& state = slots_[slot];
     int error = 0;
     if (!state.begun && sizeof header + committed <= one_page) {
-        error = file_.write(offset, &header, sizeof header + committed); // what lies in one page is copied whole
+        error =
+            file_.write(offset, &header, sizeof header + committed); // what lies in one page is copied whole
     } else {
         if (state.written < committed)
-            error = file_.write(offset + sizeof header + state.written,
-                                chunk + sizeof header + state.written, committed - state.written);
+            error = file_.write(offset + sizeof header + state.written, chunk + sizeof header + state.written,
+                                committed - state.written);
         if (error == 0)
             error = file_.write(offset, &header, sizeof header);
     }

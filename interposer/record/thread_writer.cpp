@@ -26,9 +26,9 @@ constinit Mutex waiting_mutex{Lock::texts};
 constinit ThreadWriter* waiting = nullptr;
 constinit pthread_key_t writer_key = 0;
 
-/// That of a thread that ended on the stack which the calling thread has now, if there is one among the last ones:
-/// what it remembers of stacks holds here too. pthread_create(3) gives stacks out again, each with the address of
-/// the thread's descriptor in it.
+/// That of a thread that ended on the stack which the calling thread has now, if there is one among the last
+/// ones: what it remembers of stacks holds here too. pthread_create(3) gives stacks out again, each with the
+/// address of the thread's descriptor in it.
 ThreadWriter* claim_writer() noexcept {
     constexpr int most_looks = 32;
     const std::uintptr_t self = reinterpret_cast<std::uintptr_t>(pthread_self());
@@ -94,7 +94,7 @@ bool prepare_threads() noexcept {
 void forget_threads() noexcept {
     pthread_setspecific(writer_key, nullptr); // else the thread's end would seal a chunk of the parent
     pthread_key_delete(writer_key);
-    seat = {.writer = nullptr, .inside_wrapper = seat.inside_wrapper, .confined = false, .thread = 0, .sequence = 0};
+    seat = {.writer = nullptr, .inside_wrapper = seat.inside_wrapper, .thread = 0, .sequence = 0};
 }
 
 ThreadWriter* seat_thread() noexcept {

@@ -67,7 +67,6 @@ static_assert(sizeof(ChunkWriter) + sizeof(Fingerprint::Value) <= 64);
 struct ThreadSeat {
     ThreadWriter* writer;
     bool inside_wrapper;  ///< calls by the driver of its own exported symbols, and ours, are not the program's
-    bool confined;        ///< is_confined() has answered yes
     std::uint32_t thread; ///< Linux thread id; 0: not asked yet
     std::uint32_t sequence; ///< next event chunk of this thread
 };

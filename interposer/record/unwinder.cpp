@@ -34,8 +34,8 @@ decltype(unw_accessors_t::access_mem) access_by_default = nullptr;
     return *reinterpret_cast<const volatile unw_word_t*>(address); // NOLINT(performance-no-int-to-ptr)
 }
 
-/// In place of libunwind's own, which asks with mincore(2) whether a word can be read where there is no unwinding
-/// information: a filter of system calls (seccomp(2)) may kill the program for that.
+/// In place of libunwind's own, which asks with mincore(2) whether a word can be read where there is no
+/// unwinding information: a filter of system calls (seccomp(2)) may kill the program for that.
 int access_memory(unw_addr_space_t space, unw_word_t address, unw_word_t* value, int write,
                   void* argument) noexcept {
     if (write != 0)

@@ -1,6 +1,6 @@
 // Starts CUDA, then lets only the system calls pass that docs/recording.md lists, and goes on: the kernel kills it
 // for any other, or refuses that.
-//   confined kill|refuse
+//   confined kill|refuse [managed]
 #include "tools/simcuda/portable.hpp"
 
 #include <cerrno>
@@ -29,13 +29,16 @@ constexpr int listed[] = {
     SYS_getpid,       SYS_gettid,          SYS_clock_gettime, SYS_clock_nanosleep, SYS_rt_sigprocmask,
 };
 
-/// Of the program itself: its threads, its exit, its malloc.
+/// "Watching managed memory" there; ioctl, openat and close belong to it, too.
+constexpr int watching[] = {SYS_getrusage, SYS_pread64};
+
+/// Of the program itself: its threads, its exit, its malloc; and the driver's own way into the kernel.
 constexpr int own[] = {
-    SYS_exit, SYS_exit_group, SYS_clone, SYS_clone3, SYS_set_robust_list, SYS_rseq, SYS_brk, SYS_sched_yield,
+    SYS_ioctl, SYS_exit, SYS_exit_group, SYS_clone, SYS_clone3, SYS_set_robust_list, SYS_rseq, SYS_brk, SYS_sched_yield,
     SYS_restart_syscall, SYS_rt_sigaction, SYS_rt_sigreturn,
 };
 
-bool confine(bool kills) {
+bool confine(bool kills, bool managed) {
     std::vector<sock_filter> filter{BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr))};
     const auto allow = [&filter](int call) {
         filter.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<unsigned>(call), 0, 1));
@@ -45,6 +48,9 @@ bool confine(bool kills) {
         allow(call);
     for (const int call : own)
         allow(call);
+    for (const int call : watching)
+        if (managed)
+            allow(call);
     // simcuda gives memory back with fallocate(2); the trace would grow with it in another mode.
     constexpr unsigned punches = 3;
     filter.insert(filter.end(),
@@ -95,19 +101,40 @@ double launch_many(int count) {
     return static_cast<double>(last);
 }
 
+/// Memory that the host and the device touch in turn.
+double work_managed(int n) {
+    float* x = nullptr;
+    cudaMallocManaged(reinterpret_cast<void**>(&x), static_cast<std::size_t>(n) * sizeof *x);
+    for (int i = 0; i < n; ++i)
+        x[i] = 1;
+    double sum = 0;
+    for (int round = 0; round < 5; ++round) {
+        LAUNCH(scale, 1, 1, nullptr, DevicePtr<float>(x), n);
+        cudaDeviceSynchronize();
+        sum += static_cast<double>(x[0]) + static_cast<double>(x[n - 1]);
+    }
+    cudaFree(x);
+    return sum;
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
     if (argc < 2)
         return 2;
+    const bool managed = argc > 2;
     std::printf("before: %g\n", work(16));
+    if (managed)
+        std::printf("before: %g\n", work_managed(10'000));
     std::fflush(stdout);
-    if (!confine(std::strcmp(argv[1], "kill") == 0))
+    if (!confine(std::strcmp(argv[1], "kill") == 0, managed))
         return 3;
     std::printf("few: %g\n", work(16));
     std::printf("many: %g\n", work(100'000));
     for (int i = 0; i < 4; ++i)
         std::thread([] { std::printf("thread: %g\n", work(1000)); }).join();
     std::printf("launches: %g\n", launch_many(100'000)); // several chunks
+    if (managed)
+        std::printf("managed: %g\n", work_managed(100'000));
     return 0;
 }
