@@ -1,8 +1,6 @@
 #include "interposer/record/thread_writer.hpp"
 
 #include "interposer/base/pages.hpp"
-#include "interposer/base/small_file.hpp"
-#include "interposer/base/text.hpp"
 #include "interposer/record/clock.hpp"
 #include "interposer/record/mutex.hpp"
 #include "interposer/record/quiet.hpp"
@@ -13,6 +11,7 @@
 
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -75,13 +74,13 @@ void leave(void* value) noexcept {
 }
 
 void define_thread() noexcept {
-    // Not prctl(2), for which a filter of system calls (seccomp(2)) may kill the program.
-    base::SmallFile<20> name;
-    if (!name.read("/proc/thread-self/comm"))
-        name.length = 0;
+    char name[17] = {};
+    // Not /proc/thread-self/comm: what the kernel makes for it has to be undone when the thread ends, in
+    // milliseconds.
+    prctl(PR_GET_NAME, name);
     trace::Thread record;
     record.id = seat.thread;
-    record.thread_name = base::first(name.view(), name.length - (name.length != 0 ? 1 : 0)); // without its LF
+    record.thread_name = name;
     define(record);
 }
 

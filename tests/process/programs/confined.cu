@@ -26,7 +26,7 @@ namespace {
 constexpr int listed[] = {
     SYS_read,         SYS_write,           SYS_openat,        SYS_close,           SYS_fcntl,
     SYS_mmap,         SYS_mprotect,        SYS_munmap,        SYS_madvise,         SYS_futex,
-    SYS_getpid,       SYS_gettid,          SYS_clock_gettime, SYS_clock_nanosleep, SYS_rt_sigprocmask,
+    SYS_getpid,       SYS_gettid,          SYS_clock_gettime, SYS_clock_nanosleep, SYS_rt_sigprocmask, SYS_prctl,
 };
 
 /// "Watching managed memory" there; ioctl, openat and close belong to it, too.
