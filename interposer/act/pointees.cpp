@@ -2,6 +2,7 @@
 
 #include "interposer/observe/host_read.hpp"
 #include "interposer/observe/pagemap.hpp"
+#include "interposer/record/checked_read.hpp"
 #include "interposer/record/off_stack.hpp"
 #include "interposer/record/quiet.hpp"
 
@@ -36,7 +37,7 @@ struct Pointees::Found {
         auto& words = read_words->all;
         for (; first < last; first += sizeof words) {
             const std::uint64_t bytes = std::min<std::uint64_t>(sizeof words, last - first);
-            if (!observe::read_host(words, first, bytes))
+            if (!record::read_checked(words, first, bytes))
                 return;
             for (std::uint64_t i = 0; i < bytes / sizeof *words; ++i)
                 add(words[i]);

@@ -5,6 +5,7 @@
 #include "interposer/observe/contexts.hpp"
 #include "interposer/observe/host_nodes.hpp"
 #include "interposer/record/clock.hpp"
+#include "interposer/record/confined.hpp"
 #include "interposer/record/mutex.hpp"
 #include "interposer/record/off_stack.hpp"
 #include "interposer/runtime/own_thread.hpp"
@@ -44,7 +45,7 @@ bool spin(Happened&& happened) noexcept {
 
 bool StagePool::start(unsigned threads) noexcept {
     unsigned started = 0;
-    while (started < threads &&
+    while (started < threads && !record::is_confined() &&
            runtime::start_own_thread(&serve, "umadvisor-stage", this, runtime::Faults::unblocked))
         ++started;
     return started != 0;
@@ -317,7 +318,8 @@ constinit NodeCalls node_calls{
 
 std::uint64_t nearest_node() noexcept {
     CUdevice device = 0;
-    return has_several_nodes() && real<Entry::cuCtxGetDevice>()(&device) == CUDA_SUCCESS
+    return has_several_nodes() && !record::is_confined() &&
+                   real<Entry::cuCtxGetDevice>()(&device) == CUDA_SUCCESS
                ? observe::node_of_device(device)
                : 0;
 }

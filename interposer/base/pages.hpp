@@ -41,7 +41,11 @@ inline void* map_pages(std::size_t bytes) noexcept {
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (all == MAP_FAILED)
         return nullptr;
-    munlock(all, bytes_of_all); // mlockall(2) of the program is not meant for our pages
+    // mlockall(2) of the program is not meant for our pages. Pages that are not locked are asked with a call
+    // that malloc makes too: munlock(2) is one for which a filter of system calls (seccomp(2)) may kill the
+    // program.
+    if (madvise(all, bytes_of_all, MADV_DONTNEED) != 0) // refused for locked pages alone
+        munlock(all, bytes_of_all);
     void* const at = static_cast<char*>(all) + detail::closed;
     return mprotect(at, open, PROT_READ | PROT_WRITE) == 0 ? at : nullptr;
 }

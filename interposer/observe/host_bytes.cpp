@@ -1,6 +1,6 @@
 #include "interposer/observe/host_bytes.hpp"
 
-#include "interposer/observe/host_read.hpp"
+#include "interposer/record/checked_read.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -46,7 +46,7 @@ void HostBytes::hash_part(trace::CopyContent& content, std::uint64_t address, st
         from[i] = {reinterpret_cast<void*>(address + offset), part_bytes};
     }
     constexpr std::uint64_t total = parts * part_bytes;
-    if (!read_host(held_, total, from, parts))
+    if (!record::read_checked(held_, from, parts))
         return;
     content.part_hash = nonzero(XXH3_64bits(held_, total));
     if (repeats(held_, total, held_))
@@ -59,7 +59,7 @@ void HostBytes::hash_whole(trace::CopyContent& content, std::uint64_t address, s
     bool one_value = bytes > value_bytes;
     for (std::uint64_t done = 0; done < bytes;) {
         const std::uint64_t length = std::min(piece, bytes - done);
-        if (!read_host(held_, address + done, length))
+        if (!record::read_checked(held_, address + done, length))
             return;
         if (done == 0)
             std::memcpy(value, held_, std::min(length, value_bytes));

@@ -1,11 +1,11 @@
 #include "interposer/observe/host_content.hpp"
 
 #include "interposer/observe/regular_content.hpp"
+#include "interposer/record/checked_read.hpp"
 #include "trace/checksum.hpp"
 
 #include <algorithm>
 #include <iterator>
-#include <unistd.h>
 
 namespace umadvisor::observe {
 
@@ -43,8 +43,7 @@ std::uint64_t HostContent::spread(const MappedRuns& runs, const Allocation& allo
 }
 
 bool HostContent::read(const iovec* parts, std::uint64_t count, std::uint64_t bytes) noexcept {
-    const iovec to{held_, bytes};
-    return bytes != 0 && process_vm_readv(getpid(), &to, 1, parts, count, 0) == static_cast<ssize_t>(bytes);
+    return bytes != 0 && record::read_checked(held_, parts, count);
 }
 
 HostContent::Seen HostContent::look(const MappedRuns& runs, const Allocation& allocation,

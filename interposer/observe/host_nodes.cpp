@@ -1,6 +1,7 @@
 #include "interposer/observe/host_nodes.hpp"
 
 #include "interposer/attach/real.hpp"
+#include "interposer/record/confined.hpp"
 
 #include <sched.h>
 #include <sys/syscall.h>
@@ -14,6 +15,8 @@ std::uint64_t node_of_thread() noexcept {
 }
 
 std::uint64_t node_of_page(std::uint64_t address) noexcept {
+    if (record::is_confined())
+        return 0;
     constexpr int this_process = 0;
     void* page = reinterpret_cast<void*>(address);
     int status = -1; // the node, or an error of this page

@@ -12,7 +12,7 @@ namespace umadvisor::observe {
 std::uint64_t node_of_thread() noexcept;
 
 /// The node of the page that holds `address`, which has to be in memory (move_pages(2), which moves nothing
-/// here).
+/// here). Not known in a confined thread.
 std::uint64_t node_of_page(std::uint64_t address) noexcept;
 
 /// The node nearest to the device. Not known with a driver older than the attribute (12.2), or without nodes.

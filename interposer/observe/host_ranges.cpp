@@ -4,6 +4,7 @@
 #include "interposer/observe/pagemap.hpp"
 #include "interposer/observe/range_cache.hpp"
 #include "interposer/record/bounds.hpp"
+#include "interposer/record/checked_read.hpp"
 #include "interposer/record/clock.hpp"
 #include "interposer/record/loaded_objects.hpp"
 #include "interposer/record/off_stack.hpp"
@@ -15,7 +16,6 @@
 #include <charconv>
 #include <cstring>
 #include <fcntl.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 namespace umadvisor::observe {
@@ -35,15 +35,12 @@ std::uint64_t definitions = 0;
 constinit std::atomic<std::uint64_t> spent{0}; ///< nanoseconds
 constinit Budget budget{20'000'000};
 
-/// Reads another's memory without trusting it to stay mapped: EFAULT instead of SIGSEGV (process_vm_readv(2)).
-/// malloc(3) has written all that is looked for here, so a page that was never touched is not read: that would
-/// be its first touch.
+/// Reads another's memory without trusting it to stay mapped. malloc(3) has written all that is looked for here,
+/// so a page that was never touched is not read: that would be its first touch.
 bool peek(Pagemap& pagemap, std::uint64_t address, std::uint64_t* words, std::size_t count) {
     if (pagemap.trouble() == nullptr && !pagemap.touched(address))
         return false;
-    const iovec to{words, count * sizeof *words};
-    const iovec from{reinterpret_cast<void*>(address), count * sizeof *words};
-    return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == static_cast<ssize_t>(count * sizeof *words);
+    return record::read_checked(words, address, count * sizeof *words);
 }
 
 /// A malloc(3) chunk with a mapping of its own that starts at `page` (glibc malloc/malloc.c: prev_size 0, size

@@ -3,6 +3,7 @@
 #include "interposer/observe/cupti_watch.hpp"
 #include "interposer/observe/driver_settings.hpp"
 #include "interposer/observe/queue_watch.hpp"
+#include "interposer/record/confined.hpp"
 #include "interposer/record/quiet.hpp"
 #include "interposer/record/recorder.hpp"
 #include "interposer/runtime/message.hpp"
@@ -36,7 +37,9 @@ void ManagedWatch::start() noexcept {
     source.driver_release = driver_release(release);
     read_parameters(source);
     const char* trouble = nullptr;
-    if (witness == ManagedWitness::cupti) {
+    if (record::is_confined()) {
+        trouble = "the program has installed a filter of system calls";
+    } else if (witness == ManagedWitness::cupti) {
         trouble = cupti_watch().open();
         source.source = trace::ManagedSourceKind::cupti;
         if (trouble != nullptr) // the user named CUPTI

@@ -39,11 +39,12 @@ struct ChunkWriter {
     /// in any case.
     void commit() noexcept { header->committed.store(used(), std::memory_order_release); }
 
+    /// Its owner may fill `room_bytes` of the chunk.
     void begin(std::uint8_t* chunk, trace::ChunkKind kind, std::uint32_t thread, std::uint32_t sequence,
-               std::uint64_t time) noexcept {
+               std::uint64_t time, std::uint32_t room_bytes = trace::chunk_bytes) noexcept {
         header = reinterpret_cast<trace::ChunkHeader*>(chunk);
         at = records();
-        limit = at + trace::chunk_capacity;
+        limit = chunk + room_bytes;
         state = {.time = time};
         header->kind = kind;
         header->thread = thread;
@@ -65,11 +66,11 @@ struct ChunkWriter {
 
     /// Opens a sealed chunk again, so that records after close() can use the rest of it. Returns whether there
     /// was one.
-    bool reopen() noexcept {
-        if (header == nullptr || header->state.load(std::memory_order_relaxed) == trace::ChunkState::open)
+    bool reopen(std::uint32_t room_bytes) noexcept {
+        if (header->state.load(std::memory_order_relaxed) == trace::ChunkState::open)
             return false;
         header->state.store(trace::ChunkState::open, std::memory_order_release);
-        limit = records() + trace::chunk_capacity;
+        limit = memory() + room_bytes;
         return true;
     }
 

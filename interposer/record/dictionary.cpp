@@ -25,9 +25,9 @@ void Dictionary::define(const Record& record) noexcept {
 }
 
 bool Dictionary::renew(std::size_t bytes) noexcept {
-    if (chunk_.reopen() && chunk_.room(bytes))
-        return true;
     if (chunk_.header != nullptr) {
+        if (chunk_.reopen(trace::chunk_bytes) && chunk_.room(bytes))
+            return true;
         chunk_.seal();
         sink.finish(chunk_.memory());
         chunk_ = {};

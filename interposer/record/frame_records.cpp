@@ -16,13 +16,6 @@ struct FrameRecord {
 
 constexpr std::uintptr_t page_bytes = 4096; ///< or a part of one
 
-/// rt_sigprocmask(2) reads the set before it refuses what is to be done with it.
-bool can_be_read(std::uintptr_t address) noexcept {
-    constexpr int nothing_known = -1;
-    constexpr std::size_t set_bytes = 8;
-    return syscall(SYS_rt_sigprocmask, nothing_known, address, nullptr, set_bytes) == 0 || errno != EFAULT;
-}
-
 /// Without its signature, if it has one.
 std::uintptr_t plain(std::uintptr_t return_address) noexcept {
 #if defined(__aarch64__)
@@ -41,6 +34,13 @@ std::uintptr_t plain(std::uintptr_t return_address) noexcept {
 }
 
 } // namespace
+
+/// rt_sigprocmask(2) reads the set before it refuses what is to be done with it.
+bool can_be_read(std::uintptr_t address) noexcept {
+    constexpr int nothing_known = -1;
+    constexpr std::size_t set_bytes = 8;
+    return syscall(SYS_rt_sigprocmask, nothing_known, address, nullptr, set_bytes) == 0 || errno != EFAULT;
+}
 
 int walk_frame_records(void** found, int capacity) noexcept {
     const int error = errno;

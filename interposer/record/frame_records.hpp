@@ -1,6 +1,8 @@
 /// Stacks by frame records: where compilers keep the frame pointer, it leads from each frame to its caller's.
 #pragma once
 
+#include <cstdint>
+
 namespace umadvisor::record {
 
 /// Return addresses of the calling thread's frames, the innermost first; how many. No lock, nothing remembered:
@@ -11,5 +13,8 @@ namespace umadvisor::record {
 /// Pointer"), as libcudart does, and where systems sign return addresses (PAC): libunwind 1.6 ends at the first
 /// of these.
 [[gnu::noinline]] int walk_frame_records(void** found, int capacity) noexcept;
+
+/// Whether the eight bytes there can be read; sets errno.
+bool can_be_read(std::uintptr_t address) noexcept;
 
 } // namespace umadvisor::record

@@ -8,6 +8,7 @@ namespace umadvisor::record {
 namespace {
 
 constexpr int lowest = 512;
+constexpr int marking_signal = 61; ///< of real time; any that nobody else would choose
 
 int duplicate(int descriptor) {
     return fcntl(descriptor, F_DUPFD_CLOEXEC, lowest);
@@ -21,6 +22,14 @@ int raise_descriptor(int descriptor) noexcept {
         return descriptor;
     close(descriptor);
     return high;
+}
+
+bool mark(int descriptor) noexcept {
+    return fcntl(descriptor, F_SETSIG, marking_signal) == 0;
+}
+
+bool is_marked(int descriptor) noexcept {
+    return fcntl(descriptor, F_GETSIG) == marking_signal;
 }
 
 /// The table keeps its size when the descriptor is closed again.

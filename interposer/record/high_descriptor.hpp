@@ -6,6 +6,13 @@ namespace umadvisor::record {
 /// The same file under a high number; `descriptor` itself if the limit of descriptors is too low.
 int raise_descriptor(int descriptor) noexcept;
 
+/// Marks an open file of ours, so that is_marked() knows it again: programs close descriptors that are not
+/// theirs, and the number may belong to another file then. The mark is the signal for O_ASYNC, which nobody
+/// turns on (fcntl(2), F_SETSIG). fstat(2) would do as well, but filters of system calls (seccomp(2)) kill
+/// programs for it, which CUDA needs fcntl(2) for.
+bool mark(int descriptor) noexcept;
+bool is_marked(int descriptor) noexcept;
+
 /// Makes raise_descriptor() quick. Called while there is one thread: a table of descriptors that threads share
 /// grows only after the kernel has waited for all processors (expand_fdtable: 8 to 19 ms).
 void make_room_for_descriptors() noexcept;

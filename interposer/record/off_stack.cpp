@@ -2,7 +2,9 @@
 
 #include "interposer/base/pages.hpp"
 
+#include <atomic>
 #include <cerrno>
+#include <cstring>
 #include <pthread.h>
 
 namespace umadvisor::record {
@@ -14,6 +16,29 @@ namespace {
 constinit pthread_once_t once = PTHREAD_ONCE_INIT;
 constinit pthread_key_t key = 0;
 constinit bool has_key = false; ///< else pages of threads that have ended stay
+/// Pages of threads that have ended, for new ones: to map, touch and unmap some takes longer than a short
+/// thread lives.
+constinit std::atomic<ThreadPages*> left[8]{};
+
+/// Null if there are none.
+ThreadPages* take_left() noexcept {
+    for (std::atomic<ThreadPages*>& each : left)
+        if (each.load(std::memory_order_relaxed) != nullptr)
+            if (ThreadPages* const pages = each.exchange(nullptr, std::memory_order_acquire))
+                return pages;
+    return nullptr;
+}
+
+/// False if enough are left already. What they keep is zeroed.
+bool leave(ThreadPages* pages) noexcept {
+    std::memset(pages->kept, 0, sizeof pages->kept);
+    for (std::atomic<ThreadPages*>& each : left) {
+        ThreadPages* none = nullptr;
+        if (each.compare_exchange_strong(none, pages, std::memory_order_release, std::memory_order_relaxed))
+            return true;
+    }
+    return false;
+}
 
 /// A key of its own: there are pages before there is a trace, and in threads that record nothing.
 void make_key() noexcept {
@@ -25,7 +50,9 @@ void make_key() noexcept {
 [[gnu::cold]] ThreadPages* make_thread_pages() noexcept {
     const int kept = errno;
     pthread_once(&once, &make_key);
-    thread_pages = static_cast<ThreadPages*>(base::map_pages(sizeof(ThreadPages)));
+    thread_pages = take_left();
+    if (thread_pages == nullptr)
+        thread_pages = static_cast<ThreadPages*>(base::map_pages(sizeof(ThreadPages)));
     if (has_key)
         pthread_setspecific(key, thread_pages);
     errno = kept;
@@ -33,7 +60,7 @@ void make_key() noexcept {
 }
 
 void free_thread_pages() noexcept {
-    if (thread_pages != nullptr)
+    if (thread_pages != nullptr && !leave(thread_pages))
         base::unmap_pages(thread_pages, sizeof(ThreadPages));
     thread_pages = nullptr;
 }

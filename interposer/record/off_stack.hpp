@@ -8,7 +8,7 @@
 
 namespace umadvisor::record {
 
-/// Zeroed when the thread first needs them. A closed page behind them catches an overflow.
+/// `used` and `kept` are zero when the thread first needs them. A closed page behind them catches an overflow.
 struct ThreadPages {
     static constexpr std::size_t kept_bytes = 8 * 1024, stack_bytes = 120 * 1024 - 64;
 

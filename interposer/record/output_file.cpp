@@ -1,6 +1,5 @@
 #include "interposer/record/output_file.hpp"
 
-#include "interposer/record/file_limit.hpp"
 #include "interposer/record/high_descriptor.hpp"
 #include "trace/attached_segment.hpp"
 #include "trace/layout.hpp"
@@ -11,12 +10,15 @@
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 namespace umadvisor::record {
 
 namespace {
+
+constexpr int writes_at_a_time = 16; ///< some 0.1 ms, in which the program could close our descriptor
 
 /// pwrite(2). Other threads may change words of `data` atomically meanwhile; the kernel reads each as it was
 /// before or after. It is a bare system call, since the thread sanitizer would report a race for pwrite().
@@ -92,6 +94,7 @@ const char* OutputFile::create(const char* path, bool force) noexcept {
         return fail(path, describe(errno));
     device_ = file.st_dev;
     inode_ = file.st_ino;
+    own_descriptor(file);
     char link[64];
     std::snprintf(link, sizeof link, "/proc/self/fd/%d", fd_);
     const ssize_t length = readlink(link, path_, sizeof path_ - 1);
@@ -112,8 +115,11 @@ const char* OutputFile::fail(const char* path, const char* why) noexcept {
 
 /// Whether fd_ is still our file: programs close descriptors that are not theirs (daemon(3), closefrom(3)) and
 /// the number may belong to another file now. Then the file is opened anew by its path.
-bool OutputFile::own_descriptor() noexcept {
-    struct stat file {};
+bool OutputFile::own_descriptor(struct stat& file) noexcept {
+    rlimit limit{};
+    limit_ = getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY ? limit.rlim_cur
+                                                                                     : ~std::uint64_t{0};
+    writes_left_ = writes_at_a_time;
     if (fd_ >= 0 && fstat(fd_, &file) == 0 && file.st_dev == device_ && file.st_ino == inode_)
         return true;
     fd_ = path_[0] == '/' ? ::open(path_, O_RDWR | O_NOFOLLOW | O_CLOEXEC) : -1;
@@ -130,7 +136,7 @@ bool OutputFile::own_descriptor() noexcept {
 
 FileFate OutputFile::look() noexcept {
     struct stat file {};
-    if (!own_descriptor()) {
+    if (!own_descriptor(file)) {
         // If the root has not changed, a path without a file has none for other processes either.
         const bool nowhere =
             fstatat(AT_FDCWD, path_, &file, AT_SYMLINK_NOFOLLOW) == 0 || errno == ENOENT || errno == ENOTDIR;
@@ -138,11 +144,20 @@ FileFate OutputFile::look() noexcept {
             stat("/", &file) == 0 && file.st_dev == root_device_ && file.st_ino == root_inode_;
         return nowhere && same_root ? FileFate::removed : FileFate::out_of_sight;
     }
-    if (fstat(fd_, &file) != 0)
-        return FileFate::out_of_sight;
     if (file.st_nlink == 0)
         return FileFate::removed;
     return static_cast<std::uint64_t>(file.st_size) < bytes_ ? FileFate::cut : FileFate::as_left;
+}
+
+int OutputFile::lengthen(std::uint64_t end) noexcept {
+    if (end <= bytes_)
+        return 0;
+    if (!is_within_limit(end))
+        return EFBIG;
+    if (ftruncate(fd_, static_cast<off_t>(end)) != 0)
+        return errno;
+    bytes_ = end;
+    return 0;
 }
 
 int OutputFile::reserve(std::uint64_t offset, std::uint64_t bytes) noexcept {
@@ -158,7 +173,8 @@ int OutputFile::reserve(std::uint64_t offset, std::uint64_t bytes) noexcept {
 }
 
 int OutputFile::write(std::uint64_t offset, const void* data, std::size_t bytes) noexcept {
-    if (!own_descriptor())
+    struct stat file {};
+    if (--writes_left_ < 0 && !own_descriptor(file))
         return EBADF;
     if (!is_within_limit(offset + bytes))
         return EFBIG;
@@ -174,11 +190,6 @@ int OutputFile::write(std::uint64_t offset, const void* data, std::size_t bytes)
         bytes -= static_cast<std::size_t>(done);
     }
     return 0;
-}
-
-bool OutputFile::release(std::uint64_t offset, std::uint64_t bytes) noexcept {
-    return fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
-                     static_cast<off_t>(bytes)) == 0;
 }
 
 } // namespace umadvisor::record

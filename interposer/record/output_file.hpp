@@ -29,11 +29,11 @@ public:
     /// To be called before anything is written: the other calls rely on its last answer, `as_left`.
     FileFate look() noexcept;
 
+    /// Lets the file reach to `end`, without blocks.
+    int lengthen(std::uint64_t end) noexcept;
     /// Reserves blocks, so that a full disk shows here and not when records are to be written.
     int reserve(std::uint64_t offset, std::uint64_t bytes) noexcept;
     int write(std::uint64_t offset, const void* data, std::size_t bytes) noexcept;
-    /// Gives blocks back to the file system: they read as zeros. Returns whether that was possible.
-    bool release(std::uint64_t offset, std::uint64_t bytes) noexcept;
 
     dev_t device() const noexcept { return device_; }
     ino_t inode() const noexcept { return inode_; }
@@ -43,12 +43,15 @@ public:
     const char* path() const noexcept { return path_; } ///< absolute
 
 private:
-    bool own_descriptor() noexcept;
+    bool own_descriptor(struct stat& file) noexcept;
+    bool is_within_limit(std::uint64_t end) const noexcept { return end <= limit_; }
 
     int fd_ = -1;
     dev_t device_ = 0, root_device_ = 0;
     ino_t inode_ = 0, root_inode_ = 0;
     std::uint64_t bytes_ = 0;
+    std::uint64_t limit_ = ~std::uint64_t{0}; ///< RLIMIT_FSIZE: beyond it comes SIGXFSZ (setrlimit(2))
+    int writes_left_ = 0;                     ///< before the descriptor is looked at again
     char path_[4096] = {}; ///< to find the file again when the program has closed our descriptor
 };
 

@@ -1,13 +1,11 @@
 /// Two ways to read an interpreter's memory.
 #pragma once
 
-#include "interposer/record/quiet.hpp"
+#include "interposer/record/checked_read.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <sys/uio.h>
-#include <unistd.h>
 
 namespace umadvisor::record {
 
@@ -49,11 +47,8 @@ private:
         const std::size_t slot = base / page_bytes % slots;
         if (walks_[slot] == walk_ && bases_[slot] == base)
             return pages_[slot];
-        const Quiet quiet;
-        const iovec here{pages_[slot], page_bytes};
-        const iovec there{reinterpret_cast<void*>(base), page_bytes}; // NOLINT(performance-no-int-to-ptr)
         walks_[slot] = 0;
-        if (process_vm_readv(getpid(), &here, 1, &there, 1, 0) != static_cast<ssize_t>(page_bytes))
+        if (!read_checked(pages_[slot], base, page_bytes))
             return nullptr;
         bases_[slot] = base;
         walks_[slot] = walk_;

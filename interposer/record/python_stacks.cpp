@@ -4,6 +4,7 @@
 #include "interposer/record/off_stack.hpp"
 #include "interposer/record/python_interpreter.hpp"
 #include "interposer/record/python_table.hpp"
+#include "interposer/record/quiet.hpp"
 #include "interposer/record/recorder.hpp"
 #include "interposer/record/thread_writer.hpp"
 #include "interposer/runtime/message.hpp"

@@ -1,7 +1,9 @@
 #include "interposer/record/recorder.hpp"
 
 #include "interposer/record/bounds.hpp"
+#include "interposer/record/checked_read.hpp"
 #include "interposer/record/clock.hpp"
+#include "interposer/record/confined.hpp"
 #include "interposer/record/dictionary.hpp"
 #include "interposer/record/off_stack.hpp"
 #include "interposer/record/process.hpp"
@@ -41,6 +43,8 @@ constinit bool detail::records_stacks = false;
 const char* open(const Settings& settings) noexcept {
     const Quiet quiet;
     choose_clock(settings.simulated_clock);
+    remember_filters();
+    open_checked_reads();
     if (!prepare_threads())
         return "the process has no thread-specific key left";
     if (const char* why = sink.create(settings)) {
@@ -71,6 +75,9 @@ void close() noexcept {
     if (!recording())
         return;
     const Quiet quiet;
+    if (is_confined())
+        note("the program has installed a filter of system calls: from then on its threads wrote nothing to the "
+             "file");
     note_reached();
     read_clock();
     if (seat.writer != nullptr && seat.writer->chunk.header != nullptr) {

@@ -1,6 +1,7 @@
 #include "interposer/record/sink.hpp"
 
 #include "interposer/record/clock.hpp"
+#include "interposer/record/confined.hpp"
 #include "interposer/record/quiet.hpp"
 #include "interposer/record/summary.hpp"
 #include "interposer/runtime/message.hpp"
@@ -17,8 +18,11 @@ constinit Sink sink;
 
 namespace {
 
-constexpr std::uint32_t first_batch = 16; ///< chunks; few, so that a small program has a small file
-constexpr std::uint32_t later_batch = 64;
+/// So many chunks the file becomes longer at a time; few at first, so that a small program has a small file.
+constexpr std::uint32_t first_batch = 16, later_batch = 64;
+constexpr std::uint32_t one_page = 4096;    ///< or a part of one
+constexpr std::uint32_t most_finished = 64; ///< chunks of threads that have ended, in memory
+constexpr std::uint32_t room_steps = 4;     ///< a chunk's room becomes so many times as large
 /// One chunk less than can be numbered, since slots hold the number plus one.
 constexpr std::uint64_t max_file_bytes = trace::header_bytes + (std::uint64_t{trace::chunk_bytes} << 32) - 1;
 
@@ -62,8 +66,8 @@ const char* Sink::create(const Settings& settings) noexcept {
     int error = file_.reserve(0, trace::header_bytes);
     if (error == 0)
         error = write_header();
-    if (error == 0)
-        error = reserve();
+    if (error == 0) // before the first claim, which would report it
+        error = file_.reserve(trace::header_bytes, trace::chunk_bytes);
     if (error != 0) {
         memory_.let_go();
         return file_.fail(settings.path, describe(error));
@@ -71,13 +75,6 @@ const char* Sink::create(const Settings& settings) noexcept {
     // Claimed at the start, so that records dropped by a full disk or the cap are counted.
     summary.use(claim(trace::ChunkKind::summary));
     return nullptr;
-}
-
-/// Bytes that the cap allows. It limits the blocks on disk, so tails that threads gave back are available
-/// again.
-std::uint32_t Sink::max_chunks() const noexcept {
-    return static_cast<std::uint32_t>(
-        std::min<std::uint64_t>((room_ + released_) / trace::chunk_bytes, ~std::uint32_t{0}));
 }
 
 void Sink::describe_file() noexcept {
@@ -129,68 +126,92 @@ void Sink::lose(FileFate fate) noexcept {
                      file_.path());
 }
 
-/// Whether the file may be written to.
-bool Sink::reachable() noexcept {
+/// Whether the calling thread may write to the file. In a confined one it may not, and nothing else is wrong.
+Sink::Access Sink::access() noexcept {
     if (lost())
-        return false;
+        return Access::none;
+    if (is_confined())
+        return Access::confined;
     const FileFate fate = file_.look();
     if (fate != FileFate::as_left)
         lose(fate);
-    return !lost();
+    return lost() ? Access::none : Access::whole;
 }
 
-/// Reserves blocks for more chunks. Returns 0 or an errno value. With the lock held, or without other threads.
-int Sink::reserve() noexcept {
-    std::uint32_t chunks = std::min(reserved_ == 0 ? first_batch : later_batch, max_chunks() - reserved_);
-    int error = 0;
-    for (; chunks > 0; chunks /= 4) { // so that the last blocks of a disk are used
-        error = file_.reserve(chunk_offset(reserved_), std::uint64_t{chunks} * trace::chunk_bytes);
-        if (error == 0)
-            break;
-    }
-    if (error != 0)
-        return error;
-    reserved_ += chunks;
-    memory_.segment()->file_bytes.store(file_.bytes(), std::memory_order_release);
-    return 0;
-}
-
-/// The same during recording: a failure is reported.
-bool Sink::grow() noexcept {
+/// A file that has reached its cap still has the chunk that is kept for definitions.
+bool Sink::may_grow() const noexcept {
     const trace::DropReason full = full_.load(std::memory_order_relaxed);
-    if (full != trace::DropReason::count_ && full != trace::DropReason::size_cap)
-        return false;
-    if (reserved_ >= max_chunks()) {
-        fill(trace::DropReason::size_cap, "size cap reached");
-        return false;
-    }
-    if (!reachable())
-        return false;
-    if (const int error = reserve()) {
-        fill(trace::DropReason::disk_full, describe(error));
-        return false;
-    }
-    return true;
+    return full == trace::DropReason::count_ || full == trace::DropReason::size_cap;
 }
 
-std::uint8_t* Sink::claim(trace::ChunkKind kind) noexcept {
+/// Lets the file reach to the end of the next chunk, and further, since each time costs system calls.
+int Sink::lengthen() noexcept {
+    std::uint32_t chunks = next_ < first_batch ? first_batch : later_batch;
+    chunks =
+        static_cast<std::uint32_t>(std::clamp<std::uint64_t>((room_ - used_) / trace::chunk_bytes, 1, chunks));
+    int error = 0;
+    do
+        error = file_.lengthen(chunk_offset(next_ + chunks));
+    while (error != 0 && (chunks /= 4) > 0); // so that the last bytes below a limit are used
+    memory_.segment()->file_bytes.store(file_.bytes(), std::memory_order_release);
+    return error;
+}
+
+/// Makes a place for a chunk in the file, and reserves the blocks of its first bytes. What a confined thread
+/// records is found in the segment.
+bool Sink::prepare(std::uint32_t chunk, std::uint32_t reserved) noexcept {
+    const bool short_of = chunk_offset(chunk + 1) > file_.bytes();
+    if (!short_of && reserved == 0)
+        return true;
+    if (const Access access = this->access(); access != Access::whole)
+        return access == Access::confined;
+    int error = short_of ? lengthen() : 0;
+    if (error == 0 && reserved != 0)
+        error = file_.reserve(chunk_offset(chunk), reserved);
+    if (error != 0)
+        fill(trace::DropReason::disk_full, describe(error));
+    return error == 0;
+}
+
+std::uint8_t* Sink::claim(trace::ChunkKind kind, std::uint32_t room) noexcept {
     const Guard guard(mutex_);
     // The last chunk under the cap is kept for definitions, without which events are worth nothing.
-    if (kind == trace::ChunkKind::event) {
-        if (next_ + 1 >= max_chunks())
-            fill(trace::DropReason::size_cap, "size cap reached");
-        if (full())
-            return nullptr;
-    }
-    if (lost() || (next_ == reserved_ && !grow()))
+    const bool event = kind == trace::ChunkKind::event;
+    if (!has_room(event ? room + trace::chunk_bytes : room) || next_ == ~std::uint32_t{0} - 1)
+        fill(trace::DropReason::size_cap, "size cap reached");
+    // Thousands of short threads would each pay for a reservation. What the disk has no room for stays in the
+    // segment, where there is one.
+    const bool reserves = room > first_room || !memory_.outlives();
+    if (lost() || (event && full()) || !may_grow() || !has_room(room) || !prepare(next_, reserves ? room : 0))
         return nullptr;
-    std::uint8_t* const chunk = memory_.take(next_);
+    std::uint8_t* chunk = memory_.take(next_);
+    if (chunk == nullptr && finished_ != 0 && reachable()) {
+        put_away_finished();
+        chunk = memory_.take(next_);
+    }
     if (chunk == nullptr)
         return nullptr;
-    slots_[memory_.slot_of(chunk)] = {};
+    slots_[memory_.slot_of(chunk)] = {.written = 0, .room = room, .begun = false, .finished = false};
+    used_ += room;
     // A reader that sees the number of chunks also sees the owner of the last one.
     header_->chunks.store(++next_, std::memory_order_release);
     return chunk;
+}
+
+bool Sink::extend(std::uint8_t* chunk) noexcept {
+    const Guard guard(mutex_);
+    const std::uint32_t slot = memory_.slot_of(chunk);
+    std::uint32_t& room = slots_[slot].room;
+    if (room == trace::chunk_bytes)
+        return false;
+    const std::uint32_t more = std::min(room * room_steps, trace::chunk_bytes);
+    if (!has_room(more - room + trace::chunk_bytes))
+        fill(trace::DropReason::size_cap, "size cap reached");
+    if (full() || !prepare(memory_.owner_of(slot) - 1, more))
+        return false;
+    used_ += more - room;
+    room = more;
+    return true;
 }
 
 int Sink::write_header() noexcept {
@@ -208,13 +229,20 @@ int Sink::write_whole(std::uint32_t slot) noexcept {
     const std::uint32_t committed = header.committed.load(std::memory_order_acquire);
     Slot& state = slots_[slot];
     int error = 0;
-    if (state.written < committed)
-        error = file_.write(offset + sizeof header + state.written, chunk + sizeof header + state.written,
-                            committed - state.written);
-    if (error == 0)
-        error = file_.write(offset, &header, sizeof header);
-    if (error == 0)
-        state = {.written = committed, .begun = true, .finished = state.finished};
+    if (!state.begun && sizeof header + committed <= one_page) {
+        error =
+            file_.write(offset, &header, sizeof header + committed); // what lies in one page is copied whole
+    } else {
+        if (state.written < committed)
+            error = file_.write(offset + sizeof header + state.written, chunk + sizeof header + state.written,
+                                committed - state.written);
+        if (error == 0)
+            error = file_.write(offset, &header, sizeof header);
+    }
+    if (error == 0) {
+        state.written = committed;
+        state.begun = true;
+    }
     return error;
 }
 
@@ -243,8 +271,10 @@ int Sink::write_committed(std::uint32_t slot) noexcept {
         error = file_.write(offset + sizeof open + written, chunk + sizeof open + written, committed - written);
     if (error == 0)
         error = file_.write(offset, &open, sizeof open);
-    if (error == 0)
-        state = {.written = committed, .begun = true, .finished = state.finished};
+    if (error == 0) {
+        state.written = committed;
+        state.begun = true;
+    }
     return error;
 }
 
@@ -268,19 +298,28 @@ bool Sink::put_away(std::uint32_t slot) noexcept {
             fill(trace::DropReason::disk_full, describe(error));
         return false;
     }
-    release_tail(memory_.owner_of(slot) - 1,
-                 static_cast<std::uint32_t>(sizeof(trace::ChunkHeader)) + slots_[slot].written);
     slots_[slot] = {};
     memory_.give_back(slot);
     return true;
 }
 
+/// What could not be written waits for write_all().
+void Sink::put_away_finished() noexcept {
+    finished_ = 0;
+    for (std::uint32_t slot = 0; slot < memory_.slots_used(); ++slot)
+        if (slots_[slot].finished)
+            put_away(slot);
+}
+
 void Sink::finish(std::uint8_t* chunk) noexcept {
     const Guard guard(mutex_);
-    const std::uint32_t slot = memory_.slot_of(chunk);
-    slots_[slot].finished = true;
+    Slot& slot = slots_[memory_.slot_of(chunk)];
+    slot.finished = true;
+    const bool brief = slot.room < trace::chunk_bytes;
+    if (++finished_ < most_finished && brief && !closed())
+        return;
     if (reachable())
-        put_away(slot);
+        put_away_finished();
 }
 
 void Sink::keep(std::uint8_t* chunk) noexcept {
@@ -318,14 +357,6 @@ void Sink::close() noexcept {
         write_header();
     }
     mutex_.unlock();
-}
-
-void Sink::release_tail(std::uint64_t chunk, std::uint32_t used) noexcept {
-    const std::uint64_t page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-    const std::uint64_t end = chunk_offset(chunk) + trace::chunk_bytes;
-    const std::uint64_t from = (chunk_offset(chunk) + used + page - 1) / page * page;
-    if (from < end && file_.release(from, end - from)) // some file systems cannot: then the blocks stay
-        released_ += end - from;
 }
 
 void Sink::drop(trace::DropReason reason) noexcept {

@@ -23,13 +23,24 @@ public:
     /// Creates the file, header page written. Returns nullptr or why not (static text).
     const char* create(const Settings& settings) noexcept;
 
-    /// Memory for a new chunk, its header zeroed, or nullptr if the file is full. Its blocks in the file are
-    /// reserved. Locks. A full file is reported on stderr, once.
-    std::uint8_t* claim(trace::ChunkKind kind) noexcept;
+    /// Of a thread's first chunk: most threads that live briefly need no more.
+    static constexpr std::uint32_t first_room = 4096;
 
-    /// Writes a sealed chunk to the file and frees its memory. The blocks of its unused tail go back to
-    /// the file system, where the chunk reads as zeros: thousands of short-lived threads cost a page each on
-    /// disk, not 64 KiB. By the chunk's owner.
+    /// Memory for a new chunk, its header zeroed, or nullptr if the file is full. Its owner may fill the first
+    /// `room` bytes, whose blocks in the file are reserved. Locks. A full file is reported on stderr, once.
+    std::uint8_t* claim(trace::ChunkKind kind, std::uint32_t room = trace::chunk_bytes) noexcept;
+
+    /// Makes more room in a chunk that is full so far. False if it has all of its room already, or the file is
+    /// full. By the chunk's owner.
+    bool extend(std::uint8_t* chunk) noexcept;
+    /// How many bytes of it its owner may fill.
+    std::uint32_t room_of(const std::uint8_t* chunk) const noexcept {
+        return slots_[memory_.slot_of(chunk)].room;
+    }
+
+    /// Takes a sealed chunk back. It is written to the file, and its memory freed, with others of threads that
+    /// lived briefly. On disk it takes what its owner had room for: thousands of such threads cost a page each,
+    /// not 64 KiB. By the chunk's owner.
     void finish(std::uint8_t* chunk) noexcept;
 
     /// Writes a chunk as it is; its owner keeps the memory. By the chunk's owner.
@@ -69,15 +80,19 @@ public:
 private:
     struct Slot {
         std::uint32_t written; ///< bytes of records that the file has
+        std::uint32_t room;    ///< bytes of the chunk that its owner may fill
         bool begun;            ///< the file has the chunk's header
         bool finished;         ///< its thread has ended, and it is to be written
     };
 
     void describe_file() noexcept;
-    int reserve() noexcept;
-    bool grow() noexcept;
-    std::uint32_t max_chunks() const noexcept;
-    bool reachable() noexcept;
+    bool may_grow() const noexcept;
+    bool has_room(std::uint64_t bytes) const noexcept { return used_ + bytes <= room_; }
+    int lengthen() noexcept;
+    bool prepare(std::uint32_t chunk, std::uint32_t reserved) noexcept;
+    enum class Access : std::uint8_t { whole, confined, none };
+    Access access() noexcept;
+    bool reachable() noexcept { return access() == Access::whole; }
     void fill(trace::DropReason reason, const char* why) noexcept;
     void lose(FileFate fate) noexcept;
     int write_header() noexcept;
@@ -85,7 +100,7 @@ private:
     int write_committed(std::uint32_t slot) noexcept;
     bool write_all() noexcept;
     bool put_away(std::uint32_t slot) noexcept;
-    void release_tail(std::uint64_t chunk, std::uint32_t used) noexcept;
+    void put_away_finished() noexcept;
 
     Mutex mutex_{Lock::sink};
     trace::FileHeader* header_ = nullptr; ///< in memory_; the file has a copy
@@ -93,9 +108,9 @@ private:
     ChunkMemory memory_;
     std::array<Slot, trace::most_slots> slots_{};
     std::uint32_t next_ = 0;     ///< chunk to hand out next
-    std::uint32_t reserved_ = 0; ///< chunks whose blocks in the file are reserved
+    std::uint32_t finished_ = 0; ///< chunks that came back since some were written
     std::uint64_t room_ = 0;     ///< bytes for chunks, by the size cap and the format
-    std::uint64_t released_ = 0; ///< bytes of claimed chunks that were given back to the file system
+    std::uint64_t used_ = 0;     ///< of these; the cap limits the blocks on disk
     std::atomic<bool> lost_{false};
     std::atomic<bool> closed_{false};
     std::atomic<std::uint64_t> next_write_{0};                       ///< not before, CLOCK_MONOTONIC

@@ -1,5 +1,6 @@
 #include "interposer/record/stack_cache.hpp"
 
+#include "interposer/record/confined.hpp"
 #include "interposer/record/loaded_objects.hpp"
 #include "interposer/record/off_stack.hpp"
 
@@ -110,7 +111,8 @@ bool StackCache::in_stack(std::uintptr_t address) noexcept {
     if (last == 0) {
         first = last = 1;
         pthread_attr_t attributes;
-        if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
+        // It asks for the thread's processors, too (glibc nptl/pthread_getattr_np.c).
+        if (!is_confined() && pthread_getattr_np(pthread_self(), &attributes) == 0) {
             void* base = nullptr;
             std::size_t bytes = 0;
             if (pthread_attr_getstack(&attributes, &base, &bytes) == 0) {
@@ -126,7 +128,7 @@ bool StackCache::in_stack(std::uintptr_t address) noexcept {
 void StackCache::learn(const Unwinder& unwinder, std::uintptr_t caller, std::uintptr_t frame,
                        const Unwound& unwound, std::uint32_t id) noexcept {
     ++learned;
-    if (!unwinder.steps || !in_stack(frame))
+    if (!unwinder.steps)
         return;
     // A layout costs thirty times an unwinding, so it is made only for repeated stacks, and ever more rarely
     // for those whose words did not stay the same.
@@ -136,6 +138,8 @@ void StackCache::learn(const Unwinder& unwinder, std::uintptr_t caller, std::uin
         return;
     candidate.seen = 0;
     candidate.needed = static_cast<std::uint8_t>(std::min(candidate.needed * 2, 128));
+    if (!in_stack(frame))
+        return;
     const OffStack<Layout> made;
     Layout& layout = *made;
     layout.caller = caller;

@@ -83,7 +83,7 @@ struct StackCache {
     void learn(const Unwinder& unwinder, std::uintptr_t caller, std::uintptr_t frame, const Unwound& unwound,
                std::uint32_t id) noexcept;
 
-    /// Makes every entry void; the pages are given to another thread.
+    /// Makes every entry void; the pages are given to a thread with another stack.
     void forget() noexcept {
         ++epoch;
         first = last = 0;

@@ -79,6 +79,7 @@ constexpr std::uint32_t first_by_steps = 6;
 int walk(const StackCache& cache, void** found, int capacity) noexcept {
     if (!unwinder_pipe.intact())
         return 0;
+    begin_walk();
     const bool by_steps =
         only_steps.load(std::memory_order_relaxed) || (libunwind.steps && cache.learned < first_by_steps);
     int count = 0;

@@ -25,15 +25,33 @@ constinit Mutex waiting_mutex{Lock::texts};
 constinit ThreadWriter* waiting = nullptr;
 constinit pthread_key_t writer_key = 0;
 
+/// That of a thread that ended on the stack which the calling thread has now, if there is one among the last
+/// ones: what it remembers of stacks holds here too. pthread_create(3) gives stacks out again, each with the
+/// address of the thread's descriptor in it.
 ThreadWriter* claim_writer() noexcept {
+    constexpr int most_looks = 32;
+    const std::uintptr_t self = reinterpret_cast<std::uintptr_t>(pthread_self());
+    ThreadWriter* writer = nullptr;
     {
         const Guard guard(waiting_mutex);
-        if (ThreadWriter* writer = waiting) {
-            waiting = writer->next;
-            return writer;
-        }
+        ThreadWriter** found = &waiting;
+        int looks = 0;
+        for (ThreadWriter** at = &waiting; *at != nullptr && looks < most_looks; at = &(*at)->next, ++looks)
+            if ((*at)->owner == self) {
+                found = at;
+                break;
+            }
+        writer = *found;
+        if (writer != nullptr)
+            *found = writer->next;
     }
-    return static_cast<ThreadWriter*>(base::map_pages(sizeof(ThreadWriter)));
+    if (writer == nullptr)
+        writer = static_cast<ThreadWriter*>(base::map_pages(sizeof(ThreadWriter)));
+    if (writer != nullptr && writer->owner != self) {
+        writer->stacks.forget();
+        writer->owner = self;
+    }
+    return writer;
 }
 
 /// Runs at the end of each thread that has recorded.
@@ -48,7 +66,7 @@ void leave(void* value) noexcept {
         sink.finish(writer->chunk.memory());
     }
     writer->chunk = {};
-    writer->stacks.forget();
+    writer->stacks.learned = 0;
     writer->python.forget();
     const Guard guard(waiting_mutex);
     writer->next = waiting;
@@ -57,6 +75,8 @@ void leave(void* value) noexcept {
 
 void define_thread() noexcept {
     char name[17] = {};
+    // Not /proc/thread-self/comm: what the kernel makes for it has to be undone when the thread ends, in
+    // milliseconds.
     prctl(PR_GET_NAME, name);
     trace::Thread record;
     record.id = seat.thread;
@@ -94,9 +114,22 @@ bool ThreadWriter::renew(std::size_t bytes) noexcept {
     if (chunk.header == nullptr && sink.full())
         return false; // checked without the lock, since a full file must not slow the program
     const Quiet quiet;
-    if (chunk.reopen() && chunk.room(bytes))
-        return true;
-    return claim() && chunk.room(bytes);
+    if (chunk.header != nullptr) {
+        chunk.reopen(sink.room_of(chunk.memory()));
+        if (extend(bytes))
+            return true;
+    }
+    return claim() && extend(bytes);
+}
+
+/// Makes room in the chunk, if it is not full.
+bool ThreadWriter::extend(std::size_t bytes) noexcept {
+    while (!chunk.room(bytes)) {
+        if (!sink.extend(chunk.memory()))
+            return false;
+        chunk.limit = chunk.memory() + sink.room_of(chunk.memory());
+    }
+    return true;
 }
 
 void ThreadWriter::keep_late() noexcept {
@@ -130,7 +163,8 @@ bool ThreadWriter::claim() noexcept {
         sink.finish(chunk.memory());
         chunk = {};
     }
-    std::uint8_t* memory = sink.claim(trace::ChunkKind::event);
+    const std::uint32_t room = seat.sequence == 0 ? Sink::first_room : trace::chunk_bytes;
+    std::uint8_t* memory = sink.claim(trace::ChunkKind::event, room);
     if (memory == nullptr)
         return false;
     first_serial = last_serial + 1; // the new chunk has defined no shape
@@ -140,7 +174,7 @@ bool ThreadWriter::claim() noexcept {
     if (seat.sequence != 0)
         madvise(memory, trace::chunk_bytes, MADV_POPULATE_WRITE);
     const trace::ClockPair pair = read_clock_pair();
-    chunk.begin(memory, trace::ChunkKind::event, seat.thread, seat.sequence++, pair.ticks);
+    chunk.begin(memory, trace::ChunkKind::event, seat.thread, seat.sequence++, pair.ticks, room);
     trace::Clock clock;
     clock.start = pair.ticks;
     clock.monotonic_ns = pair.monotonic_ns;

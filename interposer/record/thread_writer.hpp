@@ -28,7 +28,8 @@ struct alignas(64) ThreadWriter {
     PieceMemo pieces;
     LaunchShapes shapes;
     PythonStacks python;
-    ThreadWriter* next; ///< in the list of free writers
+    ThreadWriter* next;   ///< in the list of free writers
+    std::uintptr_t owner; ///< pthread_self(3) of the thread, or of the one that ended
 
     /// The memo's entry for a launch, if the chunk has its shape and room for one more launch, and allocations
     /// have not changed; else null.
@@ -57,6 +58,7 @@ struct alignas(64) ThreadWriter {
 private:
     static constexpr std::size_t launch_bound = trace::encoded_bound(trace::Launch());
     bool claim() noexcept;
+    bool extend(std::size_t bytes) noexcept;
     void forget_launches() noexcept;
 };
 static_assert(sizeof(ChunkWriter) + sizeof(Fingerprint::Value) <= 64);

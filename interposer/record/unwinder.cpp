@@ -1,5 +1,6 @@
 #include "interposer/record/unwinder.hpp"
 
+#include "interposer/record/frame_records.hpp"
 #include "interposer/record/off_stack.hpp"
 
 #include <climits>
@@ -18,6 +19,50 @@ bool bind_function(void* library, const char* symbol, Function& function) noexce
     function = reinterpret_cast<Function>(dlsym(library, symbol));
     return function != nullptr;
 }
+
+#if defined(__x86_64__)
+
+constexpr std::uintptr_t looked_at = 4096; ///< bytes that are readable or not together
+constexpr std::size_t most_pages = 4;
+/// Pages that could be read in this walk: of the stack, and of code that is looked at.
+constinit thread_local std::uintptr_t readable[most_pages] = {};
+
+decltype(unw_accessors_t::access_mem) access_by_default = nullptr;
+
+/// The program's words as they are: red zones and shadow are no concern here.
+[[gnu::no_sanitize("address", "thread")]] unw_word_t raw_word(unw_word_t address) noexcept {
+    return *reinterpret_cast<const volatile unw_word_t*>(address); // NOLINT(performance-no-int-to-ptr)
+}
+
+/// In place of libunwind's own, which asks with mincore(2) whether a word can be read where there is no
+/// unwinding information: a filter of system calls (seccomp(2)) may kill the program for that.
+int access_memory(unw_addr_space_t space, unw_word_t address, unw_word_t* value, int write,
+                  void* argument) noexcept {
+    if (write != 0)
+        return access_by_default(space, address, value, write, argument);
+    const std::uintptr_t page = address / looked_at;
+    std::uintptr_t& known = readable[page % most_pages];
+    if (known != page || (address + sizeof *value - 1) / looked_at != page) {
+        if (!can_be_read(address))
+            return -UNW_EINVAL;
+        known = page;
+    }
+    *value = raw_word(address);
+    return 0;
+}
+
+void take_over_memory(void* library) noexcept {
+    decltype(&unw_get_accessors) get_accessors = nullptr;
+    unw_addr_space_t* space = nullptr;
+    if (!bind_function(library, UMADVISOR_SYMBOL(unw_get_accessors), get_accessors) ||
+        !bind_function(library, UMADVISOR_SYMBOL(unw_local_addr_space), space))
+        return;
+    unw_accessors_t* const accessors = get_accessors(*space);
+    access_by_default = accessors->access_mem;
+    accessors->access_mem = access_memory;
+}
+
+#endif
 
 void* open_library(std::string_view directory) noexcept {
     constexpr std::string_view name = "libunwind.so.8";
@@ -54,8 +99,16 @@ const char* load_unwinder(Unwinder& unwinder, std::string_view directory) noexce
                      bind_function(library, UMADVISOR_SYMBOL(unw_get_proc_info), unwinder.get_proc_info) &&
                      bind_function(library, UMADVISOR_SYMBOL(unw_flush_cache), unwinder.flush_cache) &&
                      bind_function(library, UMADVISOR_SYMBOL(unw_local_addr_space), unwinder.local_space);
+    take_over_memory(library);
 #endif
     return nullptr;
+}
+
+void begin_walk() noexcept {
+#if defined(__x86_64__)
+    for (std::uintptr_t& each : readable)
+        each = 0;
+#endif
 }
 
 int Unwinder::backtrace_by_steps(void** addresses, int capacity) const noexcept {

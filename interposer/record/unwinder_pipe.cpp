@@ -1,5 +1,6 @@
 #include "interposer/record/unwinder_pipe.hpp"
 
+#include "interposer/record/high_descriptor.hpp"
 #include "interposer/record/mutex.hpp"
 #include "interposer/record/off_stack.hpp"
 
@@ -135,17 +136,17 @@ void UnwinderPipe::open(int (*backtrace)(void**, int)) noexcept {
         return;
     ends_[0] = next[0];
     ends_[1] = next[1];
-    inode_.store(inode, std::memory_order_release);
+    if (mark(ends_[0]) && mark(ends_[1]))
+        inode_.store(inode, std::memory_order_release);
 }
 
 bool UnwinderPipe::intact() noexcept {
     const ino_t inode = inode_.load(std::memory_order_acquire);
     // The read end has the lower number: if the program has closed both, it gets this number first.
-    if (inode == 0 || (!lost_.load(std::memory_order_relaxed) && pipe_at(ends_[0]) == inode)) [[likely]]
+    if (inode == 0 || (!lost_.load(std::memory_order_relaxed) && is_marked(ends_[0]))) [[likely]]
         return true;
     const Guard guard(pipe_mutex);
-    if (!lost_.load(std::memory_order_relaxed) && pipe_at(ends_[0]) != inode_.load(std::memory_order_relaxed) &&
-        !renew())
+    if (!lost_.load(std::memory_order_relaxed) && !is_marked(ends_[0]) && !renew())
         lost_.store(true, std::memory_order_relaxed);
     return !lost_.load(std::memory_order_relaxed);
 }
@@ -157,6 +158,8 @@ bool UnwinderPipe::renew() noexcept {
     if (pipe2(fresh, O_CLOEXEC | O_NONBLOCK) != 0)
         return false;
     const ino_t inode = pipe_at(fresh[0]);
+    mark(fresh[0]);
+    mark(fresh[1]);
     for (std::size_t i = 0; i < 2; ++i) {
         if (fresh[i] == ends_[i])
             continue;

@@ -8,6 +8,9 @@
 
 namespace umadvisor::record {
 
+/// To be called before each walk up a stack: which pages can be read is asked anew.
+void begin_walk() noexcept;
+
 class UnwinderPipe {
 public:
     constexpr UnwinderPipe() noexcept = default;
@@ -18,7 +21,7 @@ public:
 
     /// Whether libunwind may be called. If the program has closed descriptors that it has not opened
     /// (closefrom(3)), the pipe is opened again. If it has given the number to a file of its own, that must not
-    /// get bytes of ours, and libunwind is not called any more. Makes a system call.
+    /// get bytes of ours, and libunwind is not called any more. Makes a system call, fcntl(2).
     bool intact() noexcept;
 
 private:

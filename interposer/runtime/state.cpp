@@ -12,6 +12,7 @@
 #include "interposer/observe/managed_watch.hpp"
 #include "interposer/observe/touched.hpp"
 #include "interposer/record/bounds.hpp"
+#include "interposer/record/confined.hpp"
 #include "interposer/record/loader_use.hpp"
 #include "interposer/record/mutex.hpp"
 #include "interposer/record/recorder.hpp"
@@ -310,8 +311,8 @@ void leave() noexcept {
     });
     observe::managed_watch().finish();
     record::close();
-    if (record::lost())
-        return; // it was reported then
+    if (record::lost() || record::is_confined())
+        return; // it was reported then, or cannot be: the file is in nobody's reach before the process has ended
     struct stat here;
     const bool elsewhere = *path != '/' && *directory != '\0' && lstat(path, &here) != 0;
     const char* const from = elsewhere ? directory : "";

@@ -5,11 +5,10 @@
 #include "interposer/observe/capture.hpp"
 #include "interposer/observe/managed_watch.hpp"
 #include "interposer/observe/residency_sampler.hpp"
+#include "interposer/record/checked_read.hpp"
 #include "interposer/record/off_stack.hpp"
 
 #include <algorithm>
-#include <sys/uio.h>
-#include <unistd.h>
 
 namespace umadvisor::wrappers {
 
@@ -45,13 +44,10 @@ const CUmemLocation* location_of(std::size_t i, const RangeLocations& targets, s
 
 constexpr std::size_t most_looked_at = 256;
 
-/// Copies the program's arguments before the driver has checked them. It reads through the kernel, which
-/// answers with an error instead of a signal for an invalid address (process_vm_readv(2)).
+/// Copies the program's arguments before the driver has checked them.
 template <class Value>
 bool copy_given(Value* to, const Value* given, std::size_t count) {
-    const iovec here{to, count * sizeof(Value)};
-    const iovec there{const_cast<Value*>(given), count * sizeof(Value)};
-    return process_vm_readv(getpid(), &here, 1, &there, 1, 0) == static_cast<ssize_t>(count * sizeof(Value));
+    return record::read_checked(to, reinterpret_cast<std::uintptr_t>(given), count * sizeof(Value));
 }
 
 } // namespace

@@ -2,6 +2,7 @@
 
 #include "interposer/attach/driver.hpp"
 #include "interposer/observe/managed_watch.hpp"
+#include "interposer/record/checked_read.hpp"
 #include "interposer/record/clock.hpp"
 #include "interposer/record/recorder.hpp"
 #include "interposer/record/stacks.hpp"
@@ -25,6 +26,8 @@ ParameterLookup simulated_parameter() noexcept {
 namespace umadvisor::record {
 
 using observe::recorder;
+
+const bool reads_are_open = (open_checked_reads(), true);
 
 void charge(std::uint64_t) noexcept {}
 std::uint64_t stack() noexcept {

@@ -5,10 +5,16 @@
 #include <atomic>
 #include <boost/test/unit_test.hpp>
 #include <csignal>
+#include <cstddef>
 #include <fcntl.h>
+#include <iterator>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <map>
 #include <pthread.h>
 #include <string>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <thread>
 #include <unistd.h>
 #include <vector>
@@ -214,6 +220,49 @@ BOOST_AUTO_TEST_CASE(threads_by_the_thousand_cost_a_page_each) {
     for (const auto& [thread, seen] : launches)
         BOOST_TEST(seen == 10u);
     BOOST_TEST(image.bytes_on_disk() < threads * 8192 + 8'000'000);
+}
+
+namespace {
+
+/// From here on fallocate(2) kills the process in a mode other than 0: giving blocks back takes milliseconds on some
+/// file systems, and no thread may wait for that at its end.
+bool forbid_holes() {
+    sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_fallocate, 0, 2),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args[1])),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+    };
+    const sock_fprog program{std::size(filter), filter};
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_thread_that_ends_gives_no_blocks_back) {
+    constexpr std::uint64_t threads = 300;
+    const TraceImage image = recorded({.before = forbid_holes}, [&] {
+        for (std::uint64_t t = 0; t < threads; ++t)
+            std::thread([t] { write_launches(t, 10, 3); }).join();
+        record::close();
+    });
+    BOOST_TEST(check_launches(image, 3).size() == threads);
+    BOOST_TEST(image.bytes_on_disk() < threads * 4096 + 600'000);
+}
+
+/// A thread's first chunk gets more room as it fills.
+BOOST_AUTO_TEST_CASE(threads_of_any_length_find_their_records_again) {
+    constexpr std::uint64_t lengths[] = {1, 150, 300, 1000, 3000, 5000, 10'000, 20'000};
+    const TraceImage image = recorded([&] {
+        for (std::uint64_t t = 0; t < std::size(lengths); ++t)
+            std::thread([&, t] { write_launches(t, lengths[t], 3); }).join();
+    });
+    const auto launches = check_launches(image, 3);
+    for (std::uint64_t t = 0; t < std::size(lengths); ++t)
+        BOOST_TEST(launches.at(t) == lengths[t]);
 }
 
 /// Many threads live for a few calls.

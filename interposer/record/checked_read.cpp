@@ -1,0 +1,111 @@
+#include "interposer/record/checked_read.hpp"
+
+#include "interposer/record/confined.hpp"
+#include "interposer/record/high_descriptor.hpp"
+#include "interposer/record/mutex.hpp"
+#include "interposer/record/quiet.hpp"
+
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace umadvisor::record {
+namespace {
+
+/// One pipe under one number: opened for both, it gets no SIGPIPE, and there is one number to look after.
+class Pipe {
+public:
+    constexpr Pipe() noexcept = default;
+
+    void open() noexcept {
+        int ends[2];
+        if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
+            return;
+        char path[32];
+        std::snprintf(path, sizeof path, "/proc/self/fd/%d", ends[0]);
+        const int both = ::open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+        ::close(ends[0]);
+        ::close(ends[1]);
+        number_ = both < 0 ? -1 : raise_descriptor(both);
+        if (number_ >= 0 && !mark(number_)) {
+            ::close(number_);
+            number_ = -1;
+        }
+    }
+
+    /// A program that closes descriptors that are not its own (closefrom(3)) has closed this one, too.
+    bool is_open() noexcept {
+        if (number_ >= 0 && is_marked(number_)) [[likely]]
+            return true;
+        if (number_ < 0 || is_confined())
+            return false;
+        open();
+        return number_ >= 0;
+    }
+
+    /// In parts, since the pipe may be small. Not by the functions of these names, which are cancellation
+    /// points.
+    bool pass(std::uint8_t* to, const iovec& from) noexcept {
+        const auto* at = static_cast<const std::uint8_t*>(from.iov_base);
+        for (std::size_t left = from.iov_len; left != 0;) {
+            const long sent = syscall(SYS_write, number_, at, left);
+            if (sent < 0 && errno == EINTR)
+                continue;
+            if (sent <= 0)
+                return false; // EFAULT
+            for (long got = 0; got < sent;) {
+                const long now = syscall(SYS_read, number_, to + got, sent - got);
+                if (now <= 0 && !(now < 0 && errno == EINTR)) {
+                    number_ = -1; // what is left in it would come with the next read
+                    return false;
+                }
+                got += now > 0 ? now : 0;
+            }
+            at += sent;
+            to += sent;
+            left -= static_cast<std::size_t>(sent);
+        }
+        return true;
+    }
+
+    Mutex mutex{Lock::sink};
+
+private:
+    int number_ = -1;
+};
+
+constexpr std::size_t most = 2; ///< threads that read at a time
+constinit Pipe pipes[most];
+constinit std::atomic<unsigned> turn{0};
+
+Pipe& lock_one() noexcept {
+    const unsigned first = turn.fetch_add(1, std::memory_order_relaxed);
+    for (unsigned i = 0; i < most; ++i)
+        if (pipes[(first + i) % most].mutex.try_lock())
+            return pipes[(first + i) % most];
+    pipes[first % most].mutex.lock();
+    return pipes[first % most];
+}
+
+} // namespace
+
+void open_checked_reads() noexcept {
+    for (Pipe& pipe : pipes)
+        pipe.open();
+}
+
+bool read_checked(void* to, const iovec* from, std::size_t count) noexcept {
+    const Quiet quiet;
+    Pipe& pipe = lock_one();
+    bool good = pipe.is_open();
+    auto* at = static_cast<std::uint8_t*>(to);
+    for (std::size_t i = 0; good && i < count; at += from[i++].iov_len)
+        good = pipe.pass(at, from[i]);
+    pipe.mutex.unlock();
+    return good;
+}
+
+} // namespace umadvisor::record

@@ -1,0 +1,62 @@
+#include "interposer/record/confined.hpp"
+
+#include "interposer/base/small_file.hpp"
+#include "interposer/base/text.hpp"
+#include "interposer/record/off_stack.hpp"
+#include "interposer/record/quiet.hpp"
+
+#include <cerrno>
+#include <charconv>
+#include <string_view>
+
+namespace umadvisor::record {
+namespace {
+
+/// As in proc_pid_status(5): of a kernel before 5.9 the mode alone is known.
+struct Filters {
+    int mode = 0, count = 0;
+};
+constinit Filters at_start{};
+constinit bool remembered = false;
+constinit thread_local bool found_confined = false;
+
+int number_behind(std::string_view text, std::string_view field) noexcept {
+    const std::size_t at = text.find(field);
+    int number = 0;
+    if (at != text.npos) {
+        const std::string_view rest = base::after(text, at + field.size());
+        std::from_chars(rest.data(), rest.data() + rest.size(), number);
+    }
+    return number;
+}
+
+/// False if the file cannot be read; errno says why. Each thread has filters of its own.
+bool read_filters(Filters& filters) noexcept {
+    const OffStack<base::SmallFile<>> status;
+    errno = 0;
+    if (!status->read("/proc/thread-self/status"))
+        return false;
+    filters.mode = number_behind(status->view(), "\nSeccomp:\t");
+    filters.count = number_behind(status->view(), "\nSeccomp_filters:\t");
+    return true;
+}
+
+} // namespace
+
+void remember_filters() noexcept {
+    const Quiet quiet;
+    remembered = read_filters(at_start);
+}
+
+bool is_confined() noexcept {
+    if (found_confined || !remembered)
+        return found_confined;
+    const Quiet quiet;
+    Filters now;
+    // A program without /proc (chroot(2)) or without a free descriptor is none that a filter refuses the file.
+    found_confined = read_filters(now) ? now.mode > at_start.mode || now.count > at_start.count
+                                       : errno == EPERM || errno == EACCES || errno == ENOSYS;
+    return found_confined;
+}
+
+} // namespace umadvisor::record
