@@ -2,6 +2,7 @@
 
 #include "analyzer/cli/command.hpp"
 #include "analyzer/cli/message.hpp"
+#include "analyzer/cli/standard_streams.hpp"
 #include "analyzer/cli/version.hpp"
 #include "analyzer/reader/error.hpp"
 #include "analyzer/reports/plain_output.hpp"
@@ -106,6 +107,14 @@ int complain(const std::string& text) {
     return usage_error;
 }
 
+/// Whether the status says what the command is for: a verdict, or how a program ended. It is found, and kept,
+/// though nobody reads the output to its end.
+bool is_status_asked_for(const Command& command, const Arguments& given) {
+    return &command == &check_command || command.rest_is_command || given.has("--fail-on");
+}
+
+bool status_matters = false;
+
 int parse_and_run(std::vector<std::string> arguments, std::vector<std::string> command_after_dashes,
                   bool dashes) {
     CLI::App app{
@@ -151,7 +160,9 @@ int parse_and_run(std::vector<std::string> arguments, std::vector<std::string> c
             pending.rest.insert(pending.rest.end(), std::make_move_iterator(command_after_dashes.begin()),
                                 std::make_move_iterator(command_after_dashes.end()));
         }
-        return pending.command->run(collect(pending));
+        const Arguments given = collect(pending);
+        status_matters = is_status_asked_for(*pending.command, given);
+        return pending.command->run(given);
     }
     return usage_error;
 }
@@ -204,12 +215,19 @@ int run_arguments(int argc, const char* const* argv) {
 } // namespace
 
 int run_command_line(int argc, const char* const* argv) {
-    reports::PlainOutput output(std::cout);
+    hold_closed_streams();
+    outlive_closed_pipes();
+    reports::PlainOutput output(std::cout, [] {
+        if (!status_matters)
+            end_by_closed_pipe();
+    });
     const int status = run_arguments(argc, argv);
     std::cout.flush();
     if (std::cout)
         return status;
     std::cout.clear();
+    if (output.is_closed())
+        return status;
     say("the standard output cannot be written: " + std::string(std::strerror(output.failure())) +
         "; the output is incomplete");
     return operational_error;

@@ -193,6 +193,7 @@ int run(const Arguments& arguments) {
     }
     const bool quiet = arguments.has("--quiet");
     outlive_file_limit();
+    never_wait_to_say();
     const std::optional<RunList> list = make_list(quiet);
     Environment environment = environment_of(arguments, shim, named);
     environment.emplace_back("UMADVISOR_RUN", list ? list->path() : "");

@@ -16,6 +16,7 @@ namespace {
     record::make_room_for_descriptors();
     remember_stderr();
     remember_start();
+    remember_main_thread();
     if (options().act_stage)
         remember_cores();
 }

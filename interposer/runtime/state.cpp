@@ -304,6 +304,7 @@ void leave() noexcept {
         record::define(record);
     });
     observe::managed_watch().finish();
+    close_window();
     record::close();
     if (record::lost())
         return; // it was reported then
