@@ -2,7 +2,6 @@
 
 #include "analyzer/cli/command.hpp"
 #include "analyzer/cli/message.hpp"
-#include "analyzer/cli/standard_streams.hpp"
 #include "analyzer/cli/version.hpp"
 #include "analyzer/reader/error.hpp"
 #include "analyzer/reports/plain_output.hpp"
@@ -10,12 +9,18 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
 #include <cstring>
+#include <fcntl.h>
 #include <iostream>
 #include <iterator>
 #include <memory>
 #include <sstream>
 #include <string_view>
+#include <unistd.h>
+#include <utility>
 
 namespace umadvisor::cli {
 namespace {
@@ -214,13 +219,46 @@ int run_arguments(int argc, const char* const* argv) {
 
 } // namespace
 
+namespace {
+
+/// Takes the numbers of standard streams that are closed, so that no file gets them and, as stderr, our
+/// messages. Reading and writing there fails as before (EBADF), and programs that are started find the streams
+/// closed.
+void hold_closed_streams() {
+    for (const auto& [stream, useless] :
+         {std::pair{STDIN_FILENO, O_WRONLY}, {STDOUT_FILENO, O_RDONLY}, {STDERR_FILENO, O_RDONLY}})
+        if (::fcntl(stream, F_GETFD) < 0 && errno == EBADF)
+            ::open("/dev/null", useless | O_CLOEXEC); // the lowest number that is free is this one (open(2))
+}
+
+bool pipes_were_outlived = false; ///< SIGPIPE was ignored before
+
+/// Writing to a pipe or socket that nobody reads any more does not end the process: a message must not end a
+/// command. Programs that are started get what was there (execve(2)).
+void outlive_closed_pipes() {
+    pipes_were_outlived = ::signal(SIGPIPE, [](int) {}) == SIG_IGN;
+    if (pipes_were_outlived)
+        ::signal(SIGPIPE, SIG_IGN);
+}
+
+/// The output has no reader: a command ends as any other tool does, by SIGPIPE and without a word, unless its
+/// status is what it is for.
+void end_by_closed_pipe() {
+    if (status_matters)
+        return;
+    if (!pipes_were_outlived) {
+        ::signal(SIGPIPE, SIG_DFL);
+        ::raise(SIGPIPE);
+    }
+    std::_Exit(operational_error);
+}
+
+} // namespace
+
 int run_command_line(int argc, const char* const* argv) {
     hold_closed_streams();
     outlive_closed_pipes();
-    reports::PlainOutput output(std::cout, [] {
-        if (!status_matters)
-            end_by_closed_pipe();
-    });
+    reports::PlainOutput output(std::cout, &end_by_closed_pipe);
     const int status = run_arguments(argc, argv);
     std::cout.flush();
     if (std::cout)

@@ -1,5 +1,6 @@
 #include "analyzer/cli/message.hpp"
 
+#include "analyzer/cli/unread_messages.hpp"
 #include "analyzer/reader/plain.hpp"
 #include "trace/write_or_drop.hpp"
 
@@ -30,7 +31,7 @@ void say_or_drop(const std::string& line) {
 
 } // namespace
 
-void never_wait_to_say() {
+void drop_unread_messages() {
     waits = false;
 }
 

@@ -22,7 +22,7 @@ cpu_set_t cores; ///< none: not known
 
 constexpr clockid_t no_clock = 0; ///< no thread's
 pthread_t main_thread;
-clockid_t main_clock = no_clock;
+clockid_t main_clock = no_clock; ///< then it is not known which thread is the first
 pid_t main_process = 0;
 
 /// A thread of ours. A slot is used once.
@@ -32,7 +32,7 @@ struct Slot {
     pthread_t thread;
     std::atomic<bool> started;
 };
-constexpr unsigned most_threads = 64;
+constexpr unsigned most_threads = 32;
 constinit Slot slots[most_threads]{};
 constinit std::atomic<unsigned> slots_used{0};
 constinit std::atomic<long> running{0}; ///< threads of ours
@@ -62,8 +62,8 @@ bool only_ours_are_left(long others, bool first_runs) {
     base::SmallFile<512> file;
     if (!file.read("/proc/self/stat"))
         return true;
-    const std::string_view stat =
-        file.view(); // proc(5): "number (name) state ...", the 20th is the count of threads
+    // proc(5): "number (name) state ...". The count of threads is the 20th field.
+    const std::string_view stat = file.view();
     std::size_t at = stat.rfind(')') + 1;
     if (at == 0 || (!first_runs && std::strncmp(file.bytes + at, " Z", 2) != 0))
         return false;
@@ -117,9 +117,9 @@ bool create(Slot& slot) {
 } // namespace
 
 void remember_main_thread() noexcept {
-    main_thread = pthread_self();
-    main_clock = clock_of(main_thread);
     main_process = getpid();
+    main_thread = pthread_self();
+    main_clock = syscall(SYS_gettid) == main_process ? clock_of(main_thread) : no_clock;
 }
 
 void remember_cores() noexcept {
@@ -132,11 +132,8 @@ unsigned remembered_cores() noexcept {
 }
 
 bool start_own_thread(const OwnThread& thread) noexcept {
-    if (main_process != getpid()) { // a forked child, whose first thread is the one that has forked
+    if (main_process != getpid()) // a forked child, whose first thread is the one that has forked
         remember_main_thread();
-        if (syscall(SYS_gettid) != getpid())
-            main_clock = no_clock; // not known
-    }
     const unsigned number = slots_used.fetch_add(1);
     if (number >= most_threads)
         return false;
@@ -162,7 +159,7 @@ timespec end_of_sleep(std::uint64_t nanoseconds) noexcept {
 void end_before_last_thread() noexcept {
     if (used() == 0 || over.load())
         return;
-    const bool first = pthread_equal(pthread_self(), main_thread) != 0;
+    const bool first = main_clock != no_clock && pthread_equal(pthread_self(), main_thread) != 0;
     if ((main_thread_runs() && !first) || !only_ours_are_left(first ? 1 : 2, first))
         return;
     last_thread_waits.store(true);

@@ -54,7 +54,7 @@ struct Hook<E, Policy, CUresult (*)(Arguments...)> {
 
 private:
     [[gnu::hot]] static CUresult CUDAAPI recorded(Arguments... arguments) noexcept {
-        if (!record::takes(Policy::from)) [[unlikely]]
+        if (record::see_trace() == record::Taking::by_clock && !record::takes(Policy::from)) [[unlikely]]
             return attach::forwarded<E>()(arguments...);
         return act(arguments...);
     }
