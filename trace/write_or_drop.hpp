@@ -16,8 +16,8 @@ namespace umadvisor::trace {
 
 namespace detail {
 
-/// While it lives, a write of this thread raises none of the signals that a write can raise: SIGPIPE (nobody
-/// reads any more), SIGXFSZ (the limit on the size of files), and SIGTTOU (the terminal stops who writes from
+/// While it lives, a write of this thread raises none of the signals that a write can raise: SIGPIPE (there is
+/// no reader any more), SIGXFSZ (the limit on the size of files), and SIGTTOU (the terminal stops who writes from
 /// the background), which the kernel does not send to a thread that blocks it.
 class WriteSignals {
 public:
@@ -36,7 +36,7 @@ public:
     WriteSignals(const WriteSignals&) = delete;
     WriteSignals& operator=(const WriteSignals&) = delete;
 
-    /// Whether the program has one pending. A second one could not be told from it.
+    /// Whether the program has one pending. Ours could not be distinguished from it.
     bool were_there() const noexcept { return were_there_; }
 
     /// After a write that failed with `error`: its signal goes. The kernel has sent it to this thread alone.
@@ -70,7 +70,7 @@ inline bool takes_text_now(int descriptor) noexcept {
 /// `mode`: st_mode of the file (fstat(2)). May change errno; is a cancellation point.
 ///
 /// A pipe that polls as writable has a page free, so PIPE_BUF bytes fit (pipe(7)), and a stopped terminal does
-/// not poll as writable. Another writer can only fill the last page between the two calls if nobody reads
+/// not poll as writable. Another writer can only fill the last page between the two calls if no one reads
 /// meanwhile; pwritev2(2) with RWF_NOWAIT would exclude that too (for pipes, since Linux 6.4), but a sandbox
 /// that the program has entered may end it for a call that it does not make itself.
 inline bool write_or_drop(int descriptor, mode_t mode, const char* text, std::size_t bytes) noexcept {

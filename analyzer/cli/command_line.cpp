@@ -113,7 +113,7 @@ int complain(const std::string& text) {
 }
 
 /// Whether the status says what the command is for: a verdict, or how a program ended. It is found, and kept,
-/// though nobody reads the output to its end.
+/// though no one reads the output to its end.
 bool is_status_asked_for(const Command& command, const Arguments& given) {
     return &command == &check_command || command.rest_is_command || given.has("--fail-on");
 }
@@ -233,7 +233,7 @@ void hold_closed_streams() {
 
 bool pipes_were_outlived = false; ///< SIGPIPE was ignored before
 
-/// Writing to a pipe or socket that nobody reads any more does not end the process: a message must not end a
+/// Writing to a pipe or socket that has no reader any more does not end the process: a message must not end a
 /// command. Programs that are started get what was there (execve(2)).
 void outlive_closed_pipes() {
     pipes_were_outlived = ::signal(SIGPIPE, [](int) {}) == SIG_IGN;

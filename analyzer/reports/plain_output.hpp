@@ -14,7 +14,7 @@ namespace umadvisor::reports {
 /// half: what has not gone out yet goes with a flush, or at the end of this object's life.
 class PlainOutput : public std::streambuf {
 public:
-    /// `closed` is called when nobody reads any more what is written.
+    /// `closed` is called when what is written has no reader any more.
     explicit PlainOutput(
         std::ostream& stream, void (*closed)() = [] {});
     ~PlainOutput() override;
@@ -23,7 +23,7 @@ public:
 
     /// errno of the first write that failed; 0: none has.
     int failure() const { return failure_; }
-    /// Whether that was because nobody reads any more, be it a pipe or a socket.
+    /// Whether that was because there is no reader any more, be it a pipe or a socket.
     bool is_closed() const { return failure_ == EPIPE || failure_ == ECONNRESET; }
     /// Writes text with sequences that are ours; nothing of it is changed.
     bool pass(std::string_view text);

@@ -39,6 +39,8 @@ constinit std::atomic<long> running{0}; ///< threads of ours
 constinit std::atomic<bool> over{false};
 constinit std::atomic<bool> last_thread_waits{false}; ///< for ours
 
+constinit thread_local bool own = false;
+
 unsigned used() {
     return std::min(slots_used.load(), most_threads);
 }
@@ -81,10 +83,12 @@ void end_all() {
             slots[i].what.end(slots[i].what.argument);
 }
 
-void* begin(void* own) {
-    Slot& slot = *static_cast<Slot*>(own);
+void* begin(void* its_slot) {
+    Slot& slot = *static_cast<Slot*>(its_slot);
+    own = true;
     ++running; // not by its creator: a thread that is not there yet must not be counted
     slot.what.body(slot.what.argument);
+    own = false; // exit handlers are the program's
     if (!over.load())
         --running;
     else if (!last_thread_waits.load()) // then the last of us runs the exit handlers, and a signal may end them
@@ -129,6 +133,10 @@ void remember_cores() noexcept {
 
 unsigned remembered_cores() noexcept {
     return static_cast<unsigned>(CPU_COUNT(&cores));
+}
+
+bool is_own_thread() noexcept {
+    return own;
 }
 
 bool start_own_thread(const OwnThread& thread) noexcept {

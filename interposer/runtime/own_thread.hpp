@@ -35,6 +35,9 @@ struct OwnThread {
 /// could be started.
 bool start_own_thread(const OwnThread& thread) noexcept;
 
+/// Whether the calling thread is one of ours.
+bool is_own_thread() noexcept;
+
 /// Called by one of our threads of each kind every `longest_sleep` (nanoseconds): if the program has no thread
 /// left, asks all of ours to end. A load, until the program's first thread has ended.
 void end_if_program_is_over() noexcept;

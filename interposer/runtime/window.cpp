@@ -7,6 +7,7 @@
 #include "interposer/record/recorder.hpp"
 #include "interposer/record/thread_writer.hpp"
 #include "interposer/runtime/options.hpp"
+#include "interposer/runtime/own_thread.hpp"
 #include "trace/records.hpp"
 
 #include <algorithm>
@@ -73,7 +74,7 @@ void pass_time() {
     }
 }
 
-/// Whether `due` may have come. CLOCK_MONOTONIC_COARSE is a few nanoseconds' reading, whatever the clock
+/// Whether `due` may have come. CLOCK_MONOTONIC_COARSE is a few nanoseconds' reading, with any clock
 /// source; it stands still for a tick, at most 10 ms (HZ=100).
 bool is_due() {
     constexpr std::uint64_t longest_tick = 10'000'000;
@@ -86,18 +87,25 @@ bool is_due() {
 }
 
 /// No thread and no signal keeps the time: a thread would be one that the program has not started, and a
-/// library must not have a signal handler. Each call looks instead, but only while a change is due. One that
-/// interrupts a wrapper (in a signal handler) leaves it to the next.
+/// library must not have a signal handler. Each call looks instead, but only while a change is due. Where it
+/// must not record the change it leaves that to the next: a call in a signal handler that interrupts a wrapper,
+/// and our own threads, which still write what was before it.
 bool takes_by_clock(Taking level) noexcept {
-    if (!record::seat.inside_wrapper && is_due() && record::has_thread_pages() && mutex.try_lock()) {
-        const record::Quiet quiet;
-        record::seat.inside_wrapper = true;
-        pass_time();
-        take_what_is_asked();
-        record::seat.inside_wrapper = false;
-        mutex.unlock();
+    bool recorded = held == 0;
+    if (is_due()) {
+        recorded = !recorded;
+        if (!is_own_thread() && !record::seat.inside_wrapper && record::has_thread_pages() &&
+            mutex.try_lock()) {
+            const record::Quiet quiet;
+            record::seat.inside_wrapper = true;
+            pass_time();
+            take_what_is_asked();
+            recorded = held == 0;
+            record::seat.inside_wrapper = false;
+            mutex.unlock();
+        }
     }
-    return level <= (held == 0 ? Taking::everything : Taking::state);
+    return level <= (recorded ? Taking::everything : Taking::state);
 }
 
 } // namespace

@@ -1,4 +1,4 @@
-/// Programs and commands whose output nobody reads, and programs that end with their last thread: they end as
+/// Programs and commands whose output has no reader, and programs that end with their last thread: they end as
 /// alone. tools/bench/unheard tries more of both.
 #include "unnoticed.hpp"
 
@@ -13,7 +13,7 @@ namespace data = boost::unit_test::data;
 
 namespace {
 
-/// A pipe that nobody reads: closed at the other end, or full.
+/// A pipe without a reader: closed at the other end, or full.
 struct UnreadPipe {
     int reader = -1, writer = -1;
 
@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(a_reader_that_goes_ends_a_command_without_a_word) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_verdict_is_kept_though_nobody_reads_why) {
+BOOST_AUTO_TEST_CASE(a_verdict_is_kept_though_no_one_reads_why) {
     BOOST_TEST_REQUIRE(record(folder, sim + "pinned_copies").status == 0);
     const Outcome baseline = run(folder, advisor + " report --json x.umtrace > b.json");
     BOOST_TEST_REQUIRE(baseline.status == 0, baseline.err);

@@ -43,12 +43,12 @@ int blocked_signals() {
 }
 
 /// Which thread it is shows by its thread-local variables.
-void tell_thread() {
+void print_thread() {
     std::printf("exit handler: %s, %d signals blocked\n",
                 used_cuda ? "of a thread with CUDA" : "of another thread", blocked_signals());
 }
 
-void tell_signals() {
+void print_signals() {
     std::printf("exit handler: %d signals blocked\n", blocked_signals());
 }
 
@@ -75,13 +75,13 @@ void* wait_a_moment(void*) {
 }
 
 void first() {
-    std::atexit(&tell_thread);
+    std::atexit(&print_thread);
     use_cuda();
     leave_first_thread();
 }
 
 void worker() {
-    std::atexit(&tell_thread);
+    std::atexit(&print_thread);
     use_cuda();
     start(&work_later);
     leave_first_thread();
@@ -89,7 +89,7 @@ void worker() {
 
 /// The first thread has not used CUDA, and the last one neither.
 void others() {
-    std::atexit(&tell_signals);
+    std::atexit(&print_signals);
     start([](void*) -> void* { return use_cuda(), nullptr; });
     start(&wait_a_moment);
     leave_first_thread();
@@ -144,7 +144,7 @@ void signal_in_handler() {
 /// simcuda has a thread that serves managed pages, and would keep the process by itself. Once that has been
 /// ended, the one that reads the driver's queue is alone.
 void managed() {
-    std::atexit(&tell_thread);
+    std::atexit(&print_thread);
     void* memory = nullptr;
     keep_created = true;
     std::printf("%d\n", static_cast<int>(cudaMallocManaged(&memory, 1 << 20)));

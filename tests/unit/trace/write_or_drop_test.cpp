@@ -143,7 +143,7 @@ BOOST_AUTO_TEST_CASE(a_signal_of_the_programs_stays_pending) {
         }));
 }
 
-BOOST_AUTO_TEST_CASE(waits_for_nobody_and_changes_no_flag) {
+BOOST_AUTO_TEST_CASE(does_not_wait_and_changes_no_flag) {
     for (const bool sockets : {false, true}) {
         const Ends ends(sockets);
         ends.fill();
