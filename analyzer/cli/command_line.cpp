@@ -9,12 +9,18 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
 #include <cstring>
+#include <fcntl.h>
 #include <iostream>
 #include <iterator>
 #include <memory>
 #include <sstream>
 #include <string_view>
+#include <unistd.h>
+#include <utility>
 
 namespace umadvisor::cli {
 namespace {
@@ -106,6 +112,14 @@ int complain(const std::string& text) {
     return usage_error;
 }
 
+/// Whether the status says what the command is for: a verdict, or how a program ended. It is found, and kept,
+/// though no one reads the output to its end.
+bool is_status_asked_for(const Command& command, const Arguments& given) {
+    return &command == &check_command || command.rest_is_command || given.has("--fail-on");
+}
+
+bool status_matters = false;
+
 int parse_and_run(std::vector<std::string> arguments, std::vector<std::string> command_after_dashes,
                   bool dashes) {
     CLI::App app{
@@ -151,7 +165,9 @@ int parse_and_run(std::vector<std::string> arguments, std::vector<std::string> c
             pending.rest.insert(pending.rest.end(), std::make_move_iterator(command_after_dashes.begin()),
                                 std::make_move_iterator(command_after_dashes.end()));
         }
-        return pending.command->run(collect(pending));
+        const Arguments given = collect(pending);
+        status_matters = is_status_asked_for(*pending.command, given);
+        return pending.command->run(given);
     }
     return usage_error;
 }
@@ -203,13 +219,53 @@ int run_arguments(int argc, const char* const* argv) {
 
 } // namespace
 
+namespace {
+
+/// Takes the numbers of standard streams that are closed, so that no file gets them and, as stderr, our
+/// messages. Reading and writing there fails as before (EBADF), and programs that are started find the streams
+/// closed.
+void hold_closed_streams() {
+    for (const auto& [stream, useless] :
+         {std::pair{STDIN_FILENO, O_WRONLY}, {STDOUT_FILENO, O_RDONLY}, {STDERR_FILENO, O_RDONLY}})
+        if (::fcntl(stream, F_GETFD) < 0 && errno == EBADF)
+            ::open("/dev/null", useless | O_CLOEXEC); // the lowest number that is free is this one (open(2))
+}
+
+bool pipes_were_outlived = false; ///< SIGPIPE was ignored before
+
+/// Writing to a pipe or socket that has no reader any more does not end the process: a message must not end a
+/// command. Programs that are started get what was there (execve(2)).
+void outlive_closed_pipes() {
+    pipes_were_outlived = ::signal(SIGPIPE, [](int) {}) == SIG_IGN;
+    if (pipes_were_outlived)
+        ::signal(SIGPIPE, SIG_IGN);
+}
+
+/// The output has no reader: a command ends as any other tool does, by SIGPIPE and without a word, unless its
+/// status is what it is for.
+void end_by_closed_pipe() {
+    if (status_matters)
+        return;
+    if (!pipes_were_outlived) {
+        ::signal(SIGPIPE, SIG_DFL);
+        ::raise(SIGPIPE);
+    }
+    std::_Exit(operational_error);
+}
+
+} // namespace
+
 int run_command_line(int argc, const char* const* argv) {
-    reports::PlainOutput output(std::cout);
+    hold_closed_streams();
+    outlive_closed_pipes();
+    reports::PlainOutput output(std::cout, &end_by_closed_pipe);
     const int status = run_arguments(argc, argv);
     std::cout.flush();
     if (std::cout)
         return status;
     std::cout.clear();
+    if (output.is_closed())
+        return status;
     say("the standard output cannot be written: " + std::string(std::strerror(output.failure())) +
         "; the output is incomplete");
     return operational_error;

@@ -10,6 +10,7 @@
 #include "analyzer/cli/summary_file.hpp"
 #include "analyzer/cli/trace_names.hpp"
 #include "analyzer/cli/trace_rates.hpp"
+#include "analyzer/cli/unread_messages.hpp"
 #include "analyzer/reader/error.hpp"
 #include "analyzer/reader/source.hpp"
 #include "trace/size_text.hpp"
@@ -198,6 +199,7 @@ int run(const Arguments& arguments) {
     }
     const bool quiet = arguments.has("--quiet");
     outlive_file_limit();
+    drop_unread_messages();
     const std::optional<RunList> list = make_list(quiet);
     Environment environment = environment_of(arguments, shim, named);
     environment.emplace_back("UMADVISOR_RUN", list ? list->path() : "");

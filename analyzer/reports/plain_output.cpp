@@ -3,7 +3,6 @@
 #include "trace/plain_text.hpp"
 
 #include <algorithm>
-#include <cerrno>
 
 namespace umadvisor::reports {
 namespace {
@@ -21,7 +20,8 @@ std::size_t unfinished(std::string_view text) {
 
 } // namespace
 
-PlainOutput::PlainOutput(std::ostream& stream) : stream_(stream), target_(stream.rdbuf(this)) {}
+PlainOutput::PlainOutput(std::ostream& stream, void (*closed)())
+    : stream_(stream), closed_(closed), target_(stream.rdbuf(this)) {}
 
 PlainOutput::~PlainOutput() {
     drain();
@@ -35,9 +35,16 @@ bool PlainOutput::pass(std::string_view text) {
     const auto bytes = static_cast<std::streamsize>(text.size());
     if (target_->sputn(text.data(), bytes) == bytes)
         return true;
-    if (failure_ == 0)
-        failure_ = errno == 0 ? EIO : errno;
+    fail();
     return false;
+}
+
+void PlainOutput::fail() {
+    if (failure_ != 0)
+        return;
+    failure_ = errno == 0 ? EIO : errno;
+    if (is_closed())
+        closed_();
 }
 
 bool PlainOutput::drain() {
@@ -74,8 +81,7 @@ int PlainOutput::sync() {
     errno = 0;
     if (target_->pubsync() == 0)
         return 0;
-    if (failure_ == 0)
-        failure_ = errno == 0 ? EIO : errno;
+    fail();
     return -1;
 }
 

@@ -1,6 +1,7 @@
 /// What the commands write, on its way out.
 #pragma once
 
+#include <cerrno>
 #include <ostream>
 #include <streambuf>
 #include <string>
@@ -13,13 +14,17 @@ namespace umadvisor::reports {
 /// half: what has not gone out yet goes with a flush, or at the end of this object's life.
 class PlainOutput : public std::streambuf {
 public:
-    explicit PlainOutput(std::ostream& stream);
+    /// `closed` is called when what is written has no reader any more.
+    explicit PlainOutput(
+        std::ostream& stream, void (*closed)() = [] {});
     ~PlainOutput() override;
     PlainOutput(const PlainOutput&) = delete;
     PlainOutput& operator=(const PlainOutput&) = delete;
 
     /// errno of the first write that failed; 0: none has.
     int failure() const { return failure_; }
+    /// Whether that was because there is no reader any more, be it a pipe or a socket.
+    bool is_closed() const { return failure_ == EPIPE || failure_ == ECONNRESET; }
     /// Writes text with sequences that are ours; nothing of it is changed.
     bool pass(std::string_view text);
 
@@ -30,8 +35,10 @@ protected:
 
 private:
     bool drain();
+    void fail();
 
     std::ostream& stream_;
+    void (*const closed_)();
     std::streambuf* const target_;
     std::string waiting_;
     int failure_ = 0;

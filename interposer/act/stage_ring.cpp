@@ -44,9 +44,9 @@ bool spin(Happened&& happened) noexcept {
 } // namespace
 
 bool StagePool::start(unsigned threads) noexcept {
+    const runtime::OwnThread server{&serve, &end, "umadvisor-stage", this, runtime::Faults::unblocked};
     unsigned started = 0;
-    while (started < threads && !record::is_confined() &&
-           runtime::start_own_thread(&serve, "umadvisor-stage", this, runtime::Faults::unblocked))
+    while (started < threads && !record::is_confined() && runtime::start_own_thread(server))
         ++started;
     return started != 0;
 }
@@ -80,6 +80,15 @@ void StagePool::rouse() noexcept {
     lock();
     pthread_cond_broadcast(&work_);
     unlock();
+}
+
+void StagePool::end(void* pool) noexcept {
+    auto& self = *static_cast<StagePool*>(pool);
+    self.lock();
+    self.ending_ = true;
+    pthread_cond_broadcast(&self.work_);
+    pthread_cond_broadcast(&self.work_for_all_);
+    self.unlock();
 }
 
 bool StagePool::finished(const StageJob& job) noexcept {
@@ -146,12 +155,12 @@ void StagePool::release(StageJob& job) noexcept {
         pthread_cond_broadcast(&done_);
 }
 
-void* StagePool::serve(void* pool) noexcept {
+void StagePool::serve(void* pool) noexcept {
     auto& self = *static_cast<StagePool*>(pool);
     self.lock();
     const unsigned number = self.served_by_++;
     pthread_cond_t& work = number < policy::stage_few_threads ? self.work_ : self.work_for_all_;
-    for (bool worked = false;;) {
+    for (bool worked = false; !self.ending_;) {
         if (self.first_ != nullptr && number < self.first_->manner.threads) {
             self.work_on_first();
             worked = true;
@@ -159,11 +168,25 @@ void* StagePool::serve(void* pool) noexcept {
             self.unlock();
             worked = spin([&] { return std::atomic_ref(self.first_).load() != nullptr; });
             self.lock();
-        } else {
+        } else if (number != 0) {
             pthread_cond_wait(&work, &self.mutex_);
             worked = true; // a job was put, so spin before the next sleep
+        } else {
+            worked = self.sleep_a_while(work);
         }
     }
+    self.unlock();
+}
+
+/// Of the first thread alone, which looks whether the program is over. Returns whether it was woken.
+bool StagePool::sleep_a_while(pthread_cond_t& work) noexcept {
+    const timespec end = runtime::end_of_sleep(runtime::longest_sleep);
+    if (pthread_cond_clockwait(&work, &mutex_, CLOCK_MONOTONIC, &end) == 0)
+        return true;
+    unlock();
+    runtime::end_if_program_is_over();
+    lock();
+    return false;
 }
 
 namespace {

@@ -81,10 +81,10 @@ struct StageJob {
     StageJob* next = nullptr;
 };
 
-/// The threads sleep while there is no job, except that they spin for 50 us after one, and never end. They
-/// block all signals but those of faults: a program that guards its pages handles an access of ours as it would
-/// one of the driver's. A thread that waits works on jobs, too, so a copy is finished even if no pool thread
-/// gets to run. Thread-safe.
+/// The threads sleep while there is no job, except that they spin for 50 us after one, and end with the
+/// program. They block all signals but those of faults: a program that guards its pages handles an access of
+/// ours as it would one of the driver's. A thread that waits works on jobs, too, so a copy is finished even if
+/// no pool thread gets to run. Thread-safe.
 class StagePool {
 public:
     constexpr StagePool() noexcept = default;
@@ -105,7 +105,9 @@ public:
     void wait(StageJob& job) noexcept;
 
 private:
-    static void* serve(void* pool) noexcept;
+    static void serve(void* pool) noexcept;
+    static void end(void* pool) noexcept;
+    bool sleep_a_while(pthread_cond_t& work) noexcept;
     void work_on_first() noexcept;
     void release(StageJob& job) noexcept;
     void wake(const StageJob& job) noexcept;
@@ -127,6 +129,7 @@ private:
     pthread_cond_t done_ = PTHREAD_COND_INITIALIZER;
     [[no_unique_address]] record::LockLevel level_{record::Lock::actions};
     unsigned served_by_ = 0;    ///< threads
+    bool ending_ = false;       ///< as soon as no job is under way
     StageJob* first_ = nullptr; ///< of the jobs that no thread has found to be claimed completely
     StageJob* last_ = nullptr;
 };

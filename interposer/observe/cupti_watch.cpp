@@ -29,7 +29,7 @@ using trace::ManagedEventKind;
 namespace {
 
 // The thread's pace, nanoseconds. All buffers together hold what 20 ms of faults can bring many times over.
-constexpr std::uint64_t busy_nap = 20'000'000, quiet_nap = 100'000'000;
+constexpr std::uint64_t busy_nap = 20'000'000, quiet_nap = runtime::longest_sleep;
 constexpr std::uint64_t longest_end = 2'000'000'000; ///< that an exit waits for the last records
 
 constexpr std::uint64_t kind(ManagedEventKind which) {
@@ -171,11 +171,7 @@ bool take_turn(bool fetch, std::uint32_t flush_flag) {
 
 /// False when the time is over.
 bool wait_for(sem_t& semaphore, std::uint64_t nanoseconds) {
-    timespec until{};
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    nanoseconds += static_cast<std::uint64_t>(until.tv_nsec);
-    until.tv_sec += static_cast<std::time_t>(nanoseconds / 1'000'000'000);
-    until.tv_nsec = static_cast<long>(nanoseconds % 1'000'000'000);
+    const timespec until = runtime::end_of_sleep(nanoseconds);
     int answer = 0;
     do
         answer = sem_clockwait(&semaphore, CLOCK_MONOTONIC, &until);
@@ -183,12 +179,13 @@ bool wait_for(sem_t& semaphore, std::uint64_t nanoseconds) {
     return answer == 0;
 }
 
-void* keep_taking(void*) {
+void keep_taking(void*) noexcept {
     std::uint64_t nap = busy_nap;
     while (!ending.load()) {
         const bool woken = wait_for(wake, nap);
         if (!cupti_watch().watches())
-            return nullptr;
+            return;
+        runtime::end_if_program_is_over();
         if (!woken)
             nap = take_turn(cupti_watch().was_asked(), 0) ? busy_nap : std::min(nap * 2, quiet_nap);
     }
@@ -198,7 +195,11 @@ void* keep_taking(void*) {
     tell_totals(end);
     over.store(true);
     sem_post(&ended);
-    return nullptr;
+}
+
+void ask_to_end() noexcept {
+    ending.store(true);
+    sem_post(&wake);
 }
 
 /// Handlers run in the reverse order: registered after cuInit, this one comes before the driver's end. CUPTI is
@@ -207,8 +208,7 @@ void end_at_exit() {
     if (!cupti_watch().watches() || owner != getpid())
         return;
     const record::Quiet quiet;
-    ending.store(true);
-    sem_post(&wake);
+    ask_to_end();
     wait_for(ended, longest_end);
     cupti_watch().forget();
 }
@@ -262,7 +262,8 @@ const char* CuptiWatch::open() noexcept {
         read_clock();
         tell_detail(0);
         watching_.store(true);
-        if (std::atexit(&end_at_exit) != 0 || !runtime::start_own_thread(&keep_taking, "umadvisor-um")) {
+        if (std::atexit(&end_at_exit) != 0 ||
+            !runtime::start_own_thread({&keep_taking, [](void*) noexcept { ask_to_end(); }, "umadvisor-um"})) {
             watching_.store(false);
             library.disable(cupti::unified_memory_counter);
             trouble = "a thread could not be started";

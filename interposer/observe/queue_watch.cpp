@@ -22,6 +22,7 @@
 #include <atomic>
 #include <cstdio>
 #include <ctime>
+#include <semaphore.h>
 #include <sys/mman.h>
 
 namespace umadvisor::observe {
@@ -37,7 +38,7 @@ constexpr std::uint32_t ring_entries = 1 << 15;
 constexpr std::uint32_t most_processors = 64;
 
 // Nanoseconds between the thread's rounds. A ring holds the events of 2 ms of faults.
-constexpr std::uint64_t busy_nap = 2'000'000, quiet_nap = 50'000'000;
+constexpr std::uint64_t busy_nap = 2'000'000, quiet_nap = runtime::longest_sleep;
 // All events are enabled for one part in 25 of the time, while memory moves: they halve the speed of
 // migrations.
 constexpr std::uint64_t window = 4'000'000, between_windows = 100'000'000;
@@ -177,6 +178,14 @@ void nap(std::uint64_t nanoseconds) {
     clock_nanosleep(CLOCK_MONOTONIC, 0, &length, nullptr);
 }
 
+sem_t asked_to_end;
+
+/// Returns whether the program is over.
+bool sleep_until_end(std::uint64_t nanoseconds) {
+    const timespec end = runtime::end_of_sleep(nanoseconds);
+    return sem_clockwait(&asked_to_end, CLOCK_MONOTONIC, &end) == 0;
+}
+
 void give_up(const char* why) {
     watching.store(false);
     record::note("managed memory is no longer watched through the driver's tools queue: %s", why);
@@ -208,15 +217,14 @@ std::uint64_t run_round(Totals& seen, std::uint64_t& window_begun) {
     return any || traffic ? busy_nap : 0;
 }
 
-void* run_rounds(void*) {
+void run_rounds(void*) noexcept {
     Totals seen{};
     std::uint64_t window_begun = 0, pause = busy_nap;
-    while (watching.load()) {
-        nap(pause);
+    while (watching.load() && !sleep_until_end(pause)) {
         const std::uint64_t next = run_round(seen, window_begun);
         pause = next != 0 ? next : std::min(pause * 2, quiet_nap);
+        runtime::end_if_program_is_over();
     }
-    return nullptr;
 }
 
 std::uint64_t requested_types() {
@@ -318,7 +326,9 @@ const char* open_queue(std::string_view release, const Devices& devices) {
     }
     if (trouble == nullptr) {
         watching.store(true);
-        if (!runtime::start_own_thread(&run_rounds, "umadvisor-um"))
+        sem_init(&asked_to_end, 0, 0);
+        if (!runtime::start_own_thread(
+                {&run_rounds, [](void*) noexcept { sem_post(&asked_to_end); }, "umadvisor-um"}))
             trouble = "a thread could not be started";
     }
     if (trouble != nullptr) {

@@ -15,6 +15,7 @@ constinit detail::OtherClock detail::other_clock = monotonic_nanoseconds;
 namespace {
 
 constinit trace::ClockKind kind = trace::ClockKind::monotonic;
+constinit trace::ClockPair chosen_at{};
 
 std::uint64_t nanoseconds(clockid_t clock) noexcept {
     timespec t{};
@@ -54,6 +55,7 @@ void choose_clock(std::uint64_t (*simulated)()) noexcept {
     detail::other_clock = kind == trace::ClockKind::tsc ? nullptr
                           : simulated != nullptr        ? simulated
                                                         : monotonic_nanoseconds;
+    chosen_at = read_clock_pair();
 }
 
 trace::ClockKind clock_kind() noexcept {
@@ -95,6 +97,16 @@ trace::ClockPair read_clock_pair() noexcept {
         }
     }
     return best;
+}
+
+std::uint64_t ticks_at(std::uint64_t past) noexcept {
+    const trace::ClockPair last = read_clock_pair();
+    if (kind == trace::ClockKind::simulated || past >= last.monotonic_ns ||
+        chosen_at.monotonic_ns >= last.monotonic_ns)
+        return last.ticks;
+    const double rate = static_cast<double>(last.ticks - chosen_at.ticks) /
+                        static_cast<double>(last.monotonic_ns - chosen_at.monotonic_ns);
+    return last.ticks - static_cast<std::uint64_t>(rate * static_cast<double>(last.monotonic_ns - past));
 }
 
 } // namespace umadvisor::record

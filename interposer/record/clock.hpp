@@ -53,4 +53,8 @@ std::uint64_t thread_nanoseconds() noexcept;
 /// The recording clock and CLOCK_MONOTONIC at the same moment, to about the length of one clock_gettime.
 trace::ClockPair read_clock_pair() noexcept;
 
+/// What the recording clock showed when CLOCK_MONOTONIC was at `past`, since choose_clock(). A simulated clock
+/// does not go by real time: of it, what it shows now.
+std::uint64_t ticks_at(std::uint64_t past) noexcept;
+
 } // namespace umadvisor::record

@@ -2,6 +2,8 @@
 
 #ifdef UMADVISOR_CHECK_LOCKS
 
+#include "trace/write_or_drop.hpp"
+
 #include <csignal>
 #include <cstring>
 #include <unistd.h>
@@ -9,9 +11,7 @@
 namespace umadvisor::record::detail {
 
 void end_under_lock(const char* callee) noexcept {
-    const auto say = [](const char* text) {
-        [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text, std::strlen(text));
-    };
+    const auto say = [](const char* text) { trace::write_or_drop(STDERR_FILENO, 0, text, std::strlen(text)); };
     say("umadvisor: ");
     say(callee);
     say(" is waited for under a lock of ours\n");

@@ -12,7 +12,8 @@ namespace umadvisor::record {
 enum class Taking : std::uint8_t {
     nothing, ///< before open(), after abandon()
     state,   ///< paused: only what later records refer to (allocations, streams, modules) is recorded
-    everything
+    everything,
+    by_clock ///< `everything` or `state`, as the clock says: a pause begins or ends at a time that was set
 };
 
 namespace detail {
@@ -27,6 +28,9 @@ struct alignas(page_bytes) TakingPage {
 };
 inline constinit TakingPage taking_page{};
 inline constexpr std::atomic<Taking>& taking = taking_page.word;
+/// Answers takes() while the word is `by_clock`. Set before the word is; runtime/window.cpp has it.
+using Clock = bool (*)(Taking level);
+inline constinit Clock ask_clock = nullptr;
 } // namespace detail
 
 /// A child records nothing from fork on, also one that _Fork(3) or clone(2) made, for which no atfork handler
@@ -35,9 +39,10 @@ inline void stop_in_children() noexcept {
     madvise(&detail::taking_page, sizeof detail::taking_page, MADV_WIPEONFORK);
 }
 
-/// Whether calls that need `level` are recorded. One relaxed load, of which gcc makes a conditional move. It
-/// orders nothing, so a call that is recorded uses see_trace() first.
-inline bool takes(Taking level) noexcept {
+/// Whether calls that need `level` are recorded, if the clock has nothing against it: a hook asks takes() next.
+/// One relaxed load, of which gcc makes a conditional move. It orders nothing, so a call that is recorded uses
+/// see_trace() first.
+inline bool may_take(Taking level) noexcept {
     return detail::taking.load(std::memory_order_relaxed) >= level;
 }
 
@@ -48,22 +53,43 @@ inline Taking see_trace() noexcept {
     return detail::taking.load(std::memory_order_acquire);
 }
 
+/// Whether calls that need `level` are recorded now. Where the clock decides, this may end or begin a pause,
+/// which keeps errno.
+inline bool takes(Taking level) noexcept {
+    const Taking now = see_trace();
+    return now != Taking::by_clock ? now >= level : detail::ask_clock(level);
+}
+
 /// Whether there is a trace to write to, paused or not.
 inline bool recording() noexcept {
     return see_trace() >= Taking::state;
 }
 
+namespace detail {
+/// What is given up stays given up.
+inline void switch_to(Taking next) noexcept {
+    Taking now = taking.load(std::memory_order_relaxed);
+    while (now != Taking::nothing && !taking.compare_exchange_weak(now, next, std::memory_order_acq_rel)) {
+    }
+}
+} // namespace detail
+
 /// From now on calls of the program are only forwarded, for a load and a branch, except those that later
 /// records refer to. Any thread may call it; calls under way are recorded to their end.
 inline void pause() noexcept {
-    Taking all = Taking::everything;
-    detail::taking.compare_exchange_strong(all, Taking::state, std::memory_order_relaxed);
+    detail::switch_to(Taking::state);
 }
 
 /// Ends a pause.
 inline void resume() noexcept {
-    Taking paused = Taking::state;
-    detail::taking.compare_exchange_strong(paused, Taking::everything, std::memory_order_relaxed);
+    detail::switch_to(Taking::everything);
+}
+
+/// From now on each call asks `clock` whether it is recorded, until the next pause() or resume(). No call pays
+/// for that before or after.
+inline void follow_clock(detail::Clock clock) noexcept {
+    detail::ask_clock = clock;
+    detail::switch_to(Taking::by_clock);
 }
 
 } // namespace umadvisor::record

@@ -7,6 +7,7 @@
 #include "interposer/record/recorder.hpp"
 #include "interposer/record/sink.hpp"
 #include "interposer/record/slow_path.hpp"
+#include "interposer/runtime/own_thread.hpp"
 #include "trace/records.hpp"
 
 #include <pthread.h>
@@ -68,9 +69,12 @@ void leave(void* value) noexcept {
     writer->chunk = {};
     writer->stacks.learned = 0;
     writer->python.forget();
-    const Guard guard(waiting_mutex);
-    writer->next = waiting;
-    waiting = writer;
+    {
+        const Guard guard(waiting_mutex);
+        writer->next = waiting;
+        waiting = writer;
+    }
+    runtime::end_before_last_thread();
 }
 
 void define_thread() noexcept {

@@ -18,6 +18,7 @@ namespace {
     remember_stderr();
     remember_rates_file();
     remember_start();
+    remember_main_thread();
     if (options().act_stage)
         remember_cores();
 }

@@ -1,12 +1,12 @@
 #include "interposer/runtime/message.hpp"
 
 #include "interposer/record/confined.hpp"
-#include "interposer/record/file_limit.hpp"
 #include "interposer/record/off_stack.hpp"
+#include "interposer/record/quiet.hpp"
 #include "interposer/runtime/options.hpp"
 #include "trace/plain_text.hpp"
+#include "trace/write_or_drop.hpp"
 
-#include <cerrno>
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
@@ -29,10 +29,11 @@ void remember_stderr() noexcept {
 }
 
 void say(const char* format, ...) noexcept {
-    const int kept = errno;
+    const record::Quiet quiet;
     struct stat now;
-    if (!options().quiet && had_stderr && record::has_thread_pages() && !record::is_confined() && fstat(STDERR_FILENO, &now) == 0 &&
-        now.st_dev == stderr_at_start.st_dev && now.st_ino == stderr_at_start.st_ino) {
+    if (!options().quiet && had_stderr && record::has_thread_pages() && !record::is_confined() &&
+        fstat(STDERR_FILENO, &now) == 0 && now.st_dev == stderr_at_start.st_dev &&
+        now.st_ino == stderr_at_start.st_ino) {
         struct Line {
             char text[1024] = "umadvisor: ";
         };
@@ -48,9 +49,8 @@ void say(const char* format, ...) noexcept {
             prefix + trace::make_plain(line + prefix, std::strlen(line + prefix), trace::Plain::line);
         line[length++] = '\n';
         // One write, so that lines of several processes do not mix. A failure cannot be reported anywhere.
-        record::write_within_limit(STDERR_FILENO, line, length);
+        trace::write_or_drop(STDERR_FILENO, now.st_mode, line, length);
     }
-    errno = kept;
 }
 
 } // namespace umadvisor::runtime

@@ -1,7 +1,15 @@
-/// Threads of umadvisor's own.
+/// Threads of umadvisor's own. They do not keep the process alive: glibc ends a process with its last thread,
+/// whose pthread_exit(3) calls exit(0), so ours end when the program has no thread left.
 #pragma once
 
+#include <cstdint>
+#include <ctime>
+
 namespace umadvisor::runtime {
+
+/// Notes the program's first thread, by which the others learn that the program may be over. Called by the
+/// library's constructor.
+void remember_main_thread() noexcept;
 
 /// Notes on which cores the process may run, before the program binds its threads to some of them: our threads
 /// run on all of them, whichever thread starts them.
@@ -14,9 +22,32 @@ unsigned remembered_cores() noexcept;
 /// the program may handle a fault there.
 enum class Faults : bool { blocked, unblocked };
 
-/// Starts `body(argument)` on a detached thread that blocks all other signals, so that the program's own
-/// threads get them. `name` as in pthread_setname_np(3). False where no thread could be started.
-bool start_own_thread(void* (*body)(void*), const char* name, void* argument = nullptr,
-                      Faults faults = Faults::blocked) noexcept;
+struct OwnThread {
+    void (*body)(void* argument) noexcept;
+    /// Asks body() to return soon. Called once, by any thread that holds no lock of ours.
+    void (*end)(void* argument) noexcept;
+    const char* name; ///< as in pthread_setname_np(3)
+    void* argument = nullptr;
+    Faults faults = Faults::blocked;
+};
+
+/// Starts a thread that blocks all other signals, so that the program's own threads get them. False where none
+/// could be started.
+bool start_own_thread(const OwnThread& thread) noexcept;
+
+/// Whether the calling thread is one of ours.
+bool is_own_thread() noexcept;
+
+/// Called by one of our threads of each kind every `longest_sleep` (nanoseconds): if the program has no thread
+/// left, asks all of ours to end. A load, until the program's first thread has ended.
+void end_if_program_is_over() noexcept;
+constexpr std::uint64_t longest_sleep = 50'000'000;
+
+/// CLOCK_MONOTONIC so many nanoseconds from now.
+timespec end_of_sleep(std::uint64_t nanoseconds) noexcept;
+
+/// Called by a thread of the program's that ends. If no other is left, ours end first, so that it is this one
+/// that runs the exit handlers, as it would alone. Else a load or two.
+void end_before_last_thread() noexcept;
 
 } // namespace umadvisor::runtime

@@ -1,7 +1,7 @@
 #include "interposer/runtime/run_list.hpp"
 
-#include "interposer/record/file_limit.hpp"
 #include "interposer/runtime/options.hpp"
+#include "trace/write_or_drop.hpp"
 
 #include <array>
 #include <cstdio>
@@ -40,7 +40,7 @@ bool report_to_run(trace::RunEntryKind kind, const char* folder, const char* tex
     const int length = std::snprintf(entry, sizeof entry, "%c%c%d %zu %s%s%s", '\0', static_cast<char>(kind),
                                      static_cast<int>(getpid()), bytes, folder, slash, text);
     const bool written = is_list(file) && length > 0 && static_cast<std::size_t>(length) < sizeof entry &&
-                         record::write_within_limit(file, entry, static_cast<std::size_t>(length) + 1);
+                         trace::write_or_drop(file, S_IFREG, entry, static_cast<std::size_t>(length) + 1);
     close(file);
     return written;
 }

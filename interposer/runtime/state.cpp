@@ -310,6 +310,7 @@ void leave() noexcept {
         record::define(record);
     });
     observe::managed_watch().finish();
+    close_window();
     record::close();
     if (record::lost() || record::is_confined())
         return; // it was reported then, or cannot be: the file is in nobody's reach before the process has ended

@@ -2,60 +2,110 @@
 
 #include "interposer/record/clock.hpp"
 #include "interposer/record/mutex.hpp"
+#include "interposer/record/off_stack.hpp"
+#include "interposer/record/quiet.hpp"
 #include "interposer/record/recorder.hpp"
+#include "interposer/record/thread_writer.hpp"
 #include "interposer/runtime/options.hpp"
 #include "interposer/runtime/own_thread.hpp"
 #include "trace/records.hpp"
 
 #include <algorithm>
-#include <cerrno>
+#include <atomic>
 #include <ctime>
 
 namespace umadvisor::runtime {
 
 namespace {
 
+using record::Taking;
 using trace::PauseCause;
 
-constinit record::Mutex mutex{record::Lock::lists};
-constinit unsigned held = 0; ///< a bit for each cause
+constexpr std::uint64_t never = ~std::uint64_t{0};
+
+constinit record::Mutex mutex{record::Lock::lists}; ///< guards what follows; other threads read it, too
+constinit std::atomic<unsigned> held{0};            ///< a bit for each cause
+constinit std::atomic<std::uint64_t> due{never};    ///< when the delay or the duration is over, CLOCK_MONOTONIC
 constinit std::uint64_t process_start = 0;
 
 constexpr unsigned bit(PauseCause cause) {
     return 1u << static_cast<unsigned>(cause);
 }
 
-void record_change(PauseCause cause) {
+void record_change(PauseCause cause, std::uint64_t time) {
     trace::Pause record;
-    record.start = record::now();
+    record.start = time;
     record.recording = held == 0;
     record.cause = cause;
     record::write(record);
     record::renew_clock();
 }
 
-void sleep_until(std::uint64_t nanoseconds) {
-    const timespec end{static_cast<time_t>(nanoseconds / 1'000'000'000),
-                       static_cast<long>(nanoseconds % 1'000'000'000)};
-    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &end, nullptr) == EINTR) {
+bool takes_by_clock(Taking level) noexcept;
+
+/// Only where the next change is one of the clock's do calls ask it.
+void take_what_is_asked() {
+    if (due.load(std::memory_order_relaxed) != never && (held & ~bit(PauseCause::delay)) == 0)
+        record::follow_clock(&takes_by_clock);
+    else if (held == 0)
+        record::resume();
+    else
+        record::pause();
+}
+
+/// With `mutex` held, as all that follow. `time` is that of the recording clock.
+void change(PauseCause cause, unsigned causes, std::uint64_t time) {
+    const bool recorded = held == 0;
+    held = causes;
+    if (recorded != (causes == 0))
+        record_change(cause, time);
+}
+
+/// What the clock has brought up to now, with the times at which it was due: it may have been long ago.
+void pass_time() {
+    for (std::uint64_t end; (end = due.load(std::memory_order_relaxed)) <= record::monotonic_nanoseconds();) {
+        if ((held & bit(PauseCause::delay)) != 0) {
+            due = options().duration_ns != 0 ? end + options().duration_ns : never;
+            change(PauseCause::delay, held & ~bit(PauseCause::delay), record::ticks_at(end));
+        } else {
+            due = never;
+            change(PauseCause::duration, held | bit(PauseCause::duration), record::ticks_at(end));
+        }
     }
 }
 
-/// A thread, because a library must not have a signal handler, and reading the clock in every call would cost
-/// time while nothing is recorded. The thread costs nothing while it sleeps, and it also pauses a program that
-/// only launches.
-void* keep_time(void*) {
-    const std::uint64_t delay_end = process_start + options().delay_ns;
-    const std::uint64_t begin = std::max(delay_end, record::monotonic_nanoseconds());
-    if (delay_end == begin) {
-        sleep_until(begin);
-        lift(PauseCause::delay);
+/// Whether `due` may have come. CLOCK_MONOTONIC_COARSE is a few nanoseconds' reading, with any clock
+/// source; it stands still for a tick, at most 10 ms (HZ=100).
+bool is_due() {
+    constexpr std::uint64_t longest_tick = 10'000'000;
+    timespec coarse{};
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &coarse);
+    const auto now =
+        static_cast<std::uint64_t>(coarse.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(coarse.tv_nsec);
+    const std::uint64_t end = due.load(std::memory_order_relaxed);
+    return now + longest_tick >= end && record::monotonic_nanoseconds() >= end;
+}
+
+/// No thread and no signal keeps the time: a thread would be one that the program has not started, and a
+/// library must not have a signal handler. Each call looks instead, but only while a change is due. Where it
+/// must not record the change it leaves that to the next: a call in a signal handler that interrupts a wrapper,
+/// and our own threads, which still write what was before it.
+bool takes_by_clock(Taking level) noexcept {
+    bool recorded = held == 0;
+    if (is_due()) {
+        recorded = !recorded;
+        if (!is_own_thread() && !record::seat.inside_wrapper && record::has_thread_pages() &&
+            mutex.try_lock()) {
+            const record::Quiet quiet;
+            record::seat.inside_wrapper = true;
+            pass_time();
+            take_what_is_asked();
+            recorded = held == 0;
+            record::seat.inside_wrapper = false;
+            mutex.unlock();
+        }
     }
-    if (options().duration_ns != 0) {
-        sleep_until(begin + options().duration_ns);
-        hold(PauseCause::duration);
-    }
-    return nullptr;
+    return level <= (recorded ? Taking::everything : Taking::state);
 }
 
 } // namespace
@@ -67,33 +117,39 @@ void remember_start() noexcept {
 void open_window() noexcept {
     if (options().capture_range)
         hold(PauseCause::capture_range);
-    const bool delayed = process_start + options().delay_ns > record::monotonic_nanoseconds();
-    if (delayed)
+    const std::uint64_t now = record::monotonic_nanoseconds(), delay_end = process_start + options().delay_ns;
+    if (delay_end > now)
         hold(PauseCause::delay);
-    if ((delayed || options().duration_ns != 0) && !start_own_thread(&keep_time, "umadvisor")) {
-        record::note("--delay and --duration had no effect: a thread could not be started");
-        lift(PauseCause::delay);
-    }
+    const record::Guard guard(mutex);
+    if (delay_end > now)
+        due = delay_end;
+    else if (options().duration_ns != 0)
+        due = now + options().duration_ns;
+    take_what_is_asked();
+}
+
+void close_window() noexcept {
+    if (due.load(std::memory_order_relaxed) == never || !mutex.try_lock())
+        return;
+    const record::Quiet quiet;
+    pass_time();
+    take_what_is_asked();
+    mutex.unlock();
 }
 
 void hold(PauseCause cause) noexcept {
     const record::Guard guard(mutex);
-    const unsigned before = held;
-    held |= bit(cause);
-    if (before != 0)
-        return;
-    record_change(cause);
-    record::pause();
+    pass_time();
+    change(cause, held | bit(cause), record::now());
+    take_what_is_asked();
 }
 
 void lift(PauseCause cause) noexcept {
     const record::Guard guard(mutex);
-    const unsigned before = held;
-    held &= ~bit(cause);
-    if (before == 0 || held != 0)
-        return;
-    record::resume();
-    record_change(cause);
+    pass_time();
+    const unsigned causes = held & ~bit(cause);
+    change(cause, causes, record::now());
+    take_what_is_asked();
 }
 
 } // namespace umadvisor::runtime

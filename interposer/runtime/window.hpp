@@ -11,6 +11,9 @@ void remember_start() noexcept;
 /// Begins the window that the options ask for. Called once, when the trace is open.
 void open_window() noexcept;
 
+/// Records a pause that has begun or ended since the program's last call. Called when the process exits.
+void close_window() noexcept;
+
 /// Recording pauses while any cause holds it; each change is recorded. Any thread may call these.
 void hold(trace::PauseCause cause) noexcept;
 void lift(trace::PauseCause cause) noexcept;

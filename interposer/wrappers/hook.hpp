@@ -47,14 +47,15 @@ struct Hook<E, Policy, CUresult (*)(Arguments...)> {
         } else {
             // One pointer for both: gcc makes a single jump of it and does not move the arguments. While calls
             // of this policy are not recorded, that is all they cost.
-            const auto target = record::takes(Policy::from) ? &recorded : attach::forwarded<E>();
+            const auto target = record::may_take(Policy::from) ? &recorded : attach::forwarded<E>();
             return target(arguments...);
         }
     }
 
 private:
     [[gnu::hot]] static CUresult CUDAAPI recorded(Arguments... arguments) noexcept {
-        record::see_trace();
+        if (record::see_trace() == record::Taking::by_clock && !record::takes(Policy::from)) [[unlikely]]
+            return attach::forwarded<E>()(arguments...);
         return act(arguments...);
     }
 
