@@ -201,16 +201,14 @@ void add_names(std::map<std::string, Make>& kinds) {
         trace.fill([&](std::uint64_t i) {
             trace::LaunchShape shape;
             shape.shape = i;
-            shape.function = 1;
-            shape.grid_x = i;
+            shape.function = shape.entry = 1;
+            shape.stack = shape.grid_x = i;
             shape.grid_y = shape.grid_z = shape.block_x = shape.block_y = shape.block_z = 1;
             trace.image.add(shape);
             trace::Launch launch;
-            launch.entry = 1;
             launch.shape = i;
             launch.start = i * test::us * 10;
             launch.duration = test::us;
-            launch.stack = i;
             trace.image.add(launch);
         });
     };
