@@ -15,7 +15,7 @@
 namespace umadvisor::cli {
 namespace {
 
-constexpr std::uint64_t most_bytes = 256 << 20; ///< of a report; a tree of them takes ten times as much
+constexpr std::uint64_t most_bytes = 256 << 20; ///< of a report
 
 /// By its first byte that is no blank.
 bool begins_as_json(const reader::Source& source) {

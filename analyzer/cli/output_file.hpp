@@ -1,36 +1,35 @@
 /// Files that the user has named with -o.
 #pragma once
 
+#include "analyzer/files/new_file.hpp"
+
 #include <string>
 #include <string_view>
 #include <sys/types.h>
 
 namespace umadvisor::cli {
 
-/// One such file, whole or not at all: it is written under another name in the same folder and takes its own
-/// name when commit() is called; without that nothing stays behind. Follows no link. Not thread-safe.
+/// One such file, whole or not at all: it takes its name when commit() is called; without that nothing stays
+/// behind, whatever ends the process (files::NewFile). Follows no link. Not thread-safe.
 class OutputFile {
 public:
     /// Throws reader::Error: something of that name is there (a regular file does not count with `force`), or
     /// nothing can be made in its folder. `mode`: as for open(); the umask applies.
     OutputFile(std::string path, bool force, mode_t mode = 0666);
-    ~OutputFile();
-    OutputFile(const OutputFile&) = delete;
-    OutputFile& operator=(const OutputFile&) = delete;
 
     /// At the end of what was written. Throws reader::Error: the disk is full, or fails.
     void write(std::string_view bytes);
-    /// Where it is until then, for one who writes it by that name.
-    const std::string& temporary() const { return temporary_; }
+    /// A name that it has until then, for one who writes it by a name. Throws reader::Error.
+    const std::string& temporary();
     /// Gives the file its name. Throws reader::Error where that fails, or another has taken the name meanwhile.
     void commit();
 
 private:
     [[noreturn]] void fail(int error) const;
 
-    std::string path_, temporary_; ///< the latter is empty once it has its name
+    std::string path_;
     bool force_;
-    int file_ = -1;
+    files::NewFile file_;
 };
 
 /// Throws reader::Error where such a file may not be made, before time is spent on what it is to hold:

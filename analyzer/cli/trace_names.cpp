@@ -1,5 +1,6 @@
 #include "analyzer/cli/trace_names.hpp"
 
+#include "analyzer/files/new_file.hpp"
 #include "analyzer/reader/error.hpp"
 #include "analyzer/reader/header.hpp"
 #include "analyzer/reader/source.hpp"
@@ -9,13 +10,10 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
-#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <sys/stat.h>
-#include <unistd.h>
 
 namespace umadvisor::cli {
 namespace {
@@ -44,16 +42,8 @@ bool belongs(const fs::path& candidate, const fs::path& output) {
 /// Why no file can be made in `folder`: found out by making one, since permissions do not tell of /proc, of
 /// read-only file systems and of those that are full.
 std::string writing_trouble(const fs::path& folder) {
-    int file = ::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
-    if (file < 0) { // some file systems have no files without a name
-        std::string name = (folder / ".umadvisor-XXXXXX").string();
-        file = ::mkostemp(name.data(), O_CLOEXEC);
-        if (file < 0)
-            return std::strerror(errno);
-        ::unlink(name.c_str());
-    }
-    ::close(file);
-    return {};
+    const files::NewFile file(folder / "", 0600);
+    return file.error() == 0 ? std::string() : std::strerror(file.error());
 }
 
 /// The longest name that a further process may give its trace: its pid, and which of its programs it is.

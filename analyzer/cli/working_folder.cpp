@@ -3,9 +3,12 @@
 #include "analyzer/reader/error.hpp"
 
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
+#include <fcntl.h>
 #include <filesystem>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 namespace umadvisor::cli {
 
@@ -14,14 +17,17 @@ WorkingFolder::WorkingFolder(const std::string& purpose) {
     const std::filesystem::path parent = std::filesystem::temp_directory_path(failed);
     if (failed)
         throw reader::Error("no folder for temporary files: " + failed.message() + "; TMPDIR says where");
-    path_ = (parent / ("umadvisor-" + purpose + "-XXXXXX")).string();
-    if (::mkdtemp(path_.data()) == nullptr)
+    files::remove_left(parent.string());
+    folder_.emplace(parent.string(), purpose);
+    if (::mkdir(folder_->path().c_str(), 0700) != 0)
         throw reader::Error(parent.string() + ": " + std::strerror(errno) + "; TMPDIR names another folder");
+    lock_ = ::open(folder_->path().c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    ::flock(lock_, LOCK_EX | LOCK_NB);
 }
 
 WorkingFolder::~WorkingFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
+    if (lock_ >= 0)
+        ::close(lock_);
 }
 
 } // namespace umadvisor::cli

@@ -48,7 +48,7 @@ std::pair<std::uint64_t, int> SameStatement::place_of(std::uint64_t stack) {
     const auto frame = dictionary_.python_frames.find(joined->second.python);
     if (frame == dictionary_.python_frames.end())
         return {};
-    return {frame->second.code, lines_.of(frame->second)};
+    return {frame->second.code, lines_.of(frame->second).line};
 }
 
 PythonStatements::PythonStatements(const model::Profile& profile, const LineOf& line_of)

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <set>
-#include <string_view>
 
 namespace umadvisor::ranks {
 namespace {
@@ -29,6 +27,31 @@ double median(std::vector<double> values) {
     return (*middle + *std::max_element(values.begin(), middle)) / 2;
 }
 
+/// Values of all ranks, of which a rank's others are all but its own: each of them is looked at once, not once
+/// for each rank.
+class Ordered {
+public:
+    explicit Ordered(std::vector<double> values) : values_(std::move(values)) { std::ranges::sort(values_); }
+
+    /// Without one of the value `own`, of which there is one. There are others.
+    double median_without(double own) const {
+        const auto at = static_cast<std::size_t>(std::ranges::lower_bound(values_, own) - values_.begin());
+        const auto other = [&](std::size_t i) { return values_[i < at ? i : i + 1]; };
+        const std::size_t others = values_.size() - 1, middle = others / 2;
+        return others % 2 != 0 ? other(middle) : (other(middle) + other(middle - 1)) / 2;
+    }
+    /// How far they are from `from`.
+    Ordered distances(double from) const {
+        std::vector<double> distances;
+        std::ranges::transform(values_, std::back_inserter(distances),
+                               [from](double value) { return std::abs(value - from); });
+        return Ordered(std::move(distances));
+    }
+
+private:
+    std::vector<double> values_;
+};
+
 Unit unit_of(Quantity quantity) {
     return quantity_words[static_cast<std::size_t>(quantity)].unit;
 }
@@ -41,6 +64,7 @@ void Comparison::add(const Summary& summary) {
         return;
     }
     const std::size_t rank = ranks_.size();
+    hosts_.insert(summary.host);
     ranks_.push_back({summary.who(), summary.host, summary.device, summary.pid, summary.node, summary.complete,
                       summary.measured});
     // A rank may have several processes.
@@ -68,13 +92,6 @@ void Comparison::add(const Summary& summary) {
     }
 }
 
-std::size_t Comparison::hosts() const {
-    std::set<std::string_view> names;
-    for (const Rank& rank : ranks_)
-        names.insert(rank.host);
-    return names.size();
-}
-
 Spread Comparison::spread(const Values& values) {
     Spread spread;
     if (values.empty())
@@ -97,34 +114,42 @@ Spread Comparison::spread(Quantity quantity) const {
     return spread(values);
 }
 
+std::vector<double> Comparison::measured(Quantity quantity) const {
+    std::vector<double> values;
+    std::ranges::transform(ranks_, std::back_inserter(values), [quantity](const Rank& rank) {
+        return rank.measured[static_cast<std::size_t>(quantity)];
+    });
+    return values;
+}
+
 std::vector<Deviation> Comparison::deviations() const {
     std::vector<std::pair<double, Deviation>> found; ///< by how far beyond the bound
+    if (ranks_.size() < 2)
+        return {};
     const bool meet = spread(Quantity::collectives).most > 0;
     const std::optional<Waiting> waited_for = waiting();
+    const Ordered runs(measured(Quantity::run));
     for (const Quantity quantity : own_work) {
         const auto index = static_cast<std::size_t>(quantity);
         const Unit unit = unit_of(quantity);
+        const Ordered all(measured(quantity));
+        std::map<double, Ordered> distances; ///< by the median of others, of which there are three at most
         for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
-            std::vector<double> others, runs, distances;
-            for (std::size_t other = 0; other < ranks_.size(); ++other)
-                if (other != rank) {
-                    others.push_back(ranks_[other].measured[index]);
-                    runs.push_back(ranks_[other].measured[static_cast<std::size_t>(Quantity::run)]);
-                }
-            const double middle = median(others), value = ranks_[rank].measured[index];
-            for (const double other : others)
-                distances.push_back(std::abs(other - middle));
+            const double value = ranks_[rank].measured[index], middle = all.median_without(value);
             // Of ranks that meet, one whose own code takes longer while no other waits for it only started
             // later.
             if (quantity == Quantity::own && meet && (!waited_for || waited_for->for_rank != rank))
                 continue;
-            if (others.empty() || (unit == Unit::rate && (value == 0 || middle == 0)))
+            if (unit == Unit::rate && (value == 0 || middle == 0))
                 continue;
             const double more = unit == Unit::rate ? middle - value : value - middle;
-            double least = unit == Unit::time    ? least_of_run * median(runs)
+            double least = unit == Unit::time ? least_of_run * runs.median_without(ranks_[rank].measured[static_cast<std::size_t>(Quantity::run)])
                            : unit == Unit::bytes ? std::max(least_bytes, least_of_bytes * middle)
                                                  : least_of_rate * middle;
-            least = std::max(least, least_of_distance * median(distances));
+            auto distance = distances.find(middle);
+            if (distance == distances.end())
+                distance = distances.emplace(middle, all.distances(middle)).first;
+            least = std::max(least, least_of_distance * distance->second.median_without(std::abs(value - middle)));
             if (more > least)
                 found.push_back({more / least, {rank, quantity, value, middle}});
         }

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -66,7 +67,7 @@ public:
 
     const std::vector<Rank>& ranks() const { return ranks_; }
     const std::string& program() const { return program_; } ///< of the first rank
-    std::size_t hosts() const;
+    std::size_t hosts() const { return hosts_.size(); }
     std::size_t left_out() const { return left_out_; } ///< processes without a CUDA call
     std::size_t unknown() const { return unknown_; }   ///< whose traces are damaged, with no call left
 
@@ -95,8 +96,10 @@ private:
     };
 
     static Spread spread(const Values& values);
+    std::vector<double> measured(Quantity quantity) const; ///< by rank
 
     std::vector<Rank> ranks_;
+    std::set<std::string> hosts_;
     std::string program_;
     std::size_t left_out_ = 0, unknown_ = 0;
     std::map<std::string, std::size_t> named_;                        ///< the first rank that is called so

@@ -57,8 +57,9 @@ void for_each_line(const std::string& path, const std::function<void(std::string
 }
 
 void Merged::add_file(const std::string& path) {
+    files_.push_back(path);
     for_each_line(path, [&](std::string_view line, std::uint64_t offset) {
-        add(from_line(line, path), {{}, path, offset, std::hash<std::string_view>()(line)});
+        add(from_line(line, path), {{}, files_.size() - 1, offset, std::hash<std::string_view>()(line)});
     });
 }
 
@@ -66,7 +67,7 @@ void Merged::add(const Summary& summary) {
     std::string line = to_line(summary);
     line.pop_back(); // the line feed
     const std::size_t hash = std::hash<std::string_view>()(line);
-    add(summary, {std::move(line), {}, 0, hash});
+    add(summary, {std::move(line), 0, 0, hash});
 }
 
 void Merged::add(const Summary& summary, Line line) {
@@ -86,16 +87,25 @@ void Merged::add(const Summary& summary, Line line) {
 
 void Merged::write(const std::function<void(std::string_view)>& out) const {
     std::vector<char> buffer = line_buffer();
+    std::ifstream file; // most lines stand one behind the other in one file
+    std::size_t opened = files_.size();
+    std::uint64_t at = 0;
     for (const auto& [order, line] : lines_) {
         if (!line.text.empty()) {
             out(line.text);
         } else {
-            std::ifstream file = open(line.path);
-            file.seekg(static_cast<std::streamoff>(line.offset));
+            const std::string& path = files_[line.file];
+            if (std::exchange(opened, line.file) != line.file) {
+                file = open(path);
+                at = 0;
+            }
+            if (at != line.offset)
+                file.seekg(static_cast<std::streamoff>(line.offset));
             std::string_view text;
-            if (!file || !read_line(file, line.path, buffer, text))
-                throw reader::Error(line.path + ": has become shorter while it was read");
+            if (!file || !read_line(file, path, buffer, text))
+                throw reader::Error(path + ": has become shorter while it was read");
             out(text);
+            at = line.offset + text.size() + 1;
         }
         out("\n");
     }

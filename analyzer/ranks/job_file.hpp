@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <vector>
 
 namespace umadvisor::ranks {
 
@@ -43,13 +44,14 @@ private:
     using Order = std::tuple<int, std::uint64_t, std::string, std::string>;
     struct Line {
         std::string text; ///< empty: it is in the file
-        std::string path;
+        std::size_t file = 0;
         std::uint64_t offset = 0;
         std::size_t hash = 0;
     };
     void add(const Summary& summary, Line line);
 
     std::map<Order, Line> lines_;
+    std::vector<std::string> files_;
     std::size_t useful_ = 0, unknown_ = 0;
 };
 

@@ -13,6 +13,7 @@ namespace umadvisor::ranks {
 namespace {
 
 using Json = nlohmann::ordered_json;
+using ReadJson = nlohmann::json; // finds keys by a tree: a line that others wrote may have thousands
 
 constexpr std::string_view schema = "umadvisor-summary-1";
 constexpr double most_exact = 9e15; ///< about 2^53: a larger number is none that a summary has
@@ -63,37 +64,37 @@ std::string line_of(const Summary& summary, std::size_t findings) {
     return reports::json_text(document, -1) + "\n";
 }
 
-double number(const Json& object, std::string_view key) {
-    const Json& value = object.at(std::string(key));
+double number(const ReadJson& object, std::string_view key) {
+    const ReadJson& value = object.at(std::string(key));
     const double number = value.get<double>();
     if (!std::isfinite(number) || number < 0 || number > 2e19)
         throw std::out_of_range("no such number");
     return number;
 }
 
-std::uint64_t count(const Json& object, std::string_view key) {
-    const Json& value = object.at(std::string(key));
+std::uint64_t count(const ReadJson& object, std::string_view key) {
+    const ReadJson& value = object.at(std::string(key));
     if (!value.is_number_unsigned() && number(object, key) > most_exact)
         throw std::out_of_range("no such number");
     return value.get<std::uint64_t>();
 }
 
-std::string text(const Json& object, std::string_view key) {
+std::string text(const ReadJson& object, std::string_view key) {
     return object.at(std::string(key)).get<std::string>();
 }
 
-Step step_of(const Json& object) {
+Step step_of(const ReadJson& object) {
     return {text(object, "name"),        text(object, "domain"),     count(object, "count"),
             number(object, "median_ns"), number(object, "worst_ns"), number(object, "total_ns")};
 }
 
-Saving saving_of(const Json& object) {
+Saving saving_of(const ReadJson& object) {
     return {text(object, "rule"),           text(object, "title"),       text(object, "line"),
             text(object, "confidence"),     number(object, "saving_ns"), count(object, "saving_bytes"),
             object.value("unpriced", false)}; // summaries of 1.0 lack it
 }
 
-Summary summary_of(const Json& document) {
+Summary summary_of(const ReadJson& document) {
     Summary summary;
     if (document.at("schema") != schema)
         throw std::out_of_range("another schema");
@@ -108,9 +109,9 @@ Summary summary_of(const Json& document) {
     summary.calls = count(document, "calls");
     for (std::size_t i = 0; i < quantities; ++i)
         summary.measured[i] = number(document.at("measured"), quantity_words[i].key);
-    for (const Json& step : document.at("steps"))
+    for (const ReadJson& step : document.at("steps"))
         summary.steps.push_back(step_of(step));
-    for (const Json& finding : document.at("findings"))
+    for (const ReadJson& finding : document.at("findings"))
         summary.findings.push_back(saving_of(finding));
     summary.findings_beyond = count(document, "findings_beyond");
     return summary;
@@ -130,7 +131,7 @@ std::string to_line(const Summary& summary) {
 
 Summary from_line(std::string_view line, const std::string& from) {
     try {
-        return summary_of(Json::parse(line));
+        return summary_of(ReadJson::parse(line));
     } catch (const std::exception&) { // of the parser, or of a member that is missing or of another kind
         throw reader::Error(from + ": is no summary of a run (umadvisor run --summary writes them)");
     }

@@ -18,12 +18,11 @@ using DiffJson = nlohmann::ordered_json;
 using Found = std::vector<const ReportedFinding*>;
 
 /// Rule, file and function: what stays when code is added above.
-using FindingKey = std::tuple<std::string, std::string, std::string>;
+using FindingKey = std::tuple<std::string_view, std::string_view, std::string_view>;
 
 FindingKey key_of(const ReportedFinding& finding) {
     const symbols::CodePlace& line = finding.line;
-    const std::string& path = line.file.empty() ? line.module : line.file;
-    return {finding.rule, path.substr(path.rfind('/') + 1), line.function};
+    return {finding.rule, (line.file.empty() ? line.module : line.file).name(), line.function.view()};
 }
 
 double change_ns(const ReportedFinding& before, const ReportedFinding& after) {
@@ -159,10 +158,10 @@ DiffJson compared_json(const ReportedFinding& finding) {
     DiffJson line;
     if (!finding.line_text.empty() || !finding.line.unknown())
         line = {{"text", finding.line_text},
-                {"function", finding.line.function},
-                {"file", finding.line.file},
+                {"function", finding.line.function.string()},
+                {"file", finding.line.file.string()},
                 {"line", finding.line.line},
-                {"module", finding.line.module}};
+                {"module", finding.line.module.string()}};
     return {{"rule", finding.rule},
             {"name", finding.name},
             {"title", finding.title},

@@ -201,7 +201,7 @@ void for_each_line(reader::Trace& trace, Line&& line) {
     reader::for_each_definition(trace.file, [&](const auto& record) {
         Json object = to_json(record, trace, names);
         if constexpr (std::is_same_v<std::decay_t<decltype(record)>, trace::PythonFrame>)
-            object["line"] = lines.of(record);
+            object["line"] = lines.of(record).line;
         line(object);
     });
     trace.file.completeness() = before;

@@ -73,10 +73,10 @@ void Snapshot::frames(std::uint64_t stack) {
     out_.begin_list();
     for (const symbols::CodePlace& place : places) {
         out_.begin_dict();
-        word("filename", reader::shown_name(place.file.empty() ? place.module : place.file));
+        word("filename", reader::shown_name((place.file.empty() ? place.module : place.file).view()));
         number("line", static_cast<std::int64_t>(place.line));
         word("name",
-             place.function.empty() ? reader::shown_name(place.text()) : reader::shown_name(place.function));
+             place.function.empty() ? reader::shown_name(place.text()) : reader::shown_name(place.function.view()));
         out_.end_dict();
     }
     out_.end_list();

@@ -102,10 +102,10 @@ std::string Texts::written(std::uint64_t number) {
 }
 
 std::uint64_t Texts::frame(const symbols::CodePlace& place) {
-    const std::string& file = place.file.empty() ? place.module : place.file;
+    const symbols::SharedText& file = place.file.empty() ? place.module : place.file;
     Frame frame;
-    frame.function = number(place.function.empty() ? place.text() : place.function);
-    frame.file = file.empty() ? 0 : number(file);
+    frame.function = place.function.empty() ? number(place.text()) : number(place.function.view());
+    frame.file = file.empty() ? 0 : number(file.view());
     frame.line = place.file.empty() ? 0 : place.line;
     const auto [known, fresh] = frame_numbers_.try_emplace(frame, frames_.size() + 1);
     if (fresh)

@@ -10,10 +10,10 @@ nlohmann::ordered_json place_json(const ResolvedPlace& at) {
     if (at.stack == 0)
         return nullptr;
     return {{"text", at.text()},
-            {"function", at.place.function},
-            {"file", reader::shown_name(std::filesystem::path(at.place.file).lexically_normal().string())},
+            {"function", at.place.function.string()},
+            {"file", reader::shown_name(std::filesystem::path(at.place.file.string()).lexically_normal().string())},
             {"line", at.place.line},
-            {"module", reader::shown_name(at.place.module)},
+            {"module", reader::shown_name(at.place.module.view())},
             {"offset", at.place.offset},
             {"source", at.source}};
 }

@@ -3,15 +3,13 @@
 #include "analyzer/reader/error.hpp"
 #include "analyzer/reader/plain.hpp"
 #include "analyzer/reader/saturated.hpp"
+#include "analyzer/reports/reported_parts.hpp"
 
 #include <algorithm>
 #include <climits>
-#include <nlohmann/json.hpp>
 
 namespace umadvisor::reports {
 namespace {
-
-using ReportedJson = nlohmann::json; // the one that finds keys by a tree: who wrote the file is not known
 
 constexpr const char* make_anew = "; make it anew with umadvisor report --json TRACE";
 
@@ -51,15 +49,16 @@ public:
         return amount;
     }
 
-private:
-    [[noreturn]] void wrong_value(const char* key) const {
-        wrong(std::string(key) + " is not what a report has there");
-    }
     const ReportedJson& checked(const ReportedJson& value, const char* key,
                                 bool (ReportedJson::*right)() const noexcept) const {
         if (!value.is_null() && !(value.*right)())
             wrong_value(key);
         return value;
+    }
+
+private:
+    [[noreturn]] void wrong_value(const char* key) const {
+        wrong(std::string(key) + " is not what a report has there");
     }
 
     const std::string& path_;
@@ -109,8 +108,8 @@ ReportedFinding reported_finding(const ReportedValues& values, const ReportedJso
     return finding;
 }
 
-void add_managed(const ReportedValues& values, const ReportedJson& report, ReportedTotals& totals) {
-    const ReportedJson& told = values.object(values.object(report, "managed"), "totals");
+void add_managed(const ReportedValues& values, const ReportedJson& managed, ReportedTotals& totals) {
+    const ReportedJson& told = values.object(managed, "totals");
     if (told.is_null())
         return;
     // The page table shows where memory is (pagemap), but nobody counts moves then.
@@ -148,75 +147,123 @@ void add_copies(const ReportedValues& values, const ReportedJson& row, ReportedC
     reader::add_saturated(copies.time_ns, values.number(row, "time_ns"));
 }
 
-void add_totals(const ReportedValues& values, const ReportedJson& report, ReportedTotals& totals) {
-    ++totals.reports;
-    add_process(values, values.object(report, "process"), totals);
-    for (const ReportedJson& row : values.list(report, "copies")) {
-        if (!row.is_object())
-            values.wrong("a row of copies is no object");
-        add_copies(values, row, totals.copies);
-        add_copies(values, row,
-                   totals.copies_of_kind[{values.text(row, "direction"), values.text(row, "source_memory"),
-                                          values.text(row, "destination_memory")}]);
-    }
-    for (const ReportedJson& row : values.list(report, "calls")) {
-        if (!row.is_object())
-            values.wrong("a row of calls is no object");
-        ReportedCalls& calls = totals.calls[values.text(row, "call")];
-        reader::add_saturated(calls.count, values.number(row, "count"));
-        reader::add_saturated(calls.failed, values.number(row, "failed"));
-        reader::add_saturated(calls.time_ns, values.number(row, "time_ns"));
-    }
-    add_managed(values, report, totals);
+void add_call(const ReportedValues& values, const ReportedJson& row, ReportedTotals& totals) {
+    ReportedCalls& calls = totals.calls[values.text(row, "call")];
+    reader::add_saturated(calls.count, values.number(row, "count"));
+    reader::add_saturated(calls.failed, values.number(row, "failed"));
+    reader::add_saturated(calls.time_ns, values.number(row, "time_ns"));
 }
 
 /// As reports tell by a word, and by numbers since the first of them.
-bool reported_lack(const ReportedValues& values, const ReportedJson& report) {
-    const ReportedJson& told = values.object(report, "completeness");
-    const ReportedJson& dropped = values.object(report, "dropped");
-    std::uint64_t lost = values.at(told, "records_lacking") == true ? 1 : 0;
-    for (const char* const key : {"chunks_missing", "chunks_cut", "chunks_damaged", "chunks_lost"})
-        reader::add_saturated(lost, values.number(told, key));
-    for (const char* const key : {"disk_full", "no_memory"})
-        reader::add_saturated(lost, values.number(dropped, key));
+bool reported_lack(const ReportedValues& values, std::string_view member, const ReportedJson& part) {
+    std::uint64_t lost = 0;
+    if (member == "completeness") {
+        lost = values.at(part, "records_lacking") == true ? 1 : 0;
+        for (const char* const key : {"chunks_missing", "chunks_cut", "chunks_damaged", "chunks_lost"})
+            reader::add_saturated(lost, values.number(part, key));
+    } else {
+        for (const char* const key : {"disk_full", "no_memory"})
+            reader::add_saturated(lost, values.number(part, key));
+    }
     return lost != 0;
 }
 
-void check_schema(const ReportedValues& values, const ReportedJson& report) {
-    const ReportedJson& schema = values.at(report, "schema");
-    const std::string name = schema.is_string() ? schema.get<std::string>() : std::string();
+void check_schema(const ReportedValues& values, const std::string& name, bool has_findings) {
     if (!name.starts_with("umadvisor-report-"))
         values.wrong("it is JSON, but no report");
     if (name != "umadvisor-report-1" && name != "umadvisor-report-2")
         values.wrong("its schema is newer than this umadvisor");
-    if (!values.at(report, "findings").is_array())
+    if (!has_findings)
         values.wrong("it has no list of findings");
 }
+
+/// One document. What is wrong in a report is said once it is known to be one.
+class ReportedReader {
+public:
+    ReportedReader(const std::string& path, std::deque<ReportedFinding>& findings, ReportedTotals& totals)
+        : values_(path), findings_(findings), totals_(totals) {}
+
+    bool read(std::string_view text) {
+        const auto guarded = [this](void (ReportedReader::*take)(std::string_view, const ReportedJson&)) {
+            return [this, take](std::string_view member, const ReportedJson& value) {
+                try {
+                    if (wrong_.empty())
+                        (this->*take)(member, value);
+                } catch (const reader::Error& error) {
+                    wrong_ = error.what();
+                }
+            };
+        };
+        if (!visit_reported(text, {[this] { begin(); }, [this] { end(); }, guarded(&ReportedReader::part),
+                                   guarded(&ReportedReader::row)}))
+            values_.wrong("its JSON is cut or damaged");
+        if (!none_.empty())
+            throw reader::Error(none_);
+        if (!any_)
+            values_.wrong("it is an empty list");
+        return lacks_;
+    }
+
+private:
+    void begin() {
+        any_ = true;
+        schema_.clear();
+        has_findings_ = false;
+        ++totals_.reports;
+    }
+    void end() {
+        if (!none_.empty())
+            return;
+        try {
+            check_schema(values_, schema_, has_findings_);
+            none_ = wrong_;
+        } catch (const reader::Error& error) {
+            none_ = error.what();
+        }
+    }
+    void part(std::string_view member, const ReportedJson& value) {
+        if (member == "schema" || member == "findings") {
+            schema_ = member == "schema" && value.is_string() ? value.get<std::string>() : schema_;
+            has_findings_ = member == "findings" ? value.is_array() : has_findings_;
+        } else if (member == "copies" || member == "calls" || member == "unpriced") {
+            values_.checked(value, std::string(member).c_str(), &ReportedJson::is_array);
+        } else {
+            values_.checked(value, std::string(member).c_str(), &ReportedJson::is_object);
+            if (member == "process")
+                add_process(values_, value, totals_);
+            else if (member == "managed")
+                add_managed(values_, value, totals_);
+            else
+                lacks_ = reported_lack(values_, member, value) || lacks_;
+        }
+    }
+    void row(std::string_view member, const ReportedJson& value) {
+        if (member == "findings" || member == "unpriced") {
+            findings_.push_back(reported_finding(values_, value, member == "unpriced"));
+            return;
+        }
+        if (!value.is_object())
+            values_.wrong("a row of " + std::string(member) + " is no object");
+        if (member == "calls")
+            return add_call(values_, value, totals_);
+        add_copies(values_, value, totals_.copies);
+        add_copies(values_, value,
+                   totals_.copies_of_kind[{values_.text(value, "direction"), values_.text(value, "source_memory"),
+                                           values_.text(value, "destination_memory")}]);
+    }
+
+    ReportedValues values_;
+    std::deque<ReportedFinding>& findings_;
+    ReportedTotals& totals_;
+    std::string schema_;
+    std::string wrong_, none_; ///< what is wrong in a part; with a report, and so with the document
+    bool has_findings_ = false, any_ = false, lacks_ = false;
+};
 
 } // namespace
 
 bool ReportedRuns::add(const std::string& path, std::string_view text) {
-    const ReportedValues values(path);
-    ReportedJson document = ReportedJson::parse(text, nullptr, false);
-    if (document.is_discarded())
-        values.wrong("its JSON is cut or damaged");
-    if (!document.is_array()) {
-        ReportedJson list = ReportedJson::array();
-        list.push_back(std::move(document));
-        document = std::move(list);
-    }
-    if (document.empty())
-        values.wrong("it is an empty list");
-    bool lacks = false;
-    for (const ReportedJson& report : document) {
-        check_schema(values, report);
-        add_totals(values, report, totals_);
-        lacks = reported_lack(values, report) || lacks;
-        for (const ReportedJson& finding : values.list(report, "findings"))
-            findings_.push_back(reported_finding(values, finding, false));
-        for (const ReportedJson& finding : values.list(report, "unpriced"))
-            findings_.push_back(reported_finding(values, finding, true));
-    }
+    const bool lacks = ReportedReader(path, findings_, totals_).read(text);
     lacks_records_ = lacks_records_ || lacks;
     return lacks;
 }

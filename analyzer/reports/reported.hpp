@@ -6,11 +6,11 @@
 
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace umadvisor::reports {
 
@@ -70,13 +70,13 @@ public:
         std::erase_if(findings_, [&](const ReportedFinding& finding) { return !keep(finding); });
     }
 
-    const std::vector<ReportedFinding>& findings() const { return findings_; }
+    const std::deque<ReportedFinding>& findings() const { return findings_; }
     /// Whether add() has returned so.
     bool lacks_records() const { return lacks_records_; }
     ReportedTotals totals() const;
 
 private:
-    std::vector<ReportedFinding> findings_;
+    std::deque<ReportedFinding> findings_; ///< no vector, which holds twice as many while it grows
     bool lacks_records_ = false;
     ReportedTotals totals_; ///< without what findings_ tells
 };

@@ -37,15 +37,15 @@ SarifJson location_of(const symbols::CodePlace& place, const std::string& text) 
             location["physicalLocation"]["region"]["startLine"] = place.line;
     }
     if (!place.function.empty())
-        location["logicalLocations"] = {{{"fullyQualifiedName", place.function}, {"kind", "function"}}};
+        location["logicalLocations"] = {{{"fullyQualifiedName", place.function.string()}, {"kind", "function"}}};
     if (!text.empty())
         location["message"]["text"] = text;
     return location;
 }
 
 std::string fingerprint_of(const findings::Finding& finding, const symbols::CodePlace& place) {
-    const std::string& file = place.file.empty() ? place.module : place.file;
-    return std::string(finding.rule->id) + "|" + file.substr(file.rfind('/') + 1) + "|" + place.function;
+    const symbols::SharedText& file = place.file.empty() ? place.module : place.file;
+    return std::string(finding.rule->id).append("|").append(file.name()).append("|").append(place.function);
 }
 
 SarifJson result_of(Report& report, const findings::Finding& finding) {

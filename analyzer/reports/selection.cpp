@@ -25,7 +25,7 @@ bool ends_path(std::string_view path, std::string_view end) {
 }
 
 bool lies_at(const FindingPattern& pattern, const symbols::CodePlace& place) {
-    return ends_path(place.file, pattern.file) && (pattern.line == 0 || pattern.line == place.line);
+    return ends_path(place.file.view(), pattern.file) && (pattern.line == 0 || pattern.line == place.line);
 }
 
 bool matches_any(const std::vector<FindingPattern>& patterns, std::string_view rule,

@@ -33,7 +33,7 @@ std::vector<CodePlace> frames_of(const model::Profile& profile, symbols::Symboli
         frames.push_back(named("(caller not recorded)"));
     const std::string call = of_host ? "page fault" : profile.call_name(weighed.site.entry);
     // The runtime's own frames, where they are shown, name it already.
-    if (std::ranges::find(frames, call, &CodePlace::function) == frames.end())
+    if (std::ranges::none_of(frames, [&](const CodePlace& frame) { return frame.function == call; }))
         frames.insert(frames.begin(), named(call));
     if (const std::string_view kernel = profile.dictionary().function_symbol(weighed.function); !kernel.empty())
         frames.insert(frames.begin(), named(symbols::short_name(kernel)));
@@ -43,11 +43,8 @@ std::vector<CodePlace> frames_of(const model::Profile& profile, symbols::Symboli
 
 std::size_t text_of(const std::vector<CodePlace>& frames) {
     std::size_t bytes = 0;
-    for (const CodePlace& frame : frames) {
+    for (const CodePlace& frame : frames)
         bytes += frame_bytes + frame_text(frame).size();
-        for (const std::string* const path : {&frame.file, &frame.module}) // held whole
-            bytes += path->size() > reader::longest_shown_name ? path->size() : 0;
-    }
     return bytes;
 }
 
@@ -106,11 +103,11 @@ WeighedStacks weighed_stacks(const model::Profile& profile, symbols::Symbolizer&
 std::string frame_text(const CodePlace& frame) {
     if (frame.function.empty())
         return frame.text();
-    const std::string function = reader::shown_name(frame.function);
-    const std::string& path = frame.file.empty() ? frame.module : frame.file;
+    const std::string function = reader::shown_name(frame.function.view());
+    const symbols::SharedText& path = frame.file.empty() ? frame.module : frame.file;
     if (path.empty())
         return function;
-    return function + " (" + reader::shown_name(path.substr(path.rfind('/') + 1)) +
+    return function + " (" + reader::shown_name(path.name()) +
            (frame.file.empty() ? "" : ":" + std::to_string(frame.line)) + ")";
 }
 

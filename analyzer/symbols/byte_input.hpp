@@ -44,6 +44,11 @@ public:
         bytes_.remove_prefix(taken.size());
         return taken;
     }
+    /// Over `count` things of so many bytes each.
+    void skip(std::uint64_t count, std::uint64_t bytes) {
+        good_ = good_ && count <= bytes_.size() / bytes;
+        bytes_.remove_prefix(good_ ? static_cast<std::size_t>(count * bytes) : 0);
+    }
     /// Nothing was asked for that is not there.
     bool good() const { return good_; }
 

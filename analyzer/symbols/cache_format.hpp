@@ -17,7 +17,7 @@ using KnownPlaces = std::unordered_map<std::uint64_t, std::vector<CodePlace>>;
 std::string encode_places(const KnownPlaces& places);
 
 /// Empty where the bytes are damaged or of another version. Takes memory in proportion to the bytes, whatever
-/// they say.
+/// they say: places share their texts.
 KnownPlaces decode_places(std::string_view bytes);
 
 } // namespace umadvisor::symbols

@@ -9,19 +9,19 @@ namespace umadvisor::symbols {
 std::string CodePlace::text() const {
     std::string place;
     if (!file.empty()) {
-        place = reader::shown_name(file.substr(file.rfind('/') + 1)) + ":" + std::to_string(line);
+        place = reader::shown_name(file.name()) + ":" + std::to_string(line);
     } else if (!module.empty() || offset != 0) {
         char number[32];
         std::snprintf(number, sizeof number, "0x%llx", static_cast<unsigned long long>(offset));
         place = module.empty() ? std::string(number)
-                               : reader::shown_name(module.substr(module.rfind('/') + 1)) + "+" + number;
+                               : reader::shown_name(module.name()) + "+" + number;
     } else {
         return "unknown place";
     }
     if (function.empty())
         return place;
-    return place + " in " + reader::shown_name(function) +
-           (function.front() == '<' && language == Language::python ? "" : "()");
+    return place + " in " + reader::shown_name(function.view()) +
+           (function.view().starts_with('<') && language == Language::python ? "" : "()");
 }
 
 } // namespace umadvisor::symbols

@@ -1,6 +1,8 @@
 /// Where in the program something was called: one frame of a stack, as it is shown.
 #pragma once
 
+#include "analyzer/symbols/shared_text.hpp"
+
 #include <cstdint>
 #include <string>
 
@@ -9,10 +11,10 @@ namespace umadvisor::symbols {
 enum class Language : std::uint8_t { native, python };
 
 struct CodePlace {
-    std::string function; ///< demangled, without parameters; empty where not known
-    std::string file;     ///< source file as the compiler or interpreter named it; empty where not known
+    SharedText function; ///< demangled, without parameters; empty where not known
+    SharedText file;     ///< source file as the compiler or interpreter named it; empty where not known
     int line = 0;
-    std::string module;       ///< path of the loaded object; empty where not known, and in Python
+    SharedText module;        ///< path of the loaded object; empty where not known, and in Python
     std::uint64_t offset = 0; ///< virtual address in the module; without a module the address itself
     bool inlined = false;     ///< into the frame that follows
     Language language = Language::native;

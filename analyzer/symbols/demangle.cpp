@@ -157,6 +157,7 @@ struct Demangled {
 };
 
 Demangled demangled(std::string_view symbol) {
+    symbol = symbol.substr(0, longest + 1); // a binary may have one of megabytes, and many places in it
     if (!symbol.starts_with("_Z") && !symbol.starts_with("_R"))
         return {std::string(symbol)};
     const std::string text(symbol);

@@ -44,27 +44,6 @@ bool is_container(int tag, bool whole) {
     }
 }
 
-/// Goes down from a function to the innermost scope that holds the address.
-void descend(Dwarf_Die scope, Dwarf_Addr address, std::vector<Dwarf_Die>& inlined) {
-    Dwarf_Die child;
-    for (int depth = 0; depth < deepest_scope && dwarf_child(&scope, &child) == 0; ++depth) {
-        bool found = false;
-        do {
-            const int tag = dwarf_tag(&child);
-            if ((tag == DW_TAG_inlined_subroutine || tag == DW_TAG_lexical_block) &&
-                dwarf_haspc(&child, address) == 1) {
-                found = true;
-                if (tag == DW_TAG_inlined_subroutine)
-                    inlined.push_back(child);
-                scope = child;
-                break;
-            }
-        } while (next_sibling(child));
-        if (!found)
-            return;
-    }
-}
-
 } // namespace
 
 void DwarfScopes::add_ranges(Dwarf_Die* die, std::vector<Range>& out) {
@@ -119,11 +98,46 @@ Dwarf_Die* DwarfScopes::indexed_unit(Dwarf_Addr address) {
     return &found_unit_;
 }
 
+const DwarfScopes::Ranges& DwarfScopes::ranges_of(Dwarf_Die* unit) {
+    const auto [entry, fresh] = unit_ranges_.try_emplace(unit->addr);
+    if (fresh) {
+        add_ranges(unit, entry->second);
+        sort(entry->second);
+    }
+    return entry->second;
+}
+
+const DwarfScopes::Ranges& DwarfScopes::inner_scopes(Dwarf_Die scope) {
+    const auto [entry, fresh] = inner_scopes_.try_emplace(scope.addr);
+    Dwarf_Die child;
+    if (!fresh || dwarf_child(&scope, &child) != 0)
+        return entry->second;
+    do {
+        const int tag = dwarf_tag(&child);
+        if (tag == DW_TAG_inlined_subroutine || tag == DW_TAG_lexical_block)
+            add_ranges(&child, entry->second);
+    } while (next_sibling(child));
+    sort(entry->second);
+    return entry->second;
+}
+
+/// Goes down from a function to the innermost scope that holds the address.
+void DwarfScopes::descend(Dwarf_Die scope, Dwarf_Addr address, std::vector<Dwarf_Die>& inlined) {
+    for (int depth = 0; depth < deepest_scope; ++depth) {
+        const Range* const inner = find_range(inner_scopes(scope), address);
+        if (inner == nullptr)
+            return;
+        scope = inner->die;
+        if (dwarf_tag(&scope) == DW_TAG_inlined_subroutine)
+            inlined.push_back(scope);
+    }
+}
+
 bool DwarfScopes::look_into(Dwarf_Die* unit, Place& place) {
     if (unit == nullptr)
         return false;
     place.functions = functions(unit, place.address);
-    if (place.functions.empty() && dwarf_haspc(unit, place.address) != 1)
+    if (place.functions.empty() && find_range(ranges_of(unit), place.address) == nullptr)
         return false;
     place.unit = unit;
     return true;

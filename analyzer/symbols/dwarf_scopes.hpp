@@ -32,7 +32,11 @@ private:
         std::vector<Range> functions; ///< sorted
         bool whole = false;           ///< of all of its DIEs, not only where functions usually stand
     };
+    using Ranges = std::vector<Range>;
     bool look_into(Dwarf_Die* unit, Place& place);
+    const Ranges& ranges_of(Dwarf_Die* unit);
+    const Ranges& inner_scopes(Dwarf_Die scope);
+    void descend(Dwarf_Die scope, Dwarf_Addr address, std::vector<Dwarf_Die>& inlined);
     std::vector<Dwarf_Die> functions(Dwarf_Die* unit, Dwarf_Addr address);
     Dwarf_Die* indexed_unit(Dwarf_Addr address);
     static void collect(Dwarf_Die* parent, bool whole, std::vector<Range>& out, int depth, std::size_t& dies);
@@ -42,6 +46,8 @@ private:
 
     Dwfl_Module* module_;
     std::unordered_map<const void*, Unit> units_; ///< by where their first DIE lies
+    /// By where their DIEs lie: addresses of units, and blocks and inlined functions in a scope; sorted.
+    std::unordered_map<const void*, Ranges> unit_ranges_, inner_scopes_;
     std::vector<Range> all_units_;                ///< made when .debug_aranges does not know an address
     bool all_units_made_ = false;
     Dwarf_Die found_unit_{};

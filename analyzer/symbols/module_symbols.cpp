@@ -31,7 +31,8 @@ std::string source_path(const char* file, Dwarf_Die* unit) {
     Dwarf_Attribute attribute;
     const char* folder =
         *file == '/' ? nullptr : dwarf_formstring(dwarf_attr(unit, DW_AT_comp_dir, &attribute));
-    return folder == nullptr ? std::string(file) : std::string(folder) + '/' + file;
+    const auto part = [](const char* text) { return std::string(text, ::strnlen(text, longest_path)); };
+    return folder == nullptr ? part(file) : (part(folder) + '/' + part(file)).substr(0, longest_path);
 }
 
 void read_line(Dwarf_Die* unit, Dwarf_Addr address, CodePlace& place) {
@@ -50,7 +51,7 @@ void read_call_place(Dwarf_Die* inlined, Dwarf_Die* unit, CodePlace& place) {
     Dwarf_Word file = 0, line = 0;
     Dwarf_Files* files = nullptr;
     std::size_t count = 0;
-    place.file.clear();
+    place.file = {};
     place.line = 0;
     if (dwarf_formudata(dwarf_attr(inlined, DW_AT_call_file, &attribute), &file) != 0 ||
         dwarf_formudata(dwarf_attr(inlined, DW_AT_call_line, &attribute), &line) != 0 ||
@@ -99,9 +100,9 @@ struct ModuleSymbols::Session {
     }
 };
 
-ModuleSymbols::ModuleSymbols(std::string path, std::string_view build_id, const Options& options)
-    : path_(std::move(path)), debug_path_(debug_path(options)) {
-    session_ = open(file_path(path_, options), build_id);
+ModuleSymbols::ModuleSymbols(const std::string& path, std::string_view build_id, const Options& options)
+    : debug_path_(debug_path(options)) {
+    session_ = open(file_path(path, options), build_id);
     if (session_)
         return;
     const std::string why = std::exchange(trouble_, {});
@@ -142,7 +143,6 @@ std::unique_ptr<ModuleSymbols::Session> ModuleSymbols::open(const std::string& f
 
 std::vector<CodePlace> ModuleSymbols::places(std::uint64_t address) {
     CodePlace place;
-    place.module = path_;
     place.offset = address;
     if (!trouble_.empty())
         return {place};

@@ -17,7 +17,7 @@ namespace umadvisor::symbols {
 class ModuleSymbols {
 public:
     /// `build_id`: raw bytes of the file that ran; empty: not checked.
-    ModuleSymbols(std::string path, std::string_view build_id, const Options& options = {});
+    ModuleSymbols(const std::string& path, std::string_view build_id, const Options& options = {});
     ~ModuleSymbols();
     ModuleSymbols(const ModuleSymbols&) = delete;
     ModuleSymbols& operator=(const ModuleSymbols&) = delete;
@@ -33,7 +33,7 @@ private:
     struct Session;
     std::unique_ptr<Session> open(const std::string& file, std::string_view build_id);
 
-    std::string path_, trouble_;
+    std::string trouble_;
     std::string debug_path_; ///< as libdwfl wants it: outlives the session
     std::unique_ptr<Session> session_;
 };

@@ -34,10 +34,10 @@ std::string file_name(const std::string& path) {
 bool matches_any(const std::vector<std::string>& globs, const CodePlace& place) {
     return std::ranges::any_of(globs, [&](const std::string& glob) {
         return (!place.module.empty() &&
-                (matches(glob.c_str(), place.module) || matches(glob.c_str(), file_name(place.module)))) ||
+                (matches(glob.c_str(), place.module) || matches(glob.c_str(), std::string(place.module.name())))) ||
                (!place.function.empty() && matches(glob.c_str(), place.function)) ||
                (!place.file.empty() &&
-                (matches(glob.c_str(), place.file) || matches(glob.c_str(), file_name(place.file))));
+                (matches(glob.c_str(), place.file) || matches(glob.c_str(), std::string(place.file.name()))));
     });
 }
 
@@ -70,7 +70,7 @@ bool is_installed(const std::string& path) {
 /// pip and Debian write console scripts without a suffix (packaging.python.org, "Entry points specification").
 bool is_console_script(const CodePlace& place) {
     return place.language == Language::python && place.function == "<module>" &&
-           matches("*/bin/*", place.file) && !place.file.ends_with(".py");
+           matches("*/bin/*", place.file) && !place.file.view().ends_with(".py");
 }
 
 } // namespace

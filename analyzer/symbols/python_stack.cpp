@@ -1,6 +1,7 @@
 #include "analyzer/symbols/python_stack.hpp"
 
 #include "analyzer/reader/dictionary.hpp"
+#include "analyzer/reader/shown_name.hpp"
 
 #include <algorithm>
 #include <string>
@@ -23,14 +24,21 @@ std::vector<LineRange> lines_of(const reader::Dictionary& dictionary, const trac
 
 } // namespace
 
-int PythonLines::of(const trace::PythonFrame& frame) {
+PythonPlace PythonLines::of(const trace::PythonFrame& frame) {
+    PythonPlace place;
+    place.entered = frame.entered != 0;
     const auto code = dictionary_.python_codes.find(frame.code);
     if (code == dictionary_.python_codes.end())
-        return 0;
-    const auto [entry, fresh] = tables_.try_emplace(frame.code);
+        return place;
+    const auto [entry, fresh] = codes_.try_emplace(frame.code);
+    Code& known = entry->second;
     if (fresh)
-        entry->second = lines_of(dictionary_, code->second);
-    return line_at(entry->second, frame.instruction);
+        known = {reader::shown_name(code->second.function), code->second.file.substr(0, longest_path),
+                 lines_of(dictionary_, code->second)};
+    place.function = known.function;
+    place.file = known.file;
+    place.line = line_at(known.table, frame.instruction);
+    return place;
 }
 
 std::vector<PythonPlace> python_stack(const reader::Dictionary& dictionary, PythonLines& lines,
@@ -40,14 +48,7 @@ std::vector<PythonPlace> python_stack(const reader::Dictionary& dictionary, Pyth
         const auto frame = dictionary.python_frames.find(id);
         if (frame == dictionary.python_frames.end())
             break;
-        PythonPlace& place = places.emplace_back();
-        place.entered = frame->second.entered != 0;
-        if (const auto code = dictionary.python_codes.find(frame->second.code);
-            code != dictionary.python_codes.end()) {
-            place.function = code->second.function;
-            place.file = code->second.file;
-            place.line = lines.of(frame->second);
-        }
+        places.push_back(lines.of(frame->second));
         id = frame->second.parent;
     }
     return places;

@@ -2,10 +2,10 @@
 #pragma once
 
 #include "analyzer/symbols/python_lines.hpp"
+#include "analyzer/symbols/shared_text.hpp"
 
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -23,25 +23,28 @@ namespace umadvisor::symbols {
 inline constexpr std::size_t deepest = 256;
 
 struct PythonPlace {
-    std::string_view function, file;
+    SharedText function, file;
     int line = 0;         ///< 0: not known
     bool entered = false; ///< C has called it: the next frame outwards ran in another call of the interpreter
 };
 
-/// Lines of frames. Reads the table of a code object once. `dictionary` must outlive it. Not thread-safe.
+/// Places of frames. Reads the names and the table of a code object once. `dictionary` must outlive it. Not
+/// thread-safe.
 class PythonLines {
 public:
     explicit PythonLines(const reader::Dictionary& dictionary) : dictionary_(dictionary) {}
-    /// 0 where it is not known.
-    int of(const trace::PythonFrame& frame);
+    PythonPlace of(const trace::PythonFrame& frame);
 
 private:
+    struct Code {
+        SharedText function, file;
+        std::vector<LineRange> table;
+    };
     const reader::Dictionary& dictionary_;
-    std::unordered_map<std::uint64_t, std::vector<LineRange>> tables_; ///< by code object
+    std::unordered_map<std::uint64_t, Code> codes_;
 };
 
-/// All places of the stack whose innermost PythonFrame is `innermost`, that one first. They refer to the
-/// dictionary.
+/// All places of the stack whose innermost PythonFrame is `innermost`, that one first.
 std::vector<PythonPlace> python_stack(const reader::Dictionary& dictionary, PythonLines& lines,
                                       std::uint64_t innermost);
 

@@ -1,5 +1,6 @@
 #include "analyzer/symbols/symbol_cache.hpp"
 
+#include "analyzer/files/new_file.hpp"
 #include "analyzer/symbols/module_file.hpp"
 #include "trace/checksum.hpp"
 
@@ -173,14 +174,10 @@ void SymbolCache::write() const {
     if (fs::create_directories(folder_, failed))
         fs::permissions(folder_, fs::perms::owner_all, failed);
     make_room(folder_, bytes.size());
-    // Whole or not at all: another report may read it at this moment.
-    std::string temporary = file_ + ".XXXXXX";
-    const int file = ::mkostemp(temporary.data(), O_CLOEXEC);
-    if (file < 0)
-        return;
-    const bool written = ::write(file, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size());
-    if (::close(file) != 0 || !written || ::rename(temporary.c_str(), file_.c_str()) != 0)
-        ::unlink(temporary.c_str());
+    files::NewFile file(file_, 0600); // another report may read it at this moment
+    if (file.error() == 0 &&
+        ::write(file.descriptor(), bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()))
+        file.commit(true);
 }
 
 void SymbolCache::save() const noexcept {

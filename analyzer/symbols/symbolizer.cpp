@@ -20,12 +20,25 @@ namespace {
 
 CodePlace python_place(const PythonPlace& python) {
     CodePlace place;
-    place.function = reader::shown_name(python.function);
+    place.function = python.function;
     place.file = python.file;
     place.line = python.line;
     place.language = Language::python;
     return place;
 }
+
+/// The text itself where all of it is plain.
+SharedText plain_text(SharedText text) {
+    std::string plain = reader::plain(text.string(), trace::Plain::name);
+    return text == plain ? std::move(text) : SharedText(std::move(plain));
+}
+
+SharedText module_text(std::string_view path) {
+    return path.substr(0, longest_path);
+}
+
+/// In a stack: a hostile trace has 128 inlined functions in each of 256 frames.
+constexpr std::size_t most_places = 1024;
 
 } // namespace
 
@@ -38,16 +51,17 @@ public:
     Module(const Module&) = delete;
     Module& operator=(const Module&) = delete;
 
+    /// Without their module.
     std::vector<CodePlace> places(std::uint64_t address, Symbolizer& owner) {
         if (const std::vector<CodePlace>* known = cache_.find(address))
-            return here(*known);
+            return *known;
         if (!file_)
             file_ = std::make_unique<ModuleSymbols>(path_, build_id_, owner.options_);
         if (!file_->trouble().empty()) {
             // The code that ran is what its build-id names: another file at its path, or none, makes what was
             // looked up before no less true.
             if (const std::vector<CodePlace>* known = cache_.find_in_any_state(address, owner.cache_folder_))
-                return here(*known);
+                return *known;
             if (!std::exchange(warned_, true))
                 owner.warnings_.push_back(file_->trouble());
         }
@@ -64,12 +78,6 @@ public:
     bool missed(std::uint64_t address) const { return missed_.contains(address); }
 
 private:
-    std::vector<CodePlace> here(std::vector<CodePlace> places) const {
-        for (CodePlace& place : places)
-            place.module = path_;
-        return places;
-    }
-
     std::string path_, build_id_;
     SymbolCache cache_;
     std::unique_ptr<ModuleSymbols> file_;
@@ -85,6 +93,10 @@ Symbolizer::Symbolizer(const reader::Dictionary& dictionary, Options options, Pa
       ownership_(options_.hide, options_.show),
       sources_(options_),
       python_lines_(dictionary) {
+    for (auto& [module, addresses] : packed_.modules)
+        for (const SharedText path = module_text(module.first); auto& [address, places] : addresses)
+            for (CodePlace& place : places)
+                place.module = path;
     if (packed_.damaged)
         warnings_.emplace_back("what the trace was packed with is damaged; what is missing is looked up anew");
     // libdw asks the servers that this names, and who did not ask for the network gets none.
@@ -116,32 +128,37 @@ Symbolizer::Module* Symbolizer::find_module(std::uint64_t id) {
 
 const std::vector<CodePlace>& Symbolizer::frame_places(std::uint64_t id) {
     const auto [entry, fresh] = frames_.try_emplace(id);
-    if (!fresh)
-        return entry->second;
-    std::vector<CodePlace>& places = entry->second;
-    const trace::Frame& frame = dictionary_.frames.at(id);
+    if (fresh)
+        entry->second = look_up(dictionary_.frames.at(id));
+    return *entry->second;
+}
+
+const std::vector<CodePlace>* Symbolizer::look_up(const trace::Frame& frame) {
     const auto found = dictionary_.modules.find(frame.module);
     // The recorded address is the one to return to: the call ends one byte before it.
     const std::uint64_t address = frame.address - 1;
+    if (found != dictionary_.modules.end())
+        if (const std::vector<CodePlace>* packed =
+                packed_.find(found->second.path, found->second.build_id, address - found->second.bias))
+            return packed;
+    const auto [known, fresh] = places_.try_emplace({frame.module, frame.address});
+    std::vector<CodePlace>& places = known->second;
+    if (!fresh)
+        return &places;
     if (found == dictionary_.modules.end()) {
         places.emplace_back().offset = frame.address;
-    } else if (const std::vector<CodePlace>* packed =
-                   packed_.find(found->second.path, found->second.build_id, address - found->second.bias)) {
-        places = *packed;
-        for (CodePlace& place : places)
-            place.module = found->second.path;
-    } else if (Module* module = module_of(frame.module)) {
-        places = module->places(address - found->second.bias, *this);
-        for (CodePlace& place : places) { // debug information is what others wrote, too
-            place.function = reader::plain(std::move(place.function), trace::Plain::name);
-            place.file = reader::plain(std::move(place.file), trace::Plain::name);
-        }
-    } else {
-        CodePlace& place = places.emplace_back();
-        place.module = found->second.path;
-        place.offset = address - found->second.bias;
+        return &places;
     }
-    return places;
+    if (Module* module = module_of(frame.module))
+        places = module->places(address - found->second.bias, *this);
+    else
+        places.emplace_back().offset = address - found->second.bias;
+    for (CodePlace& place : places) { // debug information is what others wrote, too
+        place.function = plain_text(std::move(place.function));
+        place.file = plain_text(std::move(place.file));
+        place.module = module_path(frame);
+    }
+    return &places;
 }
 
 PackedSymbols Symbolizer::pack() {
@@ -167,7 +184,7 @@ std::vector<CodePlace> Symbolizer::places(std::uint64_t stack) {
             places.push_back(python_place(*python));
         else
             places.insert(places.end(), frame_places(native).begin(), frame_places(native).end());
-        return true;
+        return places.size() < most_places;
     });
     return places;
 }
@@ -176,7 +193,7 @@ void Symbolizer::walk(std::uint64_t stack, const VisitFrame& visit) {
     const auto kind = [this](std::uint64_t native) {
         // The function itself, not what was inlined into it.
         const CodePlace& place = frame_places(native).back();
-        if (place.function.starts_with("_PyEval_EvalFrame"))
+        if (place.function.view().starts_with("_PyEval_EvalFrame"))
             return InterpreterFrame::evaluation;
         return owner(place) == Owner::interpreter ? InterpreterFrame::c_code : InterpreterFrame::other;
     };
@@ -191,7 +208,7 @@ bool Symbolizer::is_launch_stub(const CodePlace& place) {
                 kernels_.insert(short_name(function.symbol));
         kernels_known_ = true;
     }
-    return !place.function.empty() && kernels_.contains(place.function);
+    return !place.function.empty() && kernels_.contains(place.function.string());
 }
 
 Owner Symbolizer::owner(const CodePlace& place) {
@@ -199,9 +216,12 @@ Owner Symbolizer::owner(const CodePlace& place) {
     return owner == Owner::program && is_launch_stub(place) ? Owner::entry : owner;
 }
 
-std::string Symbolizer::module_path(const trace::Frame& frame) const {
-    const auto found = dictionary_.modules.find(frame.module);
-    return found == dictionary_.modules.end() ? std::string() : std::string(found->second.path);
+const SharedText& Symbolizer::module_path(const trace::Frame& frame) {
+    const auto [entry, fresh] = module_paths_.try_emplace(frame.module);
+    if (fresh)
+        if (const auto found = dictionary_.modules.find(frame.module); found != dictionary_.modules.end())
+            entry->second = module_text(found->second.path);
+    return entry->second;
 }
 
 CodePlace Symbolizer::line(std::uint64_t stack) {
@@ -239,7 +259,7 @@ const Symbolizer::ChosenLine& Symbolizer::chosen_line(std::uint64_t stack) {
             const CodePlace& place = offered.back().python;
             return choice.offer({owner(place), false, place.unknown()});
         }
-        const std::string module = module_path(dictionary_.frames.at(native));
+        const SharedText& module = module_path(dictionary_.frames.at(native));
         if (const Owner known = ownership_.of_module(module); known != Owner::program) {
             offered.push_back({native, 0, {}});
             return choice.offer({known});
@@ -250,7 +270,7 @@ const Symbolizer::ChosenLine& Symbolizer::chosen_line(std::uint64_t stack) {
             offered.push_back({native, i, {}});
             more = choice.offer({owner(places[i]), places[i].inlined, places[i].unknown()});
         }
-        return more;
+        return more && offered.size() < most_places;
     });
     if (!offered.empty()) {
         const Offered& chosen = offered[choice.index()];
@@ -268,11 +288,10 @@ const Symbolizer::ChosenLine& Symbolizer::chosen_line(std::uint64_t stack) {
 
 std::uint64_t Symbolizer::line_stack(std::uint64_t stack) {
     stack = reader::plain_stack(stack);
-    const CodePlace place = line(stack);
-    if (place.file.empty()) // without lines two calls in one function are two places
-        return line_stacks_.try_emplace(place.module + '+' + std::to_string(place.offset), stack).first->second;
-    return line_stacks_.try_emplace(place.module + '@' + place.file + ':' + std::to_string(place.line), stack)
-        .first->second;
+    const CodePlace& place = chosen_line(stack).place;
+    // Without lines two calls in one function are two places.
+    const std::uint64_t number = place.file.empty() ? place.offset : static_cast<std::uint64_t>(place.line);
+    return line_stacks_.try_emplace({place.module, place.file, number}, stack).first->second;
 }
 
 std::string Symbolizer::source_text(const CodePlace& place) {

@@ -16,7 +16,9 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace umadvisor::reader {
@@ -71,10 +73,11 @@ private:
     Module* module_of(std::uint64_t id);
     Module* find_module(std::uint64_t id);
     const std::vector<CodePlace>& frame_places(std::uint64_t frame);
+    const std::vector<CodePlace>* look_up(const trace::Frame& frame);
     /// Each frame of either language, the innermost first.
     void walk(std::uint64_t stack, const VisitFrame& visit);
     bool is_launch_stub(const CodePlace& place);
-    std::string module_path(const trace::Frame& frame) const;
+    const SharedText& module_path(const trace::Frame& frame);
 
     const reader::Dictionary& dictionary_;
     Options options_;
@@ -85,10 +88,14 @@ private:
     PythonLines python_lines_;
     std::map<std::string, std::unique_ptr<Module>> modules_; ///< by path and build id
     std::unordered_map<std::uint64_t, Module*> numbered_;    ///< the same by number; nullptr: no file
-    std::unordered_map<std::uint64_t, std::vector<CodePlace>> frames_;
+    std::unordered_map<std::uint64_t, SharedText> module_paths_; ///< by number
+    /// By frame; of packed_ or of places_, since many frames may be of one address.
+    std::unordered_map<std::uint64_t, const std::vector<CodePlace>*> frames_;
+    std::map<std::pair<std::uint64_t, std::uint64_t>, std::vector<CodePlace>> places_; ///< by module and address
     std::unordered_map<std::uint64_t, ChosenLine> lines_;
-    std::map<std::string, std::uint64_t> line_stacks_; ///< by module and place
-    std::set<std::string> kernels_;                    ///< short names
+    /// By module, file and line; without a file by module and address.
+    std::map<std::tuple<SharedText, SharedText, std::uint64_t>, std::uint64_t> line_stacks_;
+    std::set<std::string> kernels_; ///< short names
     bool kernels_known_ = false;
     std::vector<std::string> warnings_;
     std::size_t looked_up_ = 0; ///< frames, in files

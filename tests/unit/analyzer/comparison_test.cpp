@@ -372,6 +372,21 @@ BOOST_AUTO_TEST_CASE(what_is_neither_is_refused) {
     check_one_line(run({"diff", good}), 2, "FILE");
 }
 
+BOOST_AUTO_TEST_CASE(members_may_stand_in_any_order_and_others_between_them) {
+    const json whole = report({finding("UMA-101", "a.cu", "up", 1, 2e6)});
+    const std::string text = whole.dump(); // sorted: the schema is the last member
+    const std::string unknown = R"("x": [{"findings": [1], "schema": []}, [[]], "findings"], "line": {"rule": 3},)";
+    const std::string other = "{" + unknown + text.substr(1);
+    const json found = diff(json::parse(other), json::array({whole, json::parse(other)}));
+    BOOST_TEST(found["same"] == 1);
+    BOOST_TEST(found["came"].size() == 1u);
+    BOOST_TEST(found["came"][0]["line"]["text"] == "a.cu:1");
+    BOOST_TEST(found["after"]["reports"] == 2);
+    BOOST_TEST(found["after"]["copies"]["bytes"] == 6000);
+    BOOST_TEST(found["after"]["managed"]["bytes_to_host"] == 16384);
+    BOOST_TEST(found["after"]["duration_ns"] == 40'000'000);
+}
+
 BOOST_AUTO_TEST_CASE(damaged_reports_are_refused_or_compared) {
     const json whole =
         report({finding("UMA-101", "a.cu", "up", 1, 2e6), finding("UMA-202", "ü.cu", "up", 2, 3e6)});

@@ -4,11 +4,15 @@
 #include "analyzer/reader/error.hpp"
 
 #include <boost/test/unit_test.hpp>
+#include <ctime>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 BOOST_AUTO_TEST_SUITE(analyzer_output_file)
 
@@ -126,6 +130,48 @@ BOOST_AUTO_TEST_CASE(a_name_that_another_has_taken_meanwhile_stays_with_it) {
     }
     BOOST_TEST(read(folder / "x") == "of another");
     BOOST_TEST(folder.files() == 1);
+}
+
+BOOST_AUTO_TEST_CASE(nothing_has_a_name_before_it_is_whole) {
+    const Folder folder;
+    cli::OutputFile file(folder / "x", false);
+    file.write("half of it");
+    BOOST_TEST(folder.files() == 0);
+    BOOST_TEST(read(file.temporary()) == "half of it"); // for one who needs a name
+    BOOST_TEST(folder.files() == 1);
+    file.write(" and more");
+    file.commit();
+    BOOST_TEST(read(folder / "x") == "half of it and more");
+    BOOST_TEST(folder.files() == 1);
+}
+
+/// What SIGKILL left goes with the next file that is written there; what may be in use, or another's, stays.
+BOOST_AUTO_TEST_CASE(what_a_dead_writer_left_is_removed_after_a_day) {
+    const Folder folder;
+    const auto left = [&](const std::string& name, bool old) {
+        const timespec then{::time(nullptr) - (old ? 2 : 0) * 86'400, 0}, both[2] = {then, then};
+        BOOST_REQUIRE(::utimensat(AT_FDCWD, (folder / name).c_str(), both, AT_SYMLINK_NOFOLLOW) == 0);
+    };
+    const std::string hex = "0123456789abcdef";
+    for (const std::string name : {".umadvisor-" + hex, "umadvisor-notes", ".umadvisor-0123456789abcdeg",
+                                   ".umadvisor-1" + hex.substr(1), ".umadvisor-2" + hex.substr(1)})
+        put(folder / name, "remains");
+    fs::create_directory(folder / ("umadvisor-run-" + hex));
+    put(folder / ("umadvisor-run-" + hex) + "/processes", "remains");
+    fs::create_symlink(folder / "umadvisor-notes", folder / (".umadvisor-3" + hex.substr(1)));
+    for (const auto& entry : fs::directory_iterator(folder.path))
+        left(entry.path().filename(), entry.path().filename().string().find("-1") == std::string::npos);
+    const int locked = ::open((folder / (".umadvisor-2" + hex.substr(1))).c_str(), O_RDONLY | O_CLOEXEC);
+    BOOST_REQUIRE(::flock(locked, LOCK_EX | LOCK_NB) == 0);
+    cli::write_output_file(folder / "x", false, "new");
+    ::close(locked);
+    BOOST_TEST(!fs::exists(folder / (".umadvisor-" + hex)));
+    BOOST_TEST(!fs::exists(folder / ("umadvisor-run-" + hex)));
+    BOOST_TEST(read(folder / "umadvisor-notes") == "remains");
+    BOOST_TEST(read(folder / (".umadvisor-1" + hex.substr(1))) == "remains"); // a young one
+    BOOST_TEST(read(folder / (".umadvisor-2" + hex.substr(1))) == "remains"); // its writer lives
+    BOOST_TEST(fs::is_symlink(folder / (".umadvisor-3" + hex.substr(1))));
+    BOOST_TEST(folder.files() == 6);
 }
 
 /// A limit on the size of files stands for the full disk: it stops a write in the middle, too.

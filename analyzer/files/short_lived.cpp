@@ -1,0 +1,173 @@
+#include "analyzer/files/short_lived.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <climits>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <ctime>
+#include <dirent.h>
+#include <fcntl.h>
+#include <random>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+namespace umadvisor::files {
+namespace {
+
+constexpr std::string_view name_begin = "umadvisor-";
+constexpr std::size_t digits = 16; ///< at the end of a name, and nothing but such: hexadecimal
+constexpr time_t least_age = 24 * 60 * 60;
+
+/// What the handler removes. Static, since a handler may not allocate. A command has one or two such names.
+struct Slot {
+    std::atomic<bool> used{false};
+    std::array<char, PATH_MAX> path{};
+};
+std::array<Slot, 8> slots;
+static_assert(std::atomic<bool>::is_always_lock_free); // signal-safety(7)
+
+/// A folder's files and the folder. readdir(3) may not be called in a handler, system calls may.
+void remove_folder(const char* path) noexcept {
+    const int folder = ::open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (folder < 0)
+        return;
+    struct Entry { // linux_dirent64 of getdents64(2)
+        std::uint64_t inode, offset;
+        std::uint16_t bytes;
+        std::uint8_t type;
+        char name[1];
+    };
+    alignas(Entry) std::array<char, 4096> entries;
+    bool removed = true;
+    while (removed) { // a walk may pass over what moves when others are removed
+        removed = false;
+        ::lseek(folder, 0, SEEK_SET);
+        for (long got = 0; (got = ::syscall(SYS_getdents64, folder, entries.data(), entries.size())) > 0;)
+            for (long at = 0; at < got;) {
+                const auto* const entry = reinterpret_cast<const Entry*>(entries.data() + at);
+                removed = ::unlinkat(folder, entry->name, 0) == 0 || removed; // not "." and ".."
+                at += entry->bytes;
+            }
+    }
+    ::close(folder);
+    ::rmdir(path);
+}
+
+/// Calls nothing but what signal-safety(7) allows.
+void remove(const char* path) noexcept {
+    if (::unlink(path) != 0 && (errno == EISDIR || errno == EPERM))
+        remove_folder(path);
+}
+
+extern "C" void remove_and_end(int signal) {
+    for (Slot& slot : slots)
+        if (slot.used.load(std::memory_order_acquire))
+            remove(slot.path.data());
+    // The status is the signal's own. It is blocked until this returns.
+    ::signal(signal, SIG_DFL);
+    ::raise(signal);
+}
+
+/// Of all signals whose default action ends a process. One that is ignored (nohup) or handled stays so.
+void handle_signals() {
+    static bool done = false;
+    if (std::exchange(done, true))
+        return;
+    struct sigaction action {};
+    action.sa_handler = &remove_and_end;
+    sigfillset(&action.sa_mask);
+    constexpr std::array others{SIGKILL, SIGSTOP, SIGCHLD, SIGCONT, SIGTSTP, SIGTTIN, SIGTTOU, SIGURG, SIGWINCH};
+    for (int signal = 1; signal <= SIGRTMAX; ++signal) {
+        struct sigaction before {};
+        if (std::ranges::find(others, signal) == others.end() && ::sigaction(signal, nullptr, &before) == 0 &&
+            before.sa_handler == SIG_DFL)
+            ::sigaction(signal, &action, nullptr);
+    }
+}
+
+std::string name_in(const std::string& folder, std::string_view purpose) {
+    std::random_device random;
+    std::array<char, digits + 1> number{};
+    std::snprintf(number.data(), number.size(), "%08x%08x", random(), random());
+    std::string path = folder;
+    if (!path.empty() && !path.ends_with('/'))
+        path += '/';
+    path += purpose.empty() ? "." : "";
+    path += name_begin;
+    if (!purpose.empty())
+        path.append(purpose).append("-");
+    return path + number.data();
+}
+
+/// Of the form that name_in() gives.
+bool is_ours(std::string_view name) {
+    name.remove_prefix(name.starts_with('.') ? 1 : 0);
+    constexpr std::string_view hexadecimal = "0123456789abcdef";
+    return name.starts_with(name_begin) && name.size() >= name_begin.size() + digits &&
+           name[name.size() - digits - 1] == '-' &&
+           name.substr(name.size() - digits).find_first_not_of(hexadecimal) == name.npos;
+}
+
+/// Follows no link.
+bool is_left(const std::string& path) {
+    struct stat named {}, opened{};
+    if (::lstat(path.c_str(), &named) != 0 || (!S_ISREG(named.st_mode) && !S_ISDIR(named.st_mode)) ||
+        named.st_uid != ::geteuid() || named.st_mtime > ::time(nullptr) - least_age)
+        return false;
+    const int file = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    // The lock goes with its holder, however that ends; where there are no locks (ENOLCK) nothing is removed.
+    const bool left = file >= 0 && ::fstat(file, &opened) == 0 && opened.st_dev == named.st_dev &&
+                      opened.st_ino == named.st_ino && ::flock(file, LOCK_EX | LOCK_NB) == 0;
+    if (file >= 0)
+        ::close(file);
+    return left;
+}
+
+} // namespace
+
+ShortLived::ShortLived(const std::string& folder, std::string_view purpose) : path_(name_in(folder, purpose)) {
+    handle_signals();
+    slot_ = static_cast<std::size_t>(std::ranges::find_if(slots, [](const Slot& slot) { return !slot.used; }) -
+                                     slots.begin());
+    if (slot_ == slots.size() || path_.size() >= slots[slot_].path.size()) { // no file has so long a name
+        slot_ = slots.size();
+        return;
+    }
+    std::ranges::copy(path_, slots[slot_].path.begin());
+    slots[slot_].path[path_.size()] = '\0';
+    slots[slot_].used.store(true, std::memory_order_release);
+}
+
+ShortLived::~ShortLived() {
+    remove(path_.c_str());
+    if (slot_ < slots.size())
+        slots[slot_].used.store(false, std::memory_order_release);
+}
+
+void remove_left(const std::string& folder) noexcept {
+    try {
+        const std::string parent = folder.empty() ? "." : folder;
+        DIR* const entries = ::opendir(parent.c_str());
+        if (entries == nullptr)
+            return;
+        std::vector<std::string> left;
+        while (const dirent* const entry = ::readdir(entries))
+            if (is_ours(entry->d_name))
+                left.push_back(parent + "/" + entry->d_name);
+        ::closedir(entries);
+        for (const std::string& path : left)
+            if (is_left(path))
+                remove(path.c_str());
+    } catch (...) { // memory: what is left can wait
+    }
+}
+
+} // namespace umadvisor::files

@@ -1,0 +1,34 @@
+/// Names in the file system that are not to outlive the process that made them.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace umadvisor::files {
+
+/// A file that is not finished, or a folder with the files that a command needs while it runs. It is removed
+/// when this ends, and by any signal that ends the process and can be caught. Where SIGKILL ended the process,
+/// remove_left() finds it: whoever makes the file or folder locks it (flock(2)) for as long as it is needed.
+/// Not thread-safe. The working directory must not change meanwhile where the name is relative.
+class ShortLived {
+public:
+    /// A name of its own in `folder`, which nothing has yet: what it stands for is made after this, so that no
+    /// signal comes between. `purpose`: "run" gives umadvisor-run-...; without one the name is hidden.
+    explicit ShortLived(const std::string& folder, std::string_view purpose = {});
+    ~ShortLived();
+    ShortLived(const ShortLived&) = delete;
+    ShortLived& operator=(const ShortLived&) = delete;
+
+    const std::string& path() const { return path_; }
+
+private:
+    std::string path_;
+    std::size_t slot_;
+};
+
+/// Removes what processes that are gone have left in `folder` ("" is the working directory): names of the form
+/// that ShortLived gives, this user's, older than a day, and locked by nobody.
+void remove_left(const std::string& folder) noexcept;
+
+} // namespace umadvisor::files
