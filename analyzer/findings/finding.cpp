@@ -264,7 +264,7 @@ double within_recorded(const model::Profile& profile, double saving_ns) {
 }
 
 void fold(Finding& larger, const Finding& part) {
-    larger.parts.push_back({part.rule, part.advice});
+    larger.parts.push_back({part.rule, part.advice, part.order_advice});
     larger.details.push_back("in part also " + std::string(part.rule->id) + ", " + part.title +
                              "; that alone would save " + time_text(part.saving_ns) + ": " + part.advice);
 }

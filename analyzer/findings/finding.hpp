@@ -81,13 +81,16 @@ struct Finding {
     double statement_ns = 0;
     Order order{};
     std::vector<OrderLoss> lost_order;
-    timeline::Edit edit;            ///< what the remedy changes; `saving_ns` is at most what its replay gains
+    std::string order_advice; ///< the end of `advice`, also where that is put in the words of a framework: what
+                              ///< keeps the order
+    timeline::Edit edit;      ///< what the remedy changes; `saving_ns` is at most what its replay gains
     std::uint64_t saving_bytes = 0; ///< by how much the program would need less memory at its peak
     std::string basis;              ///< what the saving was worked out from
     Confidence confidence{};
     struct Part {
         const Rule* rule = nullptr;
-        std::string advice; ///< the end of one of `details`
+        std::string advice;       ///< the end of one of `details`
+        std::string order_advice; ///< the end of that
     };
     std::vector<Part> parts; ///< of rules that speak of the same moves, and save less
 };

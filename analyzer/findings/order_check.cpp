@@ -91,16 +91,19 @@ void name_order(const model::Profile& profile, Finding& finding) {
     }
     finding.code_edits.clear(); // alone they would take the order away
     if (host)
-        finding.advice += std::string("; what the host reads or changes behind these calls needs a wait of its "
-                                      "own before that: ") +
-                          (runtime ? "cudaStreamSynchronize(stream), or cudaEventSynchronize(event)"
-                                   : "cuStreamSynchronize, or cuEventSynchronize") +
-                          " behind the work on it";
+        finding.order_advice +=
+            std::string("; what the host reads or changes behind these calls needs a wait of "
+                        "its own before that: ") +
+            (runtime ? "cudaStreamSynchronize(stream), or cudaEventSynchronize(event)"
+                     : "cuStreamSynchronize, or cuEventSynchronize") +
+            " behind the work on it";
     if (device)
-        finding.advice += std::string("; they also keep streams in order: in their place ") +
-                          (runtime ? "cudaEventRecord(event, stream) and cudaStreamWaitEvent(other, event)"
-                                   : "cuEventRecord and cuStreamWaitEvent") +
-                          " between the lines listed";
+        finding.order_advice +=
+            std::string("; they also keep streams in order: in their place ") +
+            (runtime ? "cudaEventRecord(event, stream) and cudaStreamWaitEvent(other, event)"
+                     : "cuEventRecord and cuStreamWaitEvent") +
+            " between the lines listed";
+    finding.advice += finding.order_advice;
 }
 
 std::vector<OrderLoss> told(const model::LostPairs& pairs) {

@@ -6,12 +6,7 @@
 namespace umadvisor::model {
 namespace {
 
-using What = OrderChange::What;
-
-constexpr std::size_t most_allocations = 4096, most_uses = 16, most_results = 64, most_sources = 1024;
-constexpr std::size_t most_kept = 64, most_pairs = 256;
-
-bool meet(const Touch& earlier, const Touch& later) {
+bool do_meet(const Touch& earlier, const Touch& later) {
     if (later.kind == AccessKind::free)
         return true;
     const bool same = earlier.writes && later.writes && earlier.kind == later.kind &&
@@ -24,7 +19,7 @@ bool meet(const Touch& earlier, const Touch& later) {
 
 EditedOrder::EditedOrder(OrderEdit edit) : edit_(std::move(edit)) {
     for (const auto& [site, change] : edit_)
-        own_stream_ |= change.what == What::own_stream;
+        own_stream_ |= change.what == OrderChange::What::own_stream;
 }
 
 const OrderChange* EditedOrder::change_of(const CallSite& site) const {
@@ -36,14 +31,14 @@ const OrderChange* EditedOrder::change_of(const CallSite& site) const {
 facts::Call EditedOrder::edited(facts::Call call, const OrderChange* change) const {
     if (own_stream_)
         ++call.stream.number;
-    if (change == nullptr || change->what == What::kept)
+    if (change == nullptr || change->what == OrderChange::What::kept)
         return call;
-    if (change->what == What::own_stream) {
+    if (change->what == OrderChange::What::own_stream) {
         call.stream = {.number = 0, .device = call.stream.device, .legacy = false, .blocking = false};
         return call;
     }
     call.waits = call.found_done = facts::Waits::nothing;
-    if (change->what == What::gone)
+    if (change->what == OrderChange::What::gone)
         call.queues = facts::Queues::nothing;
     return call;
 }
@@ -101,24 +96,25 @@ void EditedOrder::allocated(std::uint64_t allocation, const AllocationSite& site
 
 /// A free that waits for the device, with the edit or without.
 void EditedOrder::free(const facts::Call& call, const MemoryUse& done) {
-    const OrderChange* const of_memory = change_of({done.freed_site.stack, done.freed_site.entry});
+    const CallSite made_at{done.freed_site.stack, done.freed_site.entry};
+    const OrderChange* const of_memory = change_of(made_at);
     const OrderChange* const change = change_of(call.site);
-    facts::Call kept = edited(call, change);
     std::vector<Use>* const uses = uses_.find(done.freed);
-    if (of_memory != nullptr && of_memory->what == What::kept) {
-        kept.waits = facts::Waits::nothing;
-        auto& of_site = kept_[{done.freed_site.stack, done.freed_site.entry}];
+    facts::Call left = edited(call, nullptr);
+    if (of_memory != nullptr && of_memory->what == OrderChange::What::kept) {
+        left.waits = facts::Waits::nothing;
+        std::vector<std::vector<Use>>& of_site = kept_[made_at];
         if (uses != nullptr && of_site.size() < most_kept)
             of_site.push_back(std::move(*uses));
-    } else if (change != nullptr && change->what == What::asynchronous && uses != nullptr && !uses->empty()) {
-        // It is freed in the order of the stream that used it last.
-        facts::StreamPlace stream;
-        stream.number = uses->back().moments.edited.stream;
-        for (const Use& use : *uses)
-            if (!order_.before(use.moments.edited, stream))
-                note(use.site, call.site, use.touch.site);
+    } else if (change != nullptr &&
+               !change->read_later) { // it frees in the order of the stream that used it last
+        left.waits = facts::Waits::nothing;
+        if (uses != nullptr && change->what == OrderChange::What::asynchronous)
+            for (const Use& use : *uses)
+                if (!order_.before(use.moments.edited, {.number = uses->back().moments.edited.stream}))
+                    note(use.site, call.site, use.touch.site);
     }
-    order_.add(kept);
+    order_.add(left);
     uses_.erase(done.freed);
 }
 
@@ -132,7 +128,7 @@ void EditedOrder::use(const Touch& touch, const facts::Call& run, const facts::C
     }
     for (Use& earlier : *uses) {
         if (earlier.moments.edited.stream == call.stream.number || earlier.met == call.stream.number + 1 ||
-            !meet(earlier.touch, touch) || !is_lost(earlier.moments, run.stream, call.stream, base))
+            !do_meet(earlier.touch, touch) || !is_lost(earlier.moments, run.stream, call.stream, base))
             continue;
         earlier.met = call.stream.number + 1;
         note(earlier.site, call.site, touch.site);
@@ -165,6 +161,17 @@ void EditedOrder::meet_untold(const MemoryUse& done, const facts::Call& run, con
         untold_[stream] = last_[stream];
 }
 
+/// Of each call site and stream the first that the host has not waited for stands for those behind it.
+void EditedOrder::leave_for_host(const Piece& piece) {
+    const auto known = std::ranges::find_if(results_, [&piece](const Piece& result) {
+        return result.site == piece.site && result.moments.edited.stream == piece.moments.edited.stream;
+    });
+    if (known == results_.end() && results_.size() < most_results)
+        results_.push_back(piece);
+    else if (known != results_.end() && order_.is_awaited(known->moments.edited))
+        *known = piece;
+}
+
 void EditedOrder::add(const facts::Call& run, const MemoryUse& done, bool several_streams,
                       const StreamOrder& base) {
     if (done.freed != 0 && !done.frees_in_stream)
@@ -178,13 +185,10 @@ void EditedOrder::add(const facts::Call& run, const MemoryUse& done, bool severa
     if (call.queues != facts::Queues::work)
         return;
     const Piece piece{call.site, {base.last(run.stream), order_.last(call.stream)}, true};
-    if (done.seen_by_host && (change == nullptr || !change->read_later)) {
-        const auto known = std::ranges::find_if(results_, [&](const Piece& result) {
-            return result.site == call.site && result.moments.edited.stream == call.stream.number;
-        });
-        if (known == results_.end() && results_.size() < most_results)
-            results_.push_back(piece);
-    }
+    // What the host would look at later, or what never comes to it, needs no wait.
+    const bool read = change == nullptr || (!change->read_later && change->what != OrderChange::What::replaced);
+    if (done.seen_by_host && read)
+        leave_for_host(piece);
     if (done.source != 0 && (done.source_hash != 0 || sources_.contains(done.source))) {
         if (sources_.size() == most_sources)
             sources_.clear();

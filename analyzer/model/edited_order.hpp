@@ -8,6 +8,7 @@
 #include "analyzer/reader/flat_map.hpp"
 
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <unordered_map>
@@ -116,6 +117,7 @@ private:
     }
     facts::Call edited(facts::Call call, const OrderChange* change) const;
     void look(const StreamOrder& base);
+    void leave_for_host(const Piece& piece);
     void free(const facts::Call& call, const MemoryUse& done);
     void use(const Touch& touch, const facts::Call& run, const facts::Call& call, const StreamOrder& base);
     void meet_untold(const MemoryUse& done, const facts::Call& run, const facts::Call& call,
@@ -123,6 +125,9 @@ private:
     bool is_lost(const Moments& earlier, const facts::StreamPlace& run, const facts::StreamPlace& edited,
                  const StreamOrder& base) const;
     void note(const CallSite& first, const CallSite& second, const AllocationSite& allocation);
+
+    static constexpr std::size_t most_allocations = 4096, most_uses = 16, most_results = 64,
+                                 most_sources = 1024, most_kept = 64, most_pairs = 256;
 
     OrderEdit edit_;
     bool own_stream_ = false;

@@ -1,5 +1,6 @@
 #include "analyzer/model/idle_gaps.hpp"
 
+#include "analyzer/model/at_once.hpp"
 #include "analyzer/model/copies.hpp"
 #include "analyzer/model/direction.hpp"
 
@@ -11,8 +12,6 @@ namespace {
 
 /// Shorter waits and gaps are calls, not turns.
 constexpr double least_wait_ns = 20'000, least_gap_ns = 50'000;
-/// The host does nothing of its own in so little time.
-constexpr double at_once_ns = 20'000;
 /// A free with nothing to wait for takes no longer than this, or than the quickest of the trace.
 constexpr double most_own_free_ns = 200'000;
 /// What a copy takes by itself: its bytes, and its call. A call that took no more than the cautious figure

@@ -1,5 +1,6 @@
 #include "analyzer/model/lost_order.hpp"
 
+#include "analyzer/model/at_once.hpp"
 #include "analyzer/model/direction.hpp"
 #include "analyzer/model/hidden_order.hpp"
 
@@ -10,10 +11,7 @@
 namespace umadvisor::model {
 namespace {
 
-/// The host does nothing of its own in so little time.
-constexpr double at_once_ns = 20'000;
-
-bool is_one_piece(std::uint64_t height, std::uint64_t depth, std::uint64_t width, std::uint64_t pitch) {
+bool lies_in_one_piece(std::uint64_t height, std::uint64_t depth, std::uint64_t width, std::uint64_t pitch) {
     return width == 0 || (depth <= 1 && (height <= 1 || pitch == width));
 }
 
@@ -85,12 +83,12 @@ void LostOrder::look_at(const trace::Copy& copy) {
     const Touch whole{.kind = AccessKind::copy, .site = {}};
     if (copy.source_allocation != 0)
         touch(copy.source_allocation,
-              is_one_piece(copy.height, copy.depth, copy.width, copy.source_pitch) ? read : whole);
+              lies_in_one_piece(copy.height, copy.depth, copy.width, copy.source_pitch) ? read : whole);
     if (copy.destination_allocation != 0) {
         Touch all = whole;
         all.writes = true;
         touch(copy.destination_allocation,
-              is_one_piece(copy.height, copy.depth, copy.width, copy.destination_pitch) ? write : all);
+              lies_in_one_piece(copy.height, copy.depth, copy.width, copy.destination_pitch) ? write : all);
     }
     use_.seen_by_host |= is_host_memory(copy.destination_memory);
     if (is_host_memory(copy.source_memory) && copy.width == 0 && copy.batch == 0) {
@@ -104,7 +102,7 @@ void LostOrder::look_at(const trace::Set& set) {
     if (set.allocation == 0)
         return;
     Touch write{.kind = AccessKind::set, .writes = true, .site = {}};
-    if (is_one_piece(set.height, 1, set.width, set.pitch)) {
+    if (lies_in_one_piece(set.height, 1, set.width, set.pitch)) {
         write.first = set.address;
         write.last = set.address + set.bytes;
         write.made_of = set.value;
