@@ -280,8 +280,8 @@ Findings find_all(const model::Profile& profile, const LineOf& line_of) {
     };
     keep_inside(profile, all);
     drop_negligible(); // a replay makes none larger
-    std::vector<Finding> stopped = keep_order(profile, all);
-    std::ranges::move(keep_order(profile, unpriced), std::back_inserter(stopped));
+    std::vector<Finding> stopped = keep_order(profile, line_of, all);
+    std::ranges::move(keep_order(profile, line_of, unpriced), std::back_inserter(stopped));
     for (Finding& finding : stopped)
         finding.saving_ns = 0;
     std::vector<Finding> waits;

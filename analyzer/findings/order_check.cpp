@@ -52,15 +52,18 @@ std::optional<model::OrderChange> order_change(const Finding& finding, const Cha
 }
 
 /// Empty: the edit changes no order.
-model::OrderEdit order_edit(const Finding& finding) {
+model::OrderEdit order_edit(const Finding& finding, const LineOf& line_of) {
     model::OrderEdit edit;
     // A synchronisation that has something to wait for at times stays where it has.
     const bool stays = finding.rule == &rule("UMA-501") && finding.code_edits.empty();
     if (stays || is_one_of(finding, harmless))
         return edit;
+    // With two sets of buffers the waits of other lines stay, though they have nothing to wait for any more.
+    const bool one_line = finding.rule == &rule("UMA-505");
     for (const Change& change : finding.edit.changes)
-        if (const auto done = order_change(finding, change))
-            edit.try_emplace(change.site, *done);
+        if (!one_line || line_of(change.site.stack) == finding.stack)
+            if (const auto done = order_change(finding, change))
+                edit.try_emplace(change.site, *done);
     return edit;
 }
 
@@ -129,10 +132,11 @@ bool settle(const model::Profile& profile, Finding& finding, const model::LostOr
 
 } // namespace
 
-std::vector<Finding> keep_order(const model::Profile& profile, std::vector<Finding>& all) {
+std::vector<Finding> keep_order(const model::Profile& profile, const LineOf& line_of,
+                                std::vector<Finding>& all) {
     std::vector<std::pair<std::size_t, model::OrderEdit>> edits;
     for (std::size_t i = 0; i < all.size(); ++i)
-        if (model::OrderEdit edit = order_edit(all[i]); !edit.empty())
+        if (model::OrderEdit edit = order_edit(all[i], line_of); !edit.empty())
             edits.emplace_back(i, std::move(edit));
     std::vector<bool> stopped(all.size());
     for (std::size_t first = 0; first < edits.size(); first += most_at_once) {

@@ -6,13 +6,13 @@
 namespace umadvisor::model {
 namespace {
 
+/// Two launches of one kernel have parts of their own.
 bool do_meet(const Touch& earlier, const Touch& later) {
     if (later.kind == AccessKind::free)
         return true;
-    const bool same = earlier.writes && later.writes && earlier.kind == later.kind &&
-                      earlier.kind != AccessKind::kernel && earlier.made_of == later.made_of;
-    return (earlier.writes || later.writes) && !same && earlier.first < later.last &&
-           later.first < earlier.last;
+    const bool same = earlier.writes && later.writes && earlier.kind == later.kind;
+    return (earlier.writes || later.writes) && !(same && earlier.made_of == later.made_of) &&
+           earlier.first < later.last && later.first < earlier.last;
 }
 
 } // namespace
@@ -69,6 +69,12 @@ void EditedOrder::look(const StreamOrder& base) {
     });
 }
 
+void EditedOrder::finish(const StreamOrder& base) {
+    look(base);
+    for (const LostPair& pair : apart_)
+        pairs_.erase(pair);
+}
+
 void EditedOrder::before(const facts::Call& call, const MemoryUse& done, bool rested, const StreamOrder& base) {
     if (rested && !results_.empty())
         look(base);
@@ -90,8 +96,10 @@ void EditedOrder::allocated(std::uint64_t allocation, const AllocationSite& site
         return;
     uses_[allocation] = std::move(kept->second.back());
     kept->second.pop_back();
-    for (Use& use : uses_[allocation])
+    for (Use& use : uses_[allocation]) {
         use.touch.allocation = allocation;
+        use.touch.made_of = UINT64_MAX; // no work of this round is like that of another
+    }
 }
 
 /// A free that waits for the device, with the edit or without.
@@ -118,6 +126,22 @@ void EditedOrder::free(const facts::Call& call, const MemoryUse& done) {
     uses_.erase(done.freed);
 }
 
+/// Of those of one stream the latest two stay, and the latest that the host of the run has waited for: what
+/// comes next may be in order with that alone.
+void EditedOrder::tidy(std::vector<Use>& uses, const Touch& touch, std::uint32_t stream,
+                       const StreamOrder& base) const {
+    std::size_t awaited = 0, others = 0;
+    for (std::size_t i = uses.size(); i-- != 0;) {
+        const Use& use = uses[i];
+        const bool alike = use.moments.edited.stream == stream && use.touch.kind == touch.kind &&
+                           use.touch.writes == touch.writes && use.touch.first == touch.first &&
+                           use.touch.last == touch.last;
+        std::size_t& count = base.is_awaited(use.moments.base) ? awaited : others;
+        if (order_.is_awaited(use.moments.edited) || (alike && ++count > 1))
+            uses.erase(uses.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+}
+
 void EditedOrder::use(const Touch& touch, const facts::Call& run, const facts::Call& call,
                       const StreamOrder& base) {
     std::vector<Use>* uses = uses_.find(touch.allocation);
@@ -128,17 +152,17 @@ void EditedOrder::use(const Touch& touch, const facts::Call& run, const facts::C
     }
     for (Use& earlier : *uses) {
         if (earlier.moments.edited.stream == call.stream.number || earlier.met == call.stream.number + 1 ||
-            !do_meet(earlier.touch, touch) || !is_lost(earlier.moments, run.stream, call.stream, base))
+            order_.before(earlier.moments.edited, call.stream) || !do_meet(earlier.touch, touch))
             continue;
-        earlier.met = call.stream.number + 1;
-        note(earlier.site, call.site, touch.site);
+        const bool kernels = earlier.touch.kind == AccessKind::kernel && touch.kind == AccessKind::kernel;
+        if (base.before(earlier.moments.base, run.stream)) {
+            earlier.met = call.stream.number + 1;
+            note(earlier.site, call.site, touch.site);
+        } else if (kernels && apart_.size() < most_pairs) {
+            apart_.insert({earlier.site, call.site});
+        }
     }
-    std::erase_if(*uses, [&](const Use& earlier) {
-        return order_.is_awaited(earlier.moments.edited) ||
-               (earlier.moments.edited.stream == call.stream.number && earlier.touch.kind == touch.kind &&
-                earlier.touch.writes == touch.writes && earlier.touch.first == touch.first &&
-                earlier.touch.last == touch.last);
-    });
+    tidy(*uses, touch, call.stream.number, base);
     if (uses->size() == most_uses)
         uses->erase(uses->begin());
     uses->push_back({touch, call.site, {base.last(run.stream), order_.last(call.stream)}});

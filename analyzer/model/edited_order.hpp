@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <unordered_map>
 #include <vector>
 
@@ -46,7 +47,7 @@ using LostPairs = std::map<LostPair, LostTotals>;
 /// Bytes of an allocation that a call's work uses.
 struct Touch {
     std::uint64_t allocation = 0, first = 0, last = 0; ///< offsets in it; last: one behind
-    std::uint64_t made_of = 0;                         ///< equal: what they write is the same
+    std::uint64_t made_of = 0; ///< of kernels their function; else equal: what they write is the same
     AccessKind kind{};
     bool writes = false;
     AllocationSite site;
@@ -85,7 +86,7 @@ public:
     }
     void allocated(std::uint64_t allocation, const AllocationSite& site);
     void freed(std::uint64_t allocation) { uses_.erase(allocation); }
-    void finish(const StreamOrder& base) { look(base); }
+    void finish(const StreamOrder& base);
 
     const LostPairs& pairs() const { return pairs_; }
 
@@ -126,6 +127,9 @@ private:
                  const StreamOrder& base) const;
     void note(const CallSite& first, const CallSite& second, const AllocationSite& allocation);
 
+    /// Uses that later ones like them stand for go.
+    void tidy(std::vector<Use>& uses, const Touch& touch, std::uint32_t stream, const StreamOrder& base) const;
+
     static constexpr std::size_t most_allocations = 4096, most_uses = 16, most_results = 64,
                                  most_sources = 1024, most_kept = 64, most_pairs = 256;
 
@@ -138,6 +142,8 @@ private:
     std::vector<Piece> results_;       ///< that the host has not waited for
     reader::FlatMap<Source> sources_;  ///< by address
     LostPairs pairs_;
+    std::set<LostPair>
+        apart_; ///< kernels that the run itself leaves without order: each has its part of the memory
 };
 
 } // namespace umadvisor::model

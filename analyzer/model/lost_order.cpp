@@ -116,8 +116,10 @@ void LostOrder::look_at(const reader::Shape* shape) {
     if (shape == nullptr)
         return;
     for (std::size_t i = 0; i < shape->touched.size(); ++i)
-        touch(shape->touched[i],
-              {.kind = AccessKind::kernel, .writes = written_.may_write(*shape, i), .site = {}});
+        touch(shape->touched[i], {.made_of = shape->function,
+                                  .kind = AccessKind::kernel,
+                                  .writes = written_.may_write(*shape, i),
+                                  .site = {}});
 }
 
 void LostOrder::look_at(const reader::ThreadCursor& cursor, const facts::Call& call) {
@@ -141,8 +143,8 @@ void LostOrder::look_at(const reader::ThreadCursor& cursor, const facts::Call& c
         look_at(*set);
     else if (std::holds_alternative<trace::Launch>(cursor.event()))
         look_at(cursor.shape());
-    else
-        use_.untold = !std::holds_alternative<trace::Prefetch>(cursor.event());
+    else // a host function uses the host's memory
+        use_.untold = std::holds_alternative<trace::GraphLaunch>(cursor.event());
 }
 
 void LostOrder::add(const reader::ThreadCursor& cursor, const facts::Call* call) {

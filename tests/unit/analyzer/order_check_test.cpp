@@ -144,13 +144,15 @@ BOOST_AUTO_TEST_SUITE_END()
 BOOST_AUTO_TEST_CASE(work_in_the_default_stream_that_orders_two_others) { // UMA-110
     const auto rounds = [](bool shared) {
         BusyDevice s;
-        const std::uint64_t data = s.memory(), count = s.memory(), apart = s.memory(), line = s.stack();
+        const std::uint64_t data = s.memory(), count = s.memory(), apart = s.memory(), other = s.memory(),
+                            line = s.stack();
+        const std::uint64_t look = s.function("_Z4lookPKfPf");
         const std::uint64_t first = s.make_stream(), second = s.make_stream();
         s.wait(1000);
         for (int round = 0; round < 40; ++round) {
             s.kernel({data}, first, 140 * us);
             s.kernel({count}, 0, 140 * us, line);
-            s.kernel({shared ? data : apart}, second, 140 * us);
+            s.launch(look, {shared ? data : apart, other}, {.stream = second, .ns = 140 * us});
             s.kernel({count}, 0, 140 * us, line);
         }
         s.wait(160 * 140 * us);
@@ -186,11 +188,11 @@ BOOST_AUTO_TEST_CASE(an_upload_for_nothing_that_orders_two_streams) { // UMA-106
             s.make_stream(stream); // blocking: the copy in the default stream waits for them, and they for it
         const auto line = s.stack();
         const auto data = s.allocate(mib, Memory::device), apart = s.allocate(mib, Memory::device);
-        const auto read_table = s.function("_Z4lookPKfPf");
+        const auto write = s.function("_Z4fillPfi"), read = s.function("_Z4lookPKfPf");
         for (int round = 0; round < 20; ++round) {
-            s.launch(read_table, {s.table, data}, {.stream = one, .stack = line});
+            s.launch(write, {data}, {.stream = one, .stack = line});
             s.upload(999, 999);
-            s.launch(read_table, {s.table, shared ? data : apart}, {.stream = two, .stack = line});
+            s.launch(read, {shared ? data : apart, s.other}, {.stream = two, .stack = line});
             s.upload(999, 999);
         }
         return check(s);
