@@ -2,6 +2,7 @@
 
 #include "analyzer/findings/inside.hpp"
 #include "analyzer/findings/memory_modes.hpp"
+#include "analyzer/findings/order_check.hpp"
 #include "analyzer/findings/replay.hpp"
 #include "analyzer/findings/words.hpp"
 #include "analyzer/timeline/clock.hpp"
@@ -257,6 +258,11 @@ std::string_view name(Confidence confidence) {
     return confidences[static_cast<std::size_t>(confidence)];
 }
 
+std::string_view name(Order order) {
+    constexpr std::string_view names[] = {"untouched", "unknown", "kept", "named"};
+    return names[static_cast<std::size_t>(order)];
+}
+
 std::string_view name(EditKind kind) {
     constexpr std::string_view names[] = {"rework", "remove", "insert_before", "insert_after"};
     return names[static_cast<std::size_t>(kind)];
@@ -275,7 +281,7 @@ double within_recorded(const model::Profile& profile, double saving_ns) {
 }
 
 void fold(Finding& larger, const Finding& part) {
-    larger.parts.push_back({part.rule, part.advice});
+    larger.parts.push_back({part.rule, part.advice, part.order_advice});
     larger.details.push_back("in part also " + std::string(part.rule->id) + ", " + part.title +
                              "; that alone would save " + time_text(part.saving_ns) + ": " + part.advice);
 }
@@ -292,6 +298,10 @@ Findings find_all(const model::Profile& profile, const LineOf& line_of) {
     };
     keep_inside(profile, all);
     drop_negligible(); // a replay makes none larger
+    std::vector<Finding> stopped = keep_order(profile, line_of, all);
+    std::ranges::move(keep_order(profile, line_of, unpriced), std::back_inserter(stopped));
+    for (Finding& finding : stopped)
+        finding.saving_ns = 0;
     std::vector<Finding> waits;
     std::ranges::copy_if(all, std::back_inserter(waits), [&profile](const Finding& finding) {
         return finding.rule == &rule("UMA-112") && profile.dictionary().is_python(finding.stack);
@@ -311,6 +321,7 @@ Findings find_all(const model::Profile& profile, const LineOf& line_of) {
     Findings findings{.all = fold_same_calls(std::move(all)),
                       .hidden = std::move(waits),
                       .unpriced = std::move(unpriced),
+                      .stopped = std::move(stopped),
                       .spared = std::move(edits.spared)};
     claim_once(profile, findings.all);
     tidy_ranges(profile, findings.all);

@@ -31,8 +31,17 @@ inline constexpr double most_replay_error = 0.1;
 /// at 1.8 to 4.5 GB/s.
 inline constexpr double host_spread = 3;
 
+/// What the edit of a finding does to the order of the run's work.
+enum class Order : std::uint8_t {
+    untouched, ///< nothing, as the edit alone shows
+    unknown,   ///< calls do not show the order of this run
+    kept,      ///< nothing, by a replay
+    named,     ///< it takes away an order that is needed, and the remedy says what keeps it
+};
+
 enum class Confidence : std::uint8_t { low, medium, high };
 std::string_view name(Confidence confidence);
+std::string_view name(Order order);
 /// Nothing: none is called so.
 std::optional<Confidence> confidence_called(std::string_view text);
 
@@ -46,6 +55,13 @@ struct CodeEdit {
     EditKind kind{};
     std::string text;        ///< code to insert; what is removed; or the words
     std::uint64_t stack = 0; ///< of the line; 0: none is known
+};
+
+/// What the run did in order and the edited run would not.
+struct OrderLoss {
+    std::uint64_t first = 0, second = 0; ///< stacks; second: 0 of the host's own use
+    std::uint64_t times = 0;
+    bool by_host = false; ///< the host reads or changes what the first works on
 };
 
 struct Finding {
@@ -70,13 +86,18 @@ struct Finding {
     double host_cost_ns = 0, host_gain_ns = 0;
     /// The time of the Python statements that the remedy takes away; 0: it takes none away.
     double statement_ns = 0;
-    timeline::Edit edit;            ///< what the remedy changes; `saving_ns` is at most what its replay gains
+    Order order{};
+    std::vector<OrderLoss> lost_order;
+    std::string order_advice; ///< the end of `advice`, also where that is put in the words of a framework: what
+                              ///< keeps the order
+    timeline::Edit edit;      ///< what the remedy changes; `saving_ns` is at most what its replay gains
     std::uint64_t saving_bytes = 0; ///< by how much the program would need less memory at its peak
     std::string basis;              ///< what the saving was worked out from
     Confidence confidence{};
     struct Part {
         const Rule* rule = nullptr;
-        std::string advice; ///< the end of one of `details`
+        std::string advice;       ///< the end of one of `details`
+        std::string order_advice; ///< the end of that
     };
     std::vector<Part> parts; ///< of rules that speak of the same moves, and save less
 };
@@ -96,6 +117,8 @@ struct Findings {
     std::vector<Finding> hidden;
     /// These findings are faults of a known kind without a known price: their `saving_ns` is 0.
     std::vector<Finding> unpriced;
+    /// They are not shown: their edits would take away an order that is needed.
+    std::vector<Finding> stopped;
     /// All findings together save this: less than their sum where they mend the same time.
     double together_ns = 0;
     double together_at_least_ns = 0, together_at_most_ns = 0; ///< as of a finding

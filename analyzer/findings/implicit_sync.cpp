@@ -9,7 +9,9 @@ void describe_implicit_sync(const model::Profile& profile, const GapLine& line, 
     finding.advice = std::string("keep waits out of the loop: free with ") +
                      (profile.uses_runtime() ? "cudaFreeAsync(ptr, stream) what cudaMallocAsync gave"
                                              : "cuMemFreeAsync what cuMemAllocAsync gave") +
-                     ", or after the loop; copy from and to page-locked memory, asynchronously";
+                     ", or after the loop; copy from and to page-locked memory, asynchronously, and wait for "
+                     "that copy alone "
+                     "(an event) before the host uses its buffer";
     finding.confidence = Confidence::medium;
 }
 

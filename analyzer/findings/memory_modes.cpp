@@ -85,7 +85,6 @@ std::vector<Finding> keep_to_machine(const model::Profile& profile, std::vector<
     for (Finding& finding : taken) {
         finding.saving_ns = finding.saving_at_least_ns = finding.saving_at_most_ns = 0;
         finding.unpriced = true;
-        finding.edit = {};
         finding.confidence = Confidence::low;
         finding.basis =
             is_among(without_price, finding.rule)

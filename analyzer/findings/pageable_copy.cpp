@@ -120,9 +120,11 @@ Finding describe(const model::Profile& profile, const Key& key, const PageableCo
         std::string("page-lock this buffer once and keep it: ") +
         (runtime ? "cudaHostRegister, or cudaMallocHost" : "cuMemHostRegister, or cuMemAllocHost") +
         " instead of malloc";
-    finding.advice = lock + (asynchronous ? "; the copy then runs beside the host"
-                             : runtime    ? "; cudaMemcpyAsync on a stream then runs beside the host"
-                                          : "; cuMemcpyAsync on a stream then runs beside the host");
+    finding.advice = lock +
+                     (asynchronous ? "; the copy then runs beside the host"
+                      : runtime    ? "; cudaMemcpyAsync on the same stream then runs beside the host"
+                                   : "; cuMemcpyAsync on the same stream then runs beside the host") +
+                     ", which must wait for it before it uses the buffer";
     finding.basis =
         (measured ? "time of these copies, without waits for earlier work, less the same bytes at the rate "
                     "that pinned copies of 16 MiB and more reached in this trace"

@@ -43,7 +43,7 @@ void advise_part(Finding& finding, Finding::Part& part, const PythonAdvice& know
     if (detail == finding.details.end())
         return;
     detail->resize(detail->size() - part.advice.size());
-    part.advice = text_of(known);
+    part.advice = text_of(known) + part.order_advice;
     *detail += part.advice;
 }
 
@@ -55,7 +55,7 @@ void advise_in_python(std::vector<Finding>& findings, const FrameworkOf& framewo
         if (!framework)
             continue;
         if (const PythonAdvice* const known = python_advice(*finding.rule, *framework))
-            finding.advice = text_of(*known);
+            finding.advice = text_of(*known) + finding.order_advice;
         for (Finding::Part& part : finding.parts)
             if (const PythonAdvice* const known = python_advice(*part.rule, *framework))
                 advise_part(finding, part, *known);

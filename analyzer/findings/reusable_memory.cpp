@@ -12,7 +12,8 @@ void describe_reusable(const model::Profile& profile, const WastedLine& line, Fi
     if (line.other != 0)
         finding.places.emplace_back("this allocation could have had the same memory", line.other);
     finding.advice =
-        "leave out the later allocation and use this memory again: it is of the same size, and done with";
+        "leave out the later allocation and use this memory again: it is of the same size, and done with; "
+        "work of another stream on it first waits for the last use (an event)";
     finding.confidence = confidence_at_peak(profile, line);
 }
 

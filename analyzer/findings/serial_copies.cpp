@@ -233,7 +233,8 @@ std::string advice_of(const model::Profile& profile, const SerialLine& line) {
     const std::string copy = runtime ? "cudaMemcpyAsync" : "cuMemcpyAsync";
     advice += "for each i: " + copy + "(in, stream[i]), kernel<<<..., stream[i]>>>, " + copy +
               "(out, stream[i]): " + time_text(line.plan.per_stream_ns) +
-              "; or all copies in, then all kernels, then all copies out: " + time_text(line.plan.phases_ns);
+              "; or all copies in, then all kernels, then all copies out: " + time_text(line.plan.phases_ns) +
+              "; wait for all of them before anything else uses the data";
     return advice;
 }
 

@@ -11,8 +11,9 @@ void describe_used_once(const model::Profile& profile, const WastedLine& line, F
     finding.evidence.emplace_back("mean_idle_ns", line.mean_idle_ns());
     finding.advice =
         std::string("allocate it for that moment alone: ") +
-        (profile.uses_runtime() ? "cudaMallocAsync before and cudaFreeAsync after the call that uses it"
-                                : "cuMemAllocAsync before and cuMemFreeAsync after the call that uses it");
+        (profile.uses_runtime()
+             ? "cudaMallocAsync before and cudaFreeAsync after the call that uses it, in its stream"
+             : "cuMemAllocAsync before and cuMemFreeAsync after the call that uses it, in its stream");
     finding.confidence = confidence_at_peak(profile, line);
 }
 

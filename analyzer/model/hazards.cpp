@@ -29,16 +29,6 @@ bool differs(std::uint64_t part, std::uint64_t whole, const trace::CopyContent& 
     return part != content.part_hash || (whole != 0 && content.whole_hash != 0 && whole != content.whole_hash);
 }
 
-/// An event that a graph records or waits for orders streams without a call.
-bool graphs_have_events(const reader::Dictionary& dictionary) {
-    return std::ranges::any_of(dictionary.graph_versions, [](const auto& version) {
-        return std::ranges::any_of(version.second.nodes, [](const reader::GraphNode& node) {
-            using enum trace::GraphNodeKind;
-            return node.kind == event_record || node.kind == event_wait || node.kind == other;
-        });
-    });
-}
-
 } // namespace
 
 Hazards::Hazards(double ns_per_tick, const reader::Dictionary& dictionary)
@@ -78,21 +68,8 @@ void Hazards::add(const trace::LaunchShape& record) {
 }
 
 void Hazards::add(const trace::Stream& record) {
-    using enum trace::StreamAction;
-    if (record.action != create && record.action != destroy && record.action != wait_event)
-        order_.give_up(); // values in memory, or all of a context
+    hide(record);
     streams_made_ = true;
-}
-
-void Hazards::add(const trace::Event& record) {
-    if (record.action == trace::EventAction::record_context)
-        order_.give_up();
-}
-
-void Hazards::add(const trace::Context& record) {
-    if (record.action == trace::ContextAction::create_green ||
-        record.action == trace::ContextAction::from_green)
-        order_.give_up();
 }
 
 HazardTotals* Hazards::note(const HazardSite& site, const LeastEnds::Work& work, double at,

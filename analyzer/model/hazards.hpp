@@ -3,13 +3,13 @@
 
 #include "analyzer/facts/call.hpp"
 #include "analyzer/model/allocations.hpp"
+#include "analyzer/model/hidden_order.hpp"
 #include "analyzer/model/least_ends.hpp"
 #include "analyzer/model/stream_order.hpp"
 #include "analyzer/model/written_parameters.hpp"
 #include "analyzer/reader/dictionary.hpp"
 #include "analyzer/reader/flat_map.hpp"
 #include "analyzer/reader/thread_cursor.hpp"
-#include "trace/graph_records.hpp"
 
 #include <compare>
 #include <cstddef>
@@ -67,11 +67,11 @@ public:
     }
     void add(const trace::LaunchShape& record);
     void add(const trace::Stream& record);
-    void add(const trace::Event& record);
-    void add(const trace::Context& record);
+    void add(const trace::Event& record) { hide(record); }
+    void add(const trace::Context& record) { hide(record); }
     void add(const trace::Content& record, std::uint32_t thread);
-    void add(const trace::Ipc&) { order_.give_up(); }
-    void add(const trace::External&) { order_.give_up(); }
+    void add(const trace::Ipc& record) { hide(record); }
+    void add(const trace::External& record) { hide(record); }
     void measured(std::uint64_t sample, double ns) { ends_.measured(sample, ns); }
     /// What the event at `cursor` does.
     void add(const facts::Call& call, const reader::ThreadCursor& cursor);
@@ -123,6 +123,11 @@ private:
         double at;
     };
 
+    template <class Record>
+    void hide(const Record& record) {
+        if (hides_order(record))
+            order_.give_up();
+    }
     void forget(std::uint64_t allocation);
     void use(std::uint64_t allocation, const Use& use, const facts::Call& call);
     void use(const trace::Copy& copy, const facts::Call& call, const LeastEnds::Work& work);

@@ -1,5 +1,6 @@
 #include "analyzer/model/idle_gaps.hpp"
 
+#include "analyzer/model/at_once.hpp"
 #include "analyzer/model/copies.hpp"
 #include "analyzer/model/direction.hpp"
 
@@ -37,6 +38,9 @@ void IdleGaps::queue(std::uint32_t thread, std::uint64_t stack, std::uint64_t st
             totals.behind.insert(passed_waits_.begin(), passed_waits_.end());
         }
     }
+    if (queued_ == 0)
+        behind_idle_wait_ =
+            idle_wait_end_ != 0 && nanoseconds(start - std::min(start, idle_wait_end_)) < at_once_ns;
     mixed_ |= queued_ != 0 && stream != stream_;
     stream_ = stream;
     ++queued_;
@@ -52,6 +56,12 @@ std::uint64_t IdleGaps::count_turn(std::uint64_t now) {
     return idle;
 }
 
+void IdleGaps::end_window() {
+    queued_ = 0;
+    mixed_ = event_first_ = behind_idle_wait_ = false;
+    concern_ = Concern::none;
+}
+
 void IdleGaps::wait(const GapSite& site, std::uint64_t end, std::uint64_t duration, std::uint64_t waited,
                     bool covers) {
     if (open_) // nothing was queued since the wait before it
@@ -59,6 +69,10 @@ void IdleGaps::wait(const GapSite& site, std::uint64_t end, std::uint64_t durati
     open_ = covers && queued_ != 0 && concern_ != Concern::managed && nanoseconds(waited) >= least_wait_ns;
     if (!covers)
         return;
+    if (site.reason == WaitReason::needless && is_timed(site.call)) {
+        open_ = false;
+        return end_window();
+    }
     if (queued_ != 0 && concern_ != Concern::managed)
         ++sites_[site].calls;
     site_ = site;
@@ -68,9 +82,7 @@ void IdleGaps::wait(const GapSite& site, std::uint64_t end, std::uint64_t durati
     waited_ticks_ = waited;
     passed_ticks_ = 0;
     passed_waits_.clear();
-    queued_ = 0;
-    mixed_ = false;
-    concern_ = Concern::none;
+    end_window();
 }
 
 void IdleGaps::launch(const trace::Launch& record, const reader::Shape* shape, std::uint32_t thread) {
@@ -104,6 +116,8 @@ void IdleGaps::add(const trace::Copy& record, std::uint32_t thread) {
     if (record.source < results_end_ && record.source + record.bytes > results_ &&
         site_.reason == WaitReason::results)
         open_ = false;
+    if (is_host_memory(record.destination_memory) && site_.reason == WaitReason::needless)
+        open_ = false;
     queue(thread, record.stack, record.stream, record.start,
           managed ? Concern::managed
           : host  ? Concern::results
@@ -132,6 +146,11 @@ void IdleGaps::add(const trace::Copy& record, std::uint32_t thread) {
 void IdleGaps::add(const trace::Sync& record, std::uint32_t thread) {
     if (many_threads_ || thread != thread_)
         return;
+    if (record.status == 0 && waits_for_work(record) &&
+        (queued_ == 0 || nanoseconds(record.duration) < least_wait_ns)) {
+        idle_wait_ = {record.stack, record.entry};
+        idle_wait_end_ = record.start + record.duration;
+    }
     const bool stream = record.kind == trace::SyncKind::stream, event = record.kind == trace::SyncKind::event;
     if (open_ || record.status != 0 || (!stream && !event && record.kind != trace::SyncKind::context)) {
         pass_wait({record.stack, record.entry}, record.start, record.duration);
@@ -182,7 +201,11 @@ void IdleGaps::add(const trace::Set& record, std::uint32_t thread) {
 }
 
 void IdleGaps::add(const trace::Event& record) {
-    if (record.action == trace::EventAction::record && on_one_stream(record.stream))
+    if (record.action != trace::EventAction::record)
+        return;
+    if (queued_ == 0)
+        event_first_ = true;
+    else if (on_one_stream(record.stream))
         last_event_ = record.event;
 }
 

@@ -41,8 +41,9 @@ struct GapTotals {
 /// Follows the events in the order of time, of programs in which one thread alone queues work: of others it is
 /// not known when the device was idle. A wait counts where it covers all that was queued since the last. Work
 /// on managed memory is left to the rules on that, and a gap in which the host works on results that it then
-/// gives back is none: the device has to wait for them. Memory: one entry a call site and one a live allocation
-/// that the host can reach.
+/// gives back is none: the device has to wait for them. Nor is the time up to a download of what a needless
+/// wait waited for, since the host reads that next, nor what follows a wait that ends a measurement. Memory:
+/// one entry a call site and one a live allocation that the host can reach.
 class IdleGaps {
 public:
     explicit IdleGaps(double ns_per_tick) : ns_per_tick_(ns_per_tick) {}
@@ -77,6 +78,7 @@ private:
     /// A call that ended at `end`. Of its `duration` it `waited`; where it `covers` all that was queued.
     void wait(const GapSite& site, std::uint64_t end, std::uint64_t duration, std::uint64_t waited,
               bool covers);
+    void end_window();
     /// In a gap: a call that other rules speak of, or what recording took.
     void pass(std::uint64_t duration) { passed_ticks_ += duration; }
     /// One that would wait if the work were not done yet.
@@ -89,6 +91,11 @@ private:
     }
     /// How long the host worked from the wait to `now`; if long enough, the wait is counted, once.
     std::uint64_t count_turn(std::uint64_t now);
+    /// The program takes the time of the work: by events before and behind it, or by its clock, from a wait
+    /// that found nothing to wait for, after which the work was queued at once.
+    bool is_timed(const CallSite& wait) const {
+        return (event_first_ && last_event_ != 0) || (behind_idle_wait_ && idle_wait_ != wait);
+    }
     bool on_one_stream(std::uint64_t stream) const { return !mixed_ && stream_ == stream; }
     double nanoseconds(std::uint64_t ticks) const { return static_cast<double>(ticks) * ns_per_tick_; }
 
@@ -102,6 +109,10 @@ private:
     std::uint64_t last_event_ = 0; ///< recorded behind all of it; 0: none
     bool mixed_ = false;           ///< on several streams
     Concern concern_{};
+    bool event_first_ = false;      ///< an event was recorded before all of it
+    bool behind_idle_wait_ = false; ///< at once
+    CallSite idle_wait_;            ///< the last wait that found nothing to wait for
+    std::uint64_t idle_wait_end_ = 0;
     // The gap that may have begun:
     bool open_ = false;
     GapSite site_;

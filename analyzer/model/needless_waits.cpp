@@ -1,5 +1,6 @@
 #include "analyzer/model/needless_waits.hpp"
 
+#include "analyzer/model/at_once.hpp"
 #include "analyzer/model/copies.hpp"
 #include "analyzer/model/direction.hpp"
 #include "analyzer/reader/saturated.hpp"
@@ -10,9 +11,6 @@ namespace umadvisor::model {
 namespace {
 
 using trace::Memory;
-
-/// The host does nothing of its own in so little time.
-constexpr double at_once_ns = 20'000;
 
 } // namespace
 

@@ -146,6 +146,13 @@ Json finding_json(Report& report, const findings::Finding& finding) {
         object["saving_at_least_ns"] = finding.saving_at_least_ns;
         object["saving_at_most_ns"] = finding.saving_at_most_ns;
     }
+    if (finding.order != findings::Order::untouched)
+        object["order"] = findings::name(finding.order);
+    for (const findings::OrderLoss& pair : finding.lost_order)
+        object["lost_order"].push_back({{"first", place_json(report, pair.first)},
+                                        {"second", pair.by_host ? Json() : place_json(report, pair.second)},
+                                        {"by_host", pair.by_host},
+                                        {"times", pair.times}});
     if (finding.statement_ns > 0)
         object["statement_ns"] = finding.statement_ns;
     if (const auto& inside = report.profile.inside(); inside && inside->times != 0)
@@ -377,6 +384,12 @@ Json to_json(Report& report) {
         for (const findings::Finding& finding : report.unpriced)
             unpriced.push_back(finding_json(report, finding));
         document["unpriced"] = std::move(unpriced);
+    }
+    if (!report.stopped.empty()) {
+        Json stopped = Json::array();
+        for (const findings::Finding& finding : report.stopped)
+            stopped.push_back(finding_json(report, finding));
+        document["stopped"] = std::move(stopped);
     }
     const timeline::Accuracy& accuracy = profile.replay_accuracy();
     document["replay"] = {{"hidden_waits", accuracy.hidden},

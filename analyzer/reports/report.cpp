@@ -53,6 +53,7 @@ Report::Report(const std::string& path, const symbols::Options& options, bool wi
     findings = std::move(found.all);
     hidden = std::move(found.hidden);
     unpriced = std::move(found.unpriced);
+    stopped = std::move(found.stopped);
     together_ns = found.together_ns;
     spared = std::move(found.spared);
     together_at_least_ns = found.together_at_least_ns;
@@ -61,7 +62,7 @@ Report::Report(const std::string& path, const symbols::Options& options, bool wi
         return symbols::is_own(symbolizer.owner(symbolizer.line(stack)));
     };
     const auto framework_of = [this](std::uint64_t stack) { return symbolizer.python_framework(stack); };
-    for (std::vector<findings::Finding>* const list : {&findings, &unpriced}) {
+    for (std::vector<findings::Finding>* const list : {&findings, &unpriced, &stopped}) {
         findings::prefer_own_lines(*list, is_own);
         findings::prefer_python_lines(
             *list, profile, [this](std::uint64_t stack) { return symbolizer.line_stack(stack); }, is_own,

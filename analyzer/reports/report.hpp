@@ -40,6 +40,8 @@ public:
     std::vector<findings::Finding> findings;
     std::vector<findings::Finding>
         hidden; ///< of Python, whose replay gains nothing: what they cost passes meanwhile
+    std::vector<findings::Finding>
+        stopped; ///< not shown: their remedies would take away an order that is needed
     std::vector<findings::Finding> unpriced;                  ///< what they cost is not known on this machine
     double together_at_least_ns = 0, together_at_most_ns = 0; ///< where calls leave it open; else 0
     double together_ns = 0;   ///< that all findings save together, those left out included

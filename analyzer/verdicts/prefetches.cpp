@@ -28,10 +28,12 @@ bool unused_on_device(const Subject& subject, const Stay& stay) {
 }
 
 /// It left the host again before the host could have used the half of it. Whether it was used when there was
-/// time enough, nothing tells.
+/// time enough, nothing tells; nor, of a clock that stands still meanwhile, whether there was.
 bool unused_on_host(const Subject& subject, const Stay& stay) {
     if (stay.ready == 0)
         return true;
+    if (!subject.terms.host_time_told)
+        return false;
     const double ns =
         static_cast<double>(stay.end - std::min(stay.end, stay.ready)) * subject.terms.ns_per_tick;
     return ns * fastest_bytes_per_ns < static_cast<double>(stay.by_prefetch) / 2;

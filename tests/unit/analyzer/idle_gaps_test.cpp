@@ -58,6 +58,59 @@ BOOST_FIXTURE_TEST_CASE(a_needless_wait_before_host_work, Turns) {
     BOOST_TEST(saving_ns < 50 * 0.51e6);
 }
 
+BOOST_AUTO_TEST_CASE(a_wait_that_ends_a_measurement) {
+    Turns by_clock; // from a wait with nothing to wait for, at once to the launch
+    const std::uint64_t begins = by_clock.stack();
+    const auto timed = [&](Turns& t, std::uint64_t between) {
+        for (int i = 0; i < 50; ++i) {
+            t.synchronize({.stack = begins, .duration = 2000});
+            t.now += between;
+            t.launch_step();
+            t.waits_for(ms);
+            t.now += 2 * ms;
+        }
+        t.launch_step();
+        return of_rule(t.findings(), "UMA-502");
+    };
+    nothing_in(timed(by_clock, 0));
+    Turns computes; // the host has something to do between that wait and the launch
+    BOOST_TEST(computes.stack() == begins);
+    lone(timed(computes, ms), "UMA-502");
+
+    const auto by_events = [](bool before) {
+        Turns t;
+        for (int i = 0; i < 50; ++i) {
+            if (before)
+                t.record_event(6);
+            t.launch_step();
+            t.record_event(7);
+            t.waits_for(ms, SyncKind::event, 7);
+            t.now += 2 * ms;
+        }
+        t.launch_step();
+        return of_rule(t.findings(), "UMA-502");
+    };
+    nothing_in(by_events(true));
+    lone(by_events(false), "UMA-502");
+}
+
+BOOST_AUTO_TEST_CASE(a_wait_whose_result_is_read_next) {
+    const auto rounds = [](bool reads) {
+        Turns t;
+        for (int i = 0; i < 50; ++i) {
+            t.launch_step();
+            t.waits_for(ms);
+            t.now += 2 * ms;
+            if (reads)
+                t.download(64 * kib, 30 * us, {.stack = t.launches, .from = t.data});
+        }
+        t.launch_step();
+        return of_rule(t.findings(), "UMA-502");
+    };
+    nothing_in(rounds(true));
+    lone(rounds(false), "UMA-502");
+}
+
 BOOST_AUTO_TEST_CASE(the_wait_of_the_last_round_is_needless_like_the_others) {
     // No work comes after it, but the host waits for its kernel at the end.
     Turns t;

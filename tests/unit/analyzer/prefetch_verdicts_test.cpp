@@ -29,6 +29,30 @@ BOOST_AUTO_TEST_CASE(prefetch_ping_pong) {
     BOOST_TEST(both.names() == "");
 }
 
+BOOST_AUTO_TEST_CASE(what_the_host_waited_for_is_used_where_its_time_does_not_show) {
+    // The host writes between the two prefetches, on a clock that stands still meanwhile.
+    const auto rounds = [](bool shows, bool waits) {
+        Life life;
+        life.terms.host_time_told = shows;
+        life.look(0).device_round();
+        for (int i = 0; i < 3; ++i) {
+            life.to_host();
+            if (waits) {
+                life.pace = 1;
+                life.wait().to_device();
+                life.pace = Life::step_ns;
+            } else {
+                life.to_device();
+            }
+            life.look(0).device_round();
+        }
+        return life.names();
+    };
+    BOOST_TEST(rounds(true, true) == "prefetch_ping_pong"); // no host reads half of it in a nanosecond
+    BOOST_TEST(rounds(false, true) == "");
+    BOOST_TEST(rounds(false, false) == "prefetch_ping_pong");
+}
+
 BOOST_AUTO_TEST_CASE(late_prefetch) {
     Life after, before, apart;
     after.fill().launch().to_device().wait().totals(0, 64).look_after(0);
