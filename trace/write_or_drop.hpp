@@ -17,8 +17,8 @@ namespace umadvisor::trace {
 namespace detail {
 
 /// While it lives, a write of this thread raises none of the signals that a write can raise: SIGPIPE (there is
-/// no reader any more), SIGXFSZ (the limit on the size of files), and SIGTTOU (the terminal stops who writes from
-/// the background), which the kernel does not send to a thread that blocks it.
+/// no reader any more), SIGXFSZ (the limit on the size of files), and SIGTTOU (the terminal stops who writes
+/// from the background), which the kernel does not send to a thread that blocks it.
 class WriteSignals {
 public:
     WriteSignals() noexcept {

@@ -43,7 +43,8 @@ struct UnreadPipe {
 /// As run(), with the pipe as one of the standard streams of the command alone.
 Outcome run_unread(const Folder& folder, const std::string& command, bool full, int stream = STDERR_FILENO) {
     const UnreadPipe pipe(full);
-    const int inherited = fcntl(pipe.writer, F_DUPFD, 100);
+    const int inherited = fcntl(pipe.writer, F_DUPFD, 3);
+    BOOST_TEST_REQUIRE(inherited < 10); // POSIX's shell knows no others
     Outcome outcome = run_sim(folder, "exec " + std::to_string(stream) + ">&" + std::to_string(inherited) +
                                           " " + std::to_string(inherited) + ">&-; " + command);
     close(inherited);
