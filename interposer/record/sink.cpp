@@ -144,7 +144,8 @@ bool Sink::may_grow() const noexcept {
     return full == trace::DropReason::count_ || full == trace::DropReason::size_cap;
 }
 
-/// Lets the file reach to the end of the next chunk, and further, since each time costs system calls.
+/// Lets the file reach to the end of the next chunk, and further, and reserves the first page of each:
+/// thousands of short threads need no more, and none of them waits for it.
 int Sink::lengthen() noexcept {
     std::uint32_t chunks = next_ < first_batch ? first_batch : later_batch;
     chunks =
@@ -153,14 +154,19 @@ int Sink::lengthen() noexcept {
     do
         error = file_.lengthen(chunk_offset(next_ + chunks));
     while (error != 0 && (chunks /= 4) > 0); // so that the last bytes below a limit are used
+    places_ = std::max(places_, next_);
+    while (error == 0 && places_ < next_ + chunks) {
+        error = file_.reserve(chunk_offset(places_), first_room);
+        places_ += error == 0 ? 1 : 0;
+    }
     memory_.segment()->file_bytes.store(file_.bytes(), std::memory_order_release);
-    return error;
+    return places_ > next_ ? 0 : error;
 }
 
 /// Makes a place for a chunk in the file, and reserves the blocks of its first bytes. What a confined thread
 /// records is found in the segment.
 bool Sink::prepare(std::uint32_t chunk, std::uint32_t reserved) noexcept {
-    const bool short_of = chunk_offset(chunk + 1) > file_.bytes();
+    const bool short_of = chunk >= places_;
     if (!short_of && reserved == 0)
         return true;
     if (const Access access = this->access(); access != Access::whole)
@@ -179,9 +185,7 @@ std::uint8_t* Sink::claim(trace::ChunkKind kind, std::uint32_t room) noexcept {
     const bool event = kind == trace::ChunkKind::event;
     if (!has_room(event ? room + trace::chunk_bytes : room) || next_ == ~std::uint32_t{0} - 1)
         fill(trace::DropReason::size_cap, "size cap reached");
-    // Thousands of short threads would each pay for a reservation. What the disk has no room for stays in the
-    // segment, where there is one.
-    const bool reserves = room > first_room || !memory_.outlives();
+    const bool reserves = room > first_room;
     if (lost() || (event && full()) || !may_grow() || !has_room(room) || !prepare(next_, reserves ? room : 0))
         return nullptr;
     std::uint8_t* chunk = memory_.take(next_);

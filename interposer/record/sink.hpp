@@ -108,6 +108,7 @@ private:
     ChunkMemory memory_;
     std::array<Slot, trace::most_slots> slots_{};
     std::uint32_t next_ = 0;     ///< chunk to hand out next
+    std::uint32_t places_ = 0;   ///< chunks that have a place in the file, its first page reserved
     std::uint32_t finished_ = 0; ///< chunks that came back since some were written
     std::uint64_t room_ = 0;     ///< bytes for chunks, by the size cap and the format
     std::uint64_t used_ = 0;     ///< of these; the cap limits the blocks on disk
