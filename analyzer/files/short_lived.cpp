@@ -84,7 +84,8 @@ void handle_signals() {
     struct sigaction action {};
     action.sa_handler = &remove_and_end;
     sigfillset(&action.sa_mask);
-    constexpr std::array others{SIGKILL, SIGSTOP, SIGCHLD, SIGCONT, SIGTSTP, SIGTTIN, SIGTTOU, SIGURG, SIGWINCH};
+    constexpr std::array others{SIGKILL, SIGSTOP, SIGCHLD, SIGCONT, SIGTSTP,
+                                SIGTTIN, SIGTTOU, SIGURG,  SIGWINCH};
     for (int signal = 1; signal <= SIGRTMAX; ++signal) {
         struct sigaction before {};
         if (std::ranges::find(others, signal) == others.end() && ::sigaction(signal, nullptr, &before) == 0 &&
@@ -118,7 +119,8 @@ bool is_ours(std::string_view name) {
 
 /// Follows no link.
 bool is_left(const std::string& path) {
-    struct stat named {}, opened{};
+    struct stat named {
+    }, opened{};
     if (::lstat(path.c_str(), &named) != 0 || (!S_ISREG(named.st_mode) && !S_ISDIR(named.st_mode)) ||
         named.st_uid != ::geteuid() || named.st_mtime > ::time(nullptr) - least_age)
         return false;

@@ -143,13 +143,17 @@ std::vector<Deviation> Comparison::deviations() const {
             if (unit == Unit::rate && (value == 0 || middle == 0))
                 continue;
             const double more = unit == Unit::rate ? middle - value : value - middle;
-            double least = unit == Unit::time ? least_of_run * runs.median_without(ranks_[rank].measured[static_cast<std::size_t>(Quantity::run)])
-                           : unit == Unit::bytes ? std::max(least_bytes, least_of_bytes * middle)
-                                                 : least_of_rate * middle;
+            double least =
+                unit == Unit::time
+                    ? least_of_run *
+                          runs.median_without(ranks_[rank].measured[static_cast<std::size_t>(Quantity::run)])
+                : unit == Unit::bytes ? std::max(least_bytes, least_of_bytes * middle)
+                                      : least_of_rate * middle;
             auto distance = distances.find(middle);
             if (distance == distances.end())
                 distance = distances.emplace(middle, all.distances(middle)).first;
-            least = std::max(least, least_of_distance * distance->second.median_without(std::abs(value - middle)));
+            least =
+                std::max(least, least_of_distance * distance->second.median_without(std::abs(value - middle)));
             if (more > least)
                 found.push_back({more / least, {rank, quantity, value, middle}});
         }

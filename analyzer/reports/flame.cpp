@@ -36,14 +36,16 @@ void write_collapsed(const WeighedStacks& stacks, std::ostream& out) {
 
 nlohmann::ordered_json to_speedscope(const WeighedStacks& stacks) {
     Json frames = Json::array(), samples = Json::array(), weights = Json::array();
-    std::map<std::tuple<std::string, std::string_view, int>, std::size_t> numbers; // the stacks have the file names
+    std::map<std::tuple<std::string, std::string_view, int>, std::size_t>
+        numbers; // the stacks have the file names
     for (const WeighedStack& stack : stacks.stacks) {
         Json sample = Json::array();
         for (const symbols::CodePlace& frame : stack.frames) {
             const std::string name = frame.function.empty() || frame.file.empty()
                                          ? frame_text(frame)
                                          : reader::shown_name(frame.function.view());
-            const auto [entry, fresh] = numbers.try_emplace({name, frame.file.view(), frame.line}, numbers.size());
+            const auto [entry, fresh] =
+                numbers.try_emplace({name, frame.file.view(), frame.line}, numbers.size());
             if (fresh) {
                 Json object{{"name", name}};
                 if (!frame.file.empty()) {

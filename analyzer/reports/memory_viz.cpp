@@ -75,8 +75,8 @@ void Snapshot::frames(std::uint64_t stack) {
         out_.begin_dict();
         word("filename", reader::shown_name((place.file.empty() ? place.module : place.file).view()));
         number("line", static_cast<std::int64_t>(place.line));
-        word("name",
-             place.function.empty() ? reader::shown_name(place.text()) : reader::shown_name(place.function.view()));
+        word("name", place.function.empty() ? reader::shown_name(place.text())
+                                            : reader::shown_name(place.function.view()));
         out_.end_dict();
     }
     out_.end_list();

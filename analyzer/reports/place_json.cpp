@@ -9,13 +9,14 @@ namespace umadvisor::reports {
 nlohmann::ordered_json place_json(const ResolvedPlace& at) {
     if (at.stack == 0)
         return nullptr;
-    return {{"text", at.text()},
-            {"function", at.place.function.string()},
-            {"file", reader::shown_name(std::filesystem::path(at.place.file.string()).lexically_normal().string())},
-            {"line", at.place.line},
-            {"module", reader::shown_name(at.place.module.view())},
-            {"offset", at.place.offset},
-            {"source", at.source}};
+    return {
+        {"text", at.text()},
+        {"function", at.place.function.string()},
+        {"file", reader::shown_name(std::filesystem::path(at.place.file.string()).lexically_normal().string())},
+        {"line", at.place.line},
+        {"module", reader::shown_name(at.place.module.view())},
+        {"offset", at.place.offset},
+        {"source", at.source}};
 }
 
 nlohmann::ordered_json place_json(Report& report, std::uint64_t stack) {

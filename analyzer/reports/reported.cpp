@@ -247,9 +247,10 @@ private:
         if (member == "calls")
             return add_call(values_, value, totals_);
         add_copies(values_, value, totals_.copies);
-        add_copies(values_, value,
-                   totals_.copies_of_kind[{values_.text(value, "direction"), values_.text(value, "source_memory"),
-                                           values_.text(value, "destination_memory")}]);
+        add_copies(
+            values_, value,
+            totals_.copies_of_kind[{values_.text(value, "direction"), values_.text(value, "source_memory"),
+                                    values_.text(value, "destination_memory")}]);
     }
 
     ReportedValues values_;

@@ -15,7 +15,7 @@ struct ReportedPartVisitor {
     /// A member of a report that comparisons look at; of "findings", "unpriced", "copies" and "calls" an empty
     /// list, and each element of it for `row`. Either holds the members whose names some part of a report has
     /// that is compared, texts and numbers and objects of such; lists in them are empty.
-    std::function<void(std::string_view member, const ReportedJson& value)> part, row;
+    std::function<void(std::string_view member, const ReportedJson&value)> part, row;
 };
 
 /// `text` may be anything; false: it is no JSON, or it is cut. Only one part is held at a time, and of that

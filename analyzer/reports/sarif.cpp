@@ -37,7 +37,8 @@ SarifJson location_of(const symbols::CodePlace& place, const std::string& text) 
             location["physicalLocation"]["region"]["startLine"] = place.line;
     }
     if (!place.function.empty())
-        location["logicalLocations"] = {{{"fullyQualifiedName", place.function.string()}, {"kind", "function"}}};
+        location["logicalLocations"] = {
+            {{"fullyQualifiedName", place.function.string()}, {"kind", "function"}}};
     if (!text.empty())
         location["message"]["text"] = text;
     return location;

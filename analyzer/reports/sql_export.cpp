@@ -109,8 +109,9 @@ void RunRows::tell_stack(std::uint64_t stack) {
     std::string frames;
     for (const Report::StackLine& line : report_.whole_stack(stack))
         frames += (frames.empty() ? "" : "\n") + line.text;
-    stacks_.row(rows_.runs, stack, reader::plain(place.text()), shown(place.function.view()), shown(place.file.view()),
-                place.line, shown(place.module.view()), reader::plain(frames, trace::Plain::lines));
+    stacks_.row(rows_.runs, stack, reader::plain(place.text()), shown(place.function.view()),
+                shown(place.file.view()), place.line, shown(place.module.view()),
+                reader::plain(frames, trace::Plain::lines));
 }
 
 void RunRows::call(const WalkedCall& call) {

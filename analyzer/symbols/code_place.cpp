@@ -13,8 +13,7 @@ std::string CodePlace::text() const {
     } else if (!module.empty() || offset != 0) {
         char number[32];
         std::snprintf(number, sizeof number, "0x%llx", static_cast<unsigned long long>(offset));
-        place = module.empty() ? std::string(number)
-                               : reader::shown_name(module.name()) + "+" + number;
+        place = module.empty() ? std::string(number) : reader::shown_name(module.name()) + "+" + number;
     } else {
         return "unknown place";
     }

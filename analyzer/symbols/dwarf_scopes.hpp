@@ -48,7 +48,7 @@ private:
     std::unordered_map<const void*, Unit> units_; ///< by where their first DIE lies
     /// By where their DIEs lie: addresses of units, and blocks and inlined functions in a scope; sorted.
     std::unordered_map<const void*, Ranges> unit_ranges_, inner_scopes_;
-    std::vector<Range> all_units_;                ///< made when .debug_aranges does not know an address
+    std::vector<Range> all_units_; ///< made when .debug_aranges does not know an address
     bool all_units_made_ = false;
     Dwarf_Die found_unit_{};
 };

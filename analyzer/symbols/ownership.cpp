@@ -33,8 +33,8 @@ std::string file_name(const std::string& path) {
 
 bool matches_any(const std::vector<std::string>& globs, const CodePlace& place) {
     return std::ranges::any_of(globs, [&](const std::string& glob) {
-        return (!place.module.empty() &&
-                (matches(glob.c_str(), place.module) || matches(glob.c_str(), std::string(place.module.name())))) ||
+        return (!place.module.empty() && (matches(glob.c_str(), place.module) ||
+                                          matches(glob.c_str(), std::string(place.module.name())))) ||
                (!place.function.empty() && matches(glob.c_str(), place.function)) ||
                (!place.file.empty() &&
                 (matches(glob.c_str(), place.file) || matches(glob.c_str(), std::string(place.file.name()))));

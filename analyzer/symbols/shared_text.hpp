@@ -34,7 +34,9 @@ public:
     /// Of a path: what stands behind its last slash.
     std::string_view name() const { return view().substr(view().rfind('/') + 1); }
 
-    bool operator==(const SharedText& other) const { return text_ == other.text_ || string() == other.string(); }
+    bool operator==(const SharedText& other) const {
+        return text_ == other.text_ || string() == other.string();
+    }
     std::strong_ordering operator<=>(const SharedText& other) const {
         return text_ == other.text_ ? std::strong_ordering::equal : string() <=> other.string();
     }

@@ -86,12 +86,13 @@ private:
     Ownership ownership_;
     SourceFiles sources_;
     PythonLines python_lines_;
-    std::map<std::string, std::unique_ptr<Module>> modules_; ///< by path and build id
-    std::unordered_map<std::uint64_t, Module*> numbered_;    ///< the same by number; nullptr: no file
+    std::map<std::string, std::unique_ptr<Module>> modules_;     ///< by path and build id
+    std::unordered_map<std::uint64_t, Module*> numbered_;        ///< the same by number; nullptr: no file
     std::unordered_map<std::uint64_t, SharedText> module_paths_; ///< by number
     /// By frame; of packed_ or of places_, since many frames may be of one address.
     std::unordered_map<std::uint64_t, const std::vector<CodePlace>*> frames_;
-    std::map<std::pair<std::uint64_t, std::uint64_t>, std::vector<CodePlace>> places_; ///< by module and address
+    std::map<std::pair<std::uint64_t, std::uint64_t>, std::vector<CodePlace>>
+        places_; ///< by module and address
     std::unordered_map<std::uint64_t, ChosenLine> lines_;
     /// By module, file and line; without a file by module and address.
     std::map<std::tuple<SharedText, SharedText, std::uint64_t>, std::uint64_t> line_stacks_;

@@ -311,7 +311,8 @@ std::map<std::string, std::function<Packed(std::size_t)>> packed_kinds() {
              [](std::size_t bytes) {
                  return Packed{section_of(places_of(bytes / 96, 1, bytes / 2)), bytes / 200};
              }},
-            {"packed-places-of-one-address", [](std::size_t bytes) {
+            {"packed-places-of-one-address",
+             [](std::size_t bytes) {
                  return Packed{section_of(places_of(1, bytes / 64, 100)), bytes / 50};
              }},
             {"packed-source-lines", [](std::size_t bytes) {
@@ -328,8 +329,8 @@ std::map<std::string, std::function<Packed(std::size_t)>> packed_kinds() {
 }
 
 void write(const std::string& path, const Bytes& bytes) {
-    std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char*>(bytes.data()),
-                                                static_cast<std::streamsize>(bytes.size()));
+    std::ofstream(path, std::ios::binary)
+        .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
 }
 
 /// The trace of one program whose calls are at the section's addresses.

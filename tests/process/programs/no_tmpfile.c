@@ -1,4 +1,5 @@
 /* Preloaded, it makes a file system of one that has no files without a name (open(2), EOPNOTSUPP), as NFS and FAT are. */
+#define _GNU_SOURCE /* O_TMPFILE, RTLD_NEXT */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>

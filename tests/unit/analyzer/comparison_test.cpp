@@ -375,7 +375,8 @@ BOOST_AUTO_TEST_CASE(what_is_neither_is_refused) {
 BOOST_AUTO_TEST_CASE(members_may_stand_in_any_order_and_others_between_them) {
     const json whole = report({finding("UMA-101", "a.cu", "up", 1, 2e6)});
     const std::string text = whole.dump(); // sorted: the schema is the last member
-    const std::string unknown = R"("x": [{"findings": [1], "schema": []}, [[]], "findings"], "line": {"rule": 3},)";
+    const std::string unknown =
+        R"("x": [{"findings": [1], "schema": []}, [[]], "findings"], "line": {"rule": 3},)";
     const std::string other = "{" + unknown + text.substr(1);
     const json found = diff(json::parse(other), json::array({whole, json::parse(other)}));
     BOOST_TEST(found["same"] == 1);
