@@ -209,11 +209,14 @@ void EditedOrder::add(const facts::Call& run, const MemoryUse& done, bool severa
     if (call.queues != facts::Queues::work)
         return;
     const Piece piece{call.site, {base.last(run.stream), order_.last(call.stream)}, true};
-    // What the host would look at later, or what never comes to it, needs no wait.
-    const bool read = change == nullptr || (!change->read_later && change->what != OrderChange::What::replaced);
-    if (done.seen_by_host && read)
+    // Other work in place of a copy neither reads the host's memory nor brings it anything. What is looked at
+    // later needs no wait here.
+    const bool replaced = change != nullptr && change->what == OrderChange::What::replaced;
+    if (done.seen_by_host && !replaced && (change == nullptr || !change->read_later))
         leave_for_host(piece);
-    if (done.source != 0 && (done.source_hash != 0 || sources_.contains(done.source))) {
+    if (replaced) {
+        sources_.erase(done.source);
+    } else if (done.source != 0 && (done.source_hash != 0 || sources_.contains(done.source))) {
         if (sources_.size() == most_sources)
             sources_.clear();
         sources_[done.source] = {piece, done.source_bytes, done.source_hash,
