@@ -1,15 +1,15 @@
 #include "analyzer/machine/recorded_rates.hpp"
 
 #include <algorithm>
-#include <ranges>
 
 namespace umadvisor::machine {
 
 Rates recorded_rates(const reader::Dictionary& dictionary) {
     if (dictionary.devices.empty())
         return {};
-    for (const trace::MachineRates& record : dictionary.machine_rates | std::views::reverse)
-        if (std::optional<Rates> rates = rates_in(record.rates);
+    const auto& records = dictionary.machine_rates;
+    for (auto record = records.rbegin(); record != records.rend(); ++record)
+        if (std::optional<Rates> rates = rates_in(record->rates);
             rates && rates->device == dictionary.devices.front().device_name)
             return *std::move(rates);
     return {};
