@@ -31,8 +31,9 @@ void remember_stderr() noexcept {
 void say(const char* format, ...) noexcept {
     const int kept = errno;
     struct stat now;
-    if (!options().quiet && had_stderr && record::has_thread_pages() && !record::is_confined() && fstat(STDERR_FILENO, &now) == 0 &&
-        now.st_dev == stderr_at_start.st_dev && now.st_ino == stderr_at_start.st_ino) {
+    if (!options().quiet && had_stderr && record::has_thread_pages() && !record::is_confined() &&
+        fstat(STDERR_FILENO, &now) == 0 && now.st_dev == stderr_at_start.st_dev &&
+        now.st_ino == stderr_at_start.st_ino) {
         struct Line {
             char text[1024] = "umadvisor: ";
         };

@@ -307,7 +307,8 @@ void leave() noexcept {
     observe::managed_watch().finish();
     record::close();
     if (record::lost() || record::is_confined())
-        return; // it was reported then, or cannot be: the file is in nobody's reach before the process has ended
+        return; // it was reported then, or cannot be: the file is in nobody's reach before the process has
+                // ended
     struct stat here;
     const bool elsewhere = *path != '/' && *directory != '\0' && lstat(path, &here) != 0;
     const char* const from = elsewhere ? directory : "";
