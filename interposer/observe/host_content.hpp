@@ -11,7 +11,8 @@
 namespace umadvisor::observe {
 
 /// Reads at most four of the mapped pages, or all if one fault would bring them. Reads through the kernel,
-/// which answers with an error instead of a signal for a page that may not be read. The buffer is a member, since a launching thread's stack may be small. Not thread-safe.
+/// which answers with an error instead of a signal for a page that may not be read. The buffer is a member,
+/// since a launching thread's stack may be small. Not thread-safe.
 class HostContent {
 public:
     struct Seen {

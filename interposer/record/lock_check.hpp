@@ -24,7 +24,7 @@ enum class Lock : unsigned char {
     frames,
     texts,      ///< strings, Python code; writers without a thread
     dictionary, ///< those before may be held while a definition or a Notice is written
-    sink, ///< and the pipes of read_checked(), which waits for nothing else
+    sink,       ///< and the pipes of read_checked(), which waits for nothing else
 };
 
 #ifdef UMADVISOR_CHECK_LOCKS

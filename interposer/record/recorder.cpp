@@ -76,8 +76,9 @@ void close() noexcept {
         return;
     const Quiet quiet;
     if (is_confined())
-        note("the program has installed a filter of system calls: from then on its threads wrote nothing to the "
-             "file");
+        note(
+            "the program has installed a filter of system calls: from then on its threads wrote nothing to the "
+            "file");
     note_reached();
     read_clock();
     if (seat.writer != nullptr && seat.writer->chunk.header != nullptr) {

@@ -313,7 +313,8 @@ void leave() noexcept {
     close_window();
     record::close();
     if (record::lost() || record::is_confined())
-        return; // it was reported then, or cannot be: the file is in nobody's reach before the process has ended
+        return; // it was reported then, or cannot be: the file is in nobody's reach before the process has
+                // ended
     struct stat here;
     const bool elsewhere = *path != '/' && *directory != '\0' && lstat(path, &here) != 0;
     const char* const from = elsewhere ? directory : "";

@@ -1,5 +1,5 @@
-// Starts CUDA, then lets only the system calls pass that docs/recording.md lists, and goes on: the kernel kills it
-// for any other, or refuses that.
+// Starts CUDA, then lets only the system calls pass that docs/recording.md lists, and goes on: the kernel kills
+// it for any other, or refuses that.
 //   confined kill|refuse [managed]
 #include "tools/simcuda/portable.hpp"
 
@@ -24,9 +24,9 @@ namespace {
 
 /// "Calls for the program's own threads" in docs/recording.md.
 constexpr int listed[] = {
-    SYS_read,         SYS_write,           SYS_openat,        SYS_close,           SYS_fcntl,
-    SYS_mmap,         SYS_mprotect,        SYS_munmap,        SYS_madvise,         SYS_futex,
-    SYS_getpid,       SYS_gettid,          SYS_clock_gettime, SYS_clock_nanosleep, SYS_rt_sigprocmask, SYS_prctl,
+    SYS_read,          SYS_write,           SYS_openat,         SYS_close, SYS_fcntl,  SYS_mmap,
+    SYS_mprotect,      SYS_munmap,          SYS_madvise,        SYS_futex, SYS_getpid, SYS_gettid,
+    SYS_clock_gettime, SYS_clock_nanosleep, SYS_rt_sigprocmask, SYS_prctl,
 };
 
 /// "Watching managed memory" there; ioctl, openat and close belong to it, too.
@@ -34,8 +34,8 @@ constexpr int watching[] = {SYS_getrusage, SYS_pread64};
 
 /// Of the program itself: its threads, its exit, its malloc; and the driver's own way into the kernel.
 constexpr int own[] = {
-    SYS_ioctl, SYS_exit, SYS_exit_group, SYS_clone, SYS_clone3, SYS_set_robust_list, SYS_rseq, SYS_brk, SYS_sched_yield,
-    SYS_restart_syscall, SYS_rt_sigaction, SYS_rt_sigreturn,
+    SYS_ioctl, SYS_exit, SYS_exit_group,  SYS_clone,           SYS_clone3,       SYS_set_robust_list,
+    SYS_rseq,  SYS_brk,  SYS_sched_yield, SYS_restart_syscall, SYS_rt_sigaction, SYS_rt_sigreturn,
 };
 
 bool confine(bool kills, bool managed) {
@@ -53,12 +53,12 @@ bool confine(bool kills, bool managed) {
             allow(call);
     // simcuda gives memory back with fallocate(2); the trace would grow with it in another mode.
     constexpr unsigned punches = 3;
-    filter.insert(filter.end(),
-                  {BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_fallocate, 0, 3),
-                   BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args[1])),
-                   BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, punches, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)});
-    filter.push_back(BPF_STMT(BPF_RET | BPF_K,
-                              kills ? SECCOMP_RET_KILL_PROCESS : SECCOMP_RET_ERRNO | static_cast<unsigned>(EPERM)));
+    filter.insert(filter.end(), {BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_fallocate, 0, 3),
+                                 BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args[1])),
+                                 BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, punches, 0, 1),
+                                 BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)});
+    filter.push_back(BPF_STMT(BPF_RET | BPF_K, kills ? SECCOMP_RET_KILL_PROCESS
+                                                     : SECCOMP_RET_ERRNO | static_cast<unsigned>(EPERM)));
     const sock_fprog program{static_cast<unsigned short>(filter.size()), filter.data()};
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
            prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;

@@ -25,6 +25,7 @@ int main(int argc, char** argv) {
     const auto took = std::chrono::steady_clock::now() - begin;
     float sum = 0;
     cudaMemcpy(&sum, x, sizeof sum, cudaMemcpyDeviceToHost);
-    std::printf("threads %d elapsed ms %.3f\n", threads, std::chrono::duration<double, std::milli>(took).count());
+    std::printf("threads %d elapsed ms %.3f\n", threads,
+                std::chrono::duration<double, std::milli>(took).count());
     return sum == static_cast<float>(threads) ? 0 : 1;
 }

@@ -27,7 +27,7 @@ namespace umadvisor::record {
 
 using observe::recorder;
 
-const bool reads_are_open = (open_checked_reads(), true);
+[[maybe_unused]] const bool reads_are_open = (open_checked_reads(), true);
 
 void charge(std::uint64_t) noexcept {}
 std::uint64_t stack() noexcept {

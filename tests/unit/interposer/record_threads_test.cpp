@@ -224,8 +224,8 @@ BOOST_AUTO_TEST_CASE(threads_by_the_thousand_cost_a_page_each) {
 
 namespace {
 
-/// From here on fallocate(2) kills the process in a mode other than 0: giving blocks back takes milliseconds on some
-/// file systems, and no thread may wait for that at its end.
+/// From here on fallocate(2) kills the process in a mode other than 0: giving blocks back takes milliseconds on
+/// some file systems, and no thread may wait for that at its end.
 bool forbid_holes() {
     sock_filter filter[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
