@@ -3,6 +3,7 @@
 #include "analyzer/cli/command.hpp"
 #include "analyzer/cli/message.hpp"
 #include "analyzer/cli/version.hpp"
+#include "analyzer/files/short_lived.hpp"
 #include "analyzer/reader/error.hpp"
 #include "analyzer/reports/plain_output.hpp"
 
@@ -217,10 +218,6 @@ int run_arguments(int argc, const char* const* argv) {
     return operational_error;
 }
 
-} // namespace
-
-namespace {
-
 /// Takes the numbers of standard streams that are closed, so that no file gets them and, as stderr, our
 /// messages. Reading and writing there fails as before (EBADF), and programs that are started find the streams
 /// closed.
@@ -246,10 +243,8 @@ void outlive_closed_pipes() {
 void end_by_closed_pipe() {
     if (status_matters)
         return;
-    if (!pipes_were_outlived) {
-        ::signal(SIGPIPE, SIG_DFL);
-        ::raise(SIGPIPE);
-    }
+    if (!pipes_were_outlived)
+        files::end_by(SIGPIPE);
     std::_Exit(operational_error);
 }
 

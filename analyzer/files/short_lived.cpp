@@ -68,12 +68,7 @@ void remove(const char* path) noexcept {
 }
 
 extern "C" void remove_and_end(int signal) {
-    for (Slot& slot : slots)
-        if (slot.used.load(std::memory_order_acquire))
-            remove(slot.path.data());
-    // The status is the signal's own. It is blocked until this returns.
-    ::signal(signal, SIG_DFL);
-    ::raise(signal);
+    end_by(signal); // it is blocked until this returns
 }
 
 /// Of all signals whose default action ends a process. One that is ignored (nohup) or handled stays so.
@@ -152,6 +147,14 @@ ShortLived::~ShortLived() {
     remove(path_.c_str());
     if (slot_ < slots.size())
         slots[slot_].used.store(false, std::memory_order_release);
+}
+
+void end_by(int signal) noexcept {
+    for (Slot& slot : slots)
+        if (slot.used.load(std::memory_order_acquire))
+            remove(slot.path.data());
+    ::signal(signal, SIG_DFL); // the status is the signal's own
+    ::raise(signal);
 }
 
 void remove_left(const std::string& folder) noexcept {

@@ -27,6 +27,10 @@ private:
     std::size_t slot_;
 };
 
+/// Removes what this process has unfinished and ends it by `signal`, whose default action ends processes.
+/// Async-signal-safe; in a handler of that signal the process ends when the handler returns.
+void end_by(int signal) noexcept;
+
 /// Removes what processes that are gone have left in `folder` ("" is the working directory): names of the form
 /// that ShortLived gives, this user's, older than a day, and locked by nobody.
 void remove_left(const std::string& folder) noexcept;
