@@ -4,6 +4,7 @@
 #include <compare>
 #include <cstddef>
 #include <memory>
+#include <ostream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -43,6 +44,9 @@ public:
     friend bool operator==(const SharedText& text, std::string_view other) { return text.view() == other; }
     friend bool operator==(const SharedText& text, const char* other) { return text.view() == other; }
     friend bool operator==(const SharedText& text, const std::string& other) { return text.string() == other; }
+    friend std::ostream& operator<<(std::ostream& stream, const SharedText& text) {
+        return stream << text.view();
+    }
 
 private:
     std::shared_ptr<const std::string> text_; ///< nullptr: empty
