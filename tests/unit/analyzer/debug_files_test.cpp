@@ -41,7 +41,7 @@ BOOST_AUTO_TEST_CASE(functions_and_lines_in_every_form_of_debug_information) {
         BOOST_REQUIRE(found.places.size() == 2u);
         BOOST_TEST(found.places[0].inlined);
         BOOST_TEST(!found.places[1].inlined);
-        BOOST_TEST(fs::is_regular_file(found.places[0].file), found.places[0].file);
+        BOOST_TEST(fs::is_regular_file(found.places[0].file.string()), found.places[0].file);
         BOOST_TEST(found.places[0].file == found.places[1].file);
     }
 }

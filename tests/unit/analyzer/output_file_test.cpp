@@ -153,8 +153,9 @@ BOOST_AUTO_TEST_CASE(what_a_dead_writer_left_is_removed_after_a_day) {
         BOOST_REQUIRE(::utimensat(AT_FDCWD, (folder / name).c_str(), both, AT_SYMLINK_NOFOLLOW) == 0);
     };
     const std::string hex = "0123456789abcdef";
-    for (const std::string name : {".umadvisor-" + hex, "umadvisor-notes", ".umadvisor-0123456789abcdeg",
-                                   ".umadvisor-1" + hex.substr(1), ".umadvisor-2" + hex.substr(1)})
+    for (const std::string& name :
+         std::vector<std::string>{".umadvisor-" + hex, "umadvisor-notes", ".umadvisor-0123456789abcdeg",
+                                  ".umadvisor-1" + hex.substr(1), ".umadvisor-2" + hex.substr(1)})
         put(folder / name, "remains");
     fs::create_directory(folder / ("umadvisor-run-" + hex));
     put(folder / ("umadvisor-run-" + hex) + "/processes", "remains");

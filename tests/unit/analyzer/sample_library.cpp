@@ -96,7 +96,7 @@ std::vector<std::uint8_t> bytes_of(const std::string& path) {
 std::string LookedUp::text() const {
     std::string text;
     for (const symbols::CodePlace& place : places)
-        text += (text.empty() ? "" : " ") + place.function + ":" + std::to_string(place.line);
+        text += (text.empty() ? "" : " ") + place.function.string() + ":" + std::to_string(place.line);
     return text;
 }
 

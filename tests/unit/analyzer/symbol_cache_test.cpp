@@ -185,7 +185,7 @@ BOOST_AUTO_TEST_CASE(of_several_states_the_one_with_more_lines_is_believed_then_
     symbols::KnownPlaces without_lines = symbols::decode_places(bytes);
     for (auto& [address, places] : without_lines)
         for (symbols::CodePlace& place : places) {
-            place.file.clear();
+            place.file = {};
             place.line = 0;
         }
     put("0000000000000000", symbols::encode_places(without_lines), 1);
