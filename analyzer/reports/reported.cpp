@@ -187,7 +187,7 @@ public:
         const auto guarded = [this](void (ReportedReader::*take)(std::string_view, const ReportedJson&)) {
             return [this, take](std::string_view member, const ReportedJson& value) {
                 try {
-                    if (wrong_.empty())
+                    if (wrong_.empty() || (take == &ReportedReader::part && says_what_it_is(member)))
                         (this->*take)(member, value);
                 } catch (const reader::Error& error) {
                     wrong_ = error.what();
@@ -221,8 +221,10 @@ private:
             none_ = error.what();
         }
     }
+    /// Members that show whether the document is a report, whatever is wrong in it.
+    static bool says_what_it_is(std::string_view member) { return member == "schema" || member == "findings"; }
     void part(std::string_view member, const ReportedJson& value) {
-        if (member == "schema" || member == "findings") {
+        if (says_what_it_is(member)) {
             schema_ = member == "schema" && value.is_string() ? value.get<std::string>() : schema_;
             has_findings_ = member == "findings" ? value.is_array() : has_findings_;
         } else if (member == "copies" || member == "calls" || member == "unpriced") {

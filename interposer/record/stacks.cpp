@@ -65,8 +65,10 @@ int walk(const StackCache&, void** found, int capacity) noexcept {
 /// Returns nullptr or why there is none.
 const char* find_unwinder(std::string_view directory) noexcept {
     const char* const why = load_unwinder(libunwind, directory);
-    if (why == nullptr)
+    if (why == nullptr) {
         unwinder_pipe.open(libunwind.backtrace);
+        libunwind.take_over_memory();
+    }
     return why;
 }
 

@@ -51,17 +51,6 @@ int access_memory(unw_addr_space_t space, unw_word_t address, unw_word_t* value,
     return 0;
 }
 
-void take_over_memory(void* library) noexcept {
-    decltype(&unw_get_accessors) get_accessors = nullptr;
-    unw_addr_space_t* space = nullptr;
-    if (!bind_function(library, UMADVISOR_SYMBOL(unw_get_accessors), get_accessors) ||
-        !bind_function(library, UMADVISOR_SYMBOL(unw_local_addr_space), space))
-        return;
-    unw_accessors_t* const accessors = get_accessors(*space);
-    access_by_default = accessors->access_mem;
-    accessors->access_mem = access_memory;
-}
-
 #endif
 
 void* open_library(std::string_view directory) noexcept {
@@ -99,9 +88,19 @@ const char* load_unwinder(Unwinder& unwinder, std::string_view directory) noexce
                      bind_function(library, UMADVISOR_SYMBOL(unw_get_proc_info), unwinder.get_proc_info) &&
                      bind_function(library, UMADVISOR_SYMBOL(unw_flush_cache), unwinder.flush_cache) &&
                      bind_function(library, UMADVISOR_SYMBOL(unw_local_addr_space), unwinder.local_space);
-    take_over_memory(library);
+    bind_function(library, UMADVISOR_SYMBOL(unw_get_accessors), unwinder.get_accessors);
 #endif
     return nullptr;
+}
+
+void Unwinder::take_over_memory() const noexcept {
+#if defined(__x86_64__)
+    if (local_space == nullptr || get_accessors == nullptr)
+        return;
+    unw_accessors_t* const accessors = get_accessors(*local_space);
+    access_by_default = accessors->access_mem;
+    accessors->access_mem = access_memory;
+#endif
 }
 
 void begin_walk() noexcept {

@@ -29,10 +29,15 @@ struct Unwinder {
     int (*get_proc_info)(unw_cursor_t*, unw_proc_info_t*);
     void (*flush_cache)(unw_addr_space_t, unw_word_t, unw_word_t);
     const unw_addr_space_t* local_space;
+    unw_accessors_t* (*get_accessors)(unw_addr_space_t);
     bool steps;
 
     /// The same as backtrace(), twenty times slower, but right if other code was loaded at an address since.
     [[gnu::noinline]] int backtrace_by_steps(void** addresses, int capacity) const noexcept;
+
+    /// From now on libunwind asks us whether memory can be read. Not before its pipe is open: this call opens
+    /// it.
+    void take_over_memory() const noexcept;
 
     /// For backtrace_by_steps(): code was unloaded. backtrace() cannot be made to forget it.
     void forget_code() const noexcept {
