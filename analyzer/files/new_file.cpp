@@ -34,8 +34,10 @@ NewFile::~NewFile() {
 bool NewFile::make_named(mode_t mode) {
     named_.emplace(folder_);
     file_ = ::open(named_->path().c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+    if (file_ < 0)
+        return false;
     ::flock(file_, LOCK_EX | LOCK_NB); // remove_left() leaves it alone then
-    return file_ >= 0;
+    return true;
 }
 
 bool NewFile::link_to(const std::string& name) const {
