@@ -35,8 +35,8 @@ std::uint64_t definitions = 0;
 constinit std::atomic<std::uint64_t> spent{0}; ///< nanoseconds
 constinit Budget budget{20'000'000};
 
-/// Reads another's memory without trusting it to stay mapped. malloc(3) has written all that is looked for here,
-/// so a page that was never touched is not read: that would be its first touch.
+/// Reads another's memory without trusting it to stay mapped. malloc(3) has written all that is looked for
+/// here, so a page that was never touched is not read: that would be its first touch.
 bool peek(Pagemap& pagemap, std::uint64_t address, std::uint64_t* words, std::size_t count) {
     if (pagemap.trouble() == nullptr && !pagemap.touched(address))
         return false;
