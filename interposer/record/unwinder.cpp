@@ -27,8 +27,6 @@ constexpr std::size_t most_pages = 4;
 /// Pages that could be read in this walk: of the stack, and of code that is looked at.
 constinit thread_local std::uintptr_t readable[most_pages] = {};
 
-decltype(unw_accessors_t::access_mem) access_by_default = nullptr;
-
 /// The program's words as they are: red zones and shadow are no concern here.
 [[gnu::no_sanitize("address", "thread")]] unw_word_t raw_word(unw_word_t address) noexcept {
     return *reinterpret_cast<const volatile unw_word_t*>(address); // NOLINT(performance-no-int-to-ptr)
@@ -36,10 +34,12 @@ decltype(unw_accessors_t::access_mem) access_by_default = nullptr;
 
 /// In place of libunwind's own, which asks with mincore(2) whether a word can be read where there is no
 /// unwinding information: a filter of system calls (seccomp(2)) may kill the program for that.
-int access_memory(unw_addr_space_t space, unw_word_t address, unw_word_t* value, int write,
-                  void* argument) noexcept {
-    if (write != 0)
-        return access_by_default(space, address, value, write, argument);
+int access_memory(unw_addr_space_t /*space*/, unw_word_t address, unw_word_t* value, int write,
+                  void* /*argument*/) noexcept {
+    if (write != 0) {                                     // for the program, which may use the same library
+        *reinterpret_cast<unw_word_t*>(address) = *value; // NOLINT(performance-no-int-to-ptr)
+        return 0;
+    }
     const std::uintptr_t page = address / looked_at;
     std::uintptr_t& known = readable[page % most_pages];
     if (known != page || (address + sizeof *value - 1) / looked_at != page) {
@@ -97,9 +97,7 @@ void Unwinder::take_over_memory() const noexcept {
 #if defined(__x86_64__)
     if (local_space == nullptr || get_accessors == nullptr)
         return;
-    unw_accessors_t* const accessors = get_accessors(*local_space);
-    access_by_default = accessors->access_mem;
-    accessors->access_mem = access_memory;
+    get_accessors(*local_space)->access_mem = access_memory;
 #endif
 }
 
