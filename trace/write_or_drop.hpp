@@ -73,7 +73,8 @@ inline bool takes_text_now(int descriptor) noexcept {
 /// not poll as writable. Another writer can only fill the last page between the two calls if no one reads
 /// meanwhile; pwritev2(2) with RWF_NOWAIT would exclude that too (for pipes, since Linux 6.4), but a sandbox
 /// that the program has entered may end it for a call that it does not make itself.
-inline bool write_or_drop(int descriptor, mode_t mode, const char* text, std::size_t bytes) noexcept {
+[[gnu::noinline]] inline bool write_or_drop(int descriptor, mode_t mode, const char* text,
+                                            std::size_t bytes) noexcept {
     if (!detail::takes_text_now(descriptor))
         return false;
     if (S_ISSOCK(mode))

@@ -48,18 +48,27 @@ TraceBuilder& TraceBuilder::add_raw(const std::vector<std::uint8_t>& bytes, std:
 template <class Record>
 TraceBuilder& TraceBuilder::add(const Record& record, std::uint32_t thread) {
     const bool definition = static_cast<std::uint8_t>(Record::type) >= 64;
-    Chunk& to =
-        chunk(definition ? trace::ChunkKind::dictionary : trace::ChunkKind::event, definition ? 1 : thread);
+    const auto kind = definition ? trace::ChunkKind::dictionary : trace::ChunkKind::event;
+    const std::uint32_t of = definition ? 1 : thread;
     static std::vector<std::uint8_t> buffer(
         2 * trace::chunk_bytes); // more than encoded_bound() of what tests write
-    trace::DeltaState state{to.time, to.address, to.handle};
-    std::uint8_t* end = trace::encode(buffer.data(), record, state);
-    to.time = state.time;
-    to.address = state.address;
-    to.handle = state.handle;
-    to.body.insert(to.body.end(), buffer.data(), end);
-    if (to.body.size() > chunk_size - sizeof(trace::ChunkHeader))
-        throw std::length_error("test trace: chunk is full");
+    for (;;) {
+        Chunk& to = chunk(kind, of);
+        trace::DeltaState state{to.time, to.address, to.handle};
+        const std::uint8_t* const end = trace::encode(buffer.data(), record, state);
+        const auto bytes = static_cast<std::size_t>(end - buffer.data());
+        if (to.body.size() + bytes > chunk_size - sizeof(trace::ChunkHeader)) {
+            if (to.body.empty())
+                throw std::length_error("test trace: a record does not fit into a chunk");
+            open_.erase({kind, of});
+            continue;
+        }
+        to.time = state.time;
+        to.address = state.address;
+        to.handle = state.handle;
+        to.body.insert(to.body.end(), buffer.data(), buffer.data() + bytes);
+        break;
+    }
     return *this;
 }
 
