@@ -6,10 +6,12 @@
 #include <climits>
 #include <csignal>
 #include <cstddef>
+#include <cstdint>
 #include <ctime>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 namespace umadvisor::trace {
@@ -21,18 +23,17 @@ namespace detail {
 /// from the background), which the kernel does not send to a thread that blocks it.
 class WriteSignals {
 public:
+    // Masks of the kernel, of 8 bytes: a sigset_t has 128, and threads may have small stacks.
     WriteSignals() noexcept {
-        sigset_t raised;
-        sigemptyset(&raised);
-        for (const int signal : {SIGPIPE, SIGXFSZ, SIGTTOU})
-            sigaddset(&raised, signal);
-        pthread_sigmask(SIG_BLOCK, &raised, &before_);
+        const std::uint64_t raised = bit(SIGPIPE) | bit(SIGXFSZ) | bit(SIGTTOU);
+        syscall(SYS_rt_sigprocmask, SIG_BLOCK, &raised, &before_, sizeof before_);
         // A signal that the thread did not block cannot be pending.
-        sigset_t pending;
-        if ((blocks(SIGPIPE) || blocks(SIGXFSZ)) && sigpending(&pending) == 0)
-            were_there_ = sigismember(&pending, SIGPIPE) == 1 || sigismember(&pending, SIGXFSZ) == 1;
+        std::uint64_t pending = 0;
+        if ((before_ & (bit(SIGPIPE) | bit(SIGXFSZ))) != 0 &&
+            syscall(SYS_rt_sigpending, &pending, sizeof pending) == 0)
+            were_there_ = (pending & (bit(SIGPIPE) | bit(SIGXFSZ))) != 0;
     }
-    ~WriteSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+    ~WriteSignals() { syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before_, nullptr, sizeof before_); }
     WriteSignals(const WriteSignals&) = delete;
     WriteSignals& operator=(const WriteSignals&) = delete;
 
@@ -43,18 +44,16 @@ public:
     static void take_back(int error) noexcept {
         if (error != EPIPE && error != EFBIG)
             return;
-        sigset_t one;
-        sigemptyset(&one);
-        sigaddset(&one, error == EPIPE ? SIGPIPE : SIGXFSZ);
+        const std::uint64_t one = bit(error == EPIPE ? SIGPIPE : SIGXFSZ);
         const timespec at_once{};
-        while (sigtimedwait(&one, nullptr, &at_once) < 0 && errno == EINTR) {
+        while (syscall(SYS_rt_sigtimedwait, &one, nullptr, &at_once, sizeof one) < 0 && errno == EINTR) {
         }
     }
 
 private:
-    bool blocks(int signal) const noexcept { return sigismember(&before_, signal) == 1; }
+    static constexpr std::uint64_t bit(int signal) noexcept { return std::uint64_t{1} << (signal - 1); }
 
-    sigset_t before_{};
+    std::uint64_t before_ = 0;
     bool were_there_ = false;
 };
 
