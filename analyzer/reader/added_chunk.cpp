@@ -79,7 +79,7 @@ void add_definitions(const std::string& path, const std::vector<std::uint8_t>& r
     const std::vector<std::uint8_t> chunk = chunk_of(records);
     // A chunk behind a gap would hide that there is one.
     if (source.size() < end)
-        throw Error(source.path() + ": was cut");
+        throw Error(source.path() + ": was cut, or its program still runs");
     if (chunk.size() > header.chunk_size || header.chunks == ~std::uint32_t{0})
         throw Error(source.path() + ": has no room for more");
     file.write(end, chunk.data(), chunk.size());
