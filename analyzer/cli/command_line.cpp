@@ -113,8 +113,8 @@ int complain(const std::string& text) {
     return usage_error;
 }
 
-/// Whether the status says what the command is for: a verdict, or how a program ended. It is found, and kept,
-/// though no one reads the output to its end.
+/// Whether the exit status is what the user asks for: a verdict, or how a program ended. The command finds and
+/// keeps it, though no one reads the output to its end.
 bool is_status_asked_for(const Command& command, const Arguments& given) {
     return &command == &check_command || command.rest_is_command || given.has("--fail-on");
 }

@@ -10,7 +10,7 @@
 namespace umadvisor::cli {
 
 /// One such file, whole or not at all: it takes its name when commit() is called; without that nothing stays
-/// behind, whatever ends the process (files::NewFile). Follows no link. Not thread-safe.
+/// behind, also where a signal ends the process (files::NewFile). Follows no link. Not thread-safe.
 class OutputFile {
 public:
     /// Throws reader::Error: something of that name is there (a regular file does not count with `force`), or

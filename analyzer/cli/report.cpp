@@ -73,7 +73,7 @@ private:
     reports::SarifLog log_;
 };
 
-/// The prices in the file of --machine, whatever its device; without one, nothing. What this machine has
+/// The prices in the file of --machine, of any device; without one, nothing. What this machine has
 /// calibrated does not count: a trace has the same report wherever it is read.
 reports::RatesOf rates_of(const Arguments& arguments) {
     if (!arguments.has("--machine"))

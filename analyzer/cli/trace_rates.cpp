@@ -13,7 +13,7 @@
 namespace umadvisor::cli {
 namespace {
 
-/// What the trace lacks and this machine knows; empty: nothing.
+/// Returns the prices that this machine knows and the trace lacks; empty: the trace lacks none.
 std::string missing_rates(const std::string& path) {
     const reader::Trace trace(path);
     const reader::Dictionary& dictionary = trace.dictionary;

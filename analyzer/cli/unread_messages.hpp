@@ -1,4 +1,4 @@
-/// Of `umadvisor run`: whoever starts a program may keep its stderr open without reading it, and the program
+/// `umadvisor run` calls it: who starts a program may keep its stderr open without reading it, and the program
 /// alone would end all the same.
 #pragma once
 

@@ -8,7 +8,7 @@
 
 namespace umadvisor::cli {
 
-/// In the folder for temporary files (TMPDIR); it goes with its files, whatever ends the process
+/// In the folder for temporary files (TMPDIR); it goes with its files, also where a signal ends the process
 /// (files::ShortLived).
 class WorkingFolder {
 public:

@@ -26,7 +26,8 @@ constexpr std::string_view name_begin = "umadvisor-";
 constexpr std::size_t digits = 16; ///< at the end of a name, and nothing but such: hexadecimal
 constexpr time_t least_age = 24 * 60 * 60;
 
-/// What the handler removes. Static, since a handler may not allocate. A command has one or two such names.
+/// The handler removes what is in here. It is static, since a handler may not allocate. A command has one or
+/// two such names.
 struct Slot {
     std::atomic<bool> used{false};
     std::array<char, PATH_MAX> path{};
@@ -71,7 +72,8 @@ extern "C" void remove_and_end(int signal) {
     end_by(signal); // it is blocked until this returns
 }
 
-/// Of all signals whose default action ends a process. One that is ignored (nohup) or handled stays so.
+/// Installs the handler for all signals whose default action ends a process. A signal that is ignored (nohup)
+/// or handled stays so.
 void handle_signals() {
     static bool done = false;
     if (std::exchange(done, true))
@@ -103,7 +105,7 @@ std::string name_in(const std::string& folder, std::string_view purpose) {
     return path + number.data();
 }
 
-/// Of the form that name_in() gives.
+/// Whether the name has the form that name_in() gives.
 bool is_ours(std::string_view name) {
     name.remove_prefix(name.starts_with('.') ? 1 : 0);
     constexpr std::string_view hexadecimal = "0123456789abcdef";

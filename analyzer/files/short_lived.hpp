@@ -32,7 +32,7 @@ private:
 void end_by(int signal) noexcept;
 
 /// Removes what processes that are gone have left in `folder` ("" is the working directory): names of the form
-/// that ShortLived gives, this user's, older than a day, and locked by nobody.
+/// that ShortLived gives, this user's, older than a day, and not locked.
 void remove_left(const std::string& folder) noexcept;
 
 } // namespace umadvisor::files

@@ -221,7 +221,7 @@ void claim_once(const model::Profile& profile, std::vector<Finding>& all) {
     std::erase_if(all, [&profile](const Finding& finding) { return is_negligible(profile, finding); });
 }
 
-/// Where nobody has measured the host, a remedy may cost there what it saves elsewhere.
+/// Where the host was not measured, a remedy may cost there what it saves elsewhere.
 void doubt_host_prices(const model::Profile& profile, std::vector<Finding>& all) {
     if (profile.knows_host())
         return;

@@ -109,7 +109,7 @@ void name_order(const model::Profile& profile, Finding& finding) {
     finding.advice += finding.order_advice;
 }
 
-std::vector<OrderLoss> told(const model::LostPairs& pairs) {
+std::vector<OrderLoss> losses_of(const model::LostPairs& pairs) {
     std::vector<OrderLoss> lost;
     for (const auto& [pair, totals] : pairs)
         lost.push_back(
@@ -119,7 +119,7 @@ std::vector<OrderLoss> told(const model::LostPairs& pairs) {
 
 /// False: the finding must not be shown.
 bool settle(const model::Profile& profile, Finding& finding, const model::LostOrder& order, std::size_t index) {
-    finding.lost_order = told(order.pairs(index));
+    finding.lost_order = losses_of(order.pairs(index));
     finding.order = order.unknown() ? Order::unknown : finding.lost_order.empty() ? Order::kept : Order::named;
     if (finding.order != Order::named)
         return true;
