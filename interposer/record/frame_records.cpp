@@ -35,11 +35,13 @@ std::uintptr_t plain(std::uintptr_t return_address) noexcept {
 
 } // namespace
 
-/// rt_sigprocmask(2) reads the set before it refuses what is to be done with it.
+/// rt_sigprocmask(2) reads the set before it refuses what is to be done with it. Address 0 means that there is
+/// none.
 bool can_be_read(std::uintptr_t address) noexcept {
     constexpr int nothing_known = -1;
     constexpr std::size_t set_bytes = 8;
-    return syscall(SYS_rt_sigprocmask, nothing_known, address, nullptr, set_bytes) == 0 || errno != EFAULT;
+    return address != 0 &&
+           (syscall(SYS_rt_sigprocmask, nothing_known, address, nullptr, set_bytes) == 0 || errno != EFAULT);
 }
 
 int walk_frame_records(void** found, int capacity) noexcept {

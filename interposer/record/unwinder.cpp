@@ -24,7 +24,7 @@ bool bind_function(void* library, const char* symbol, Function& function) noexce
 
 constexpr std::uintptr_t looked_at = 4096; ///< bytes that are readable or not together
 constexpr std::size_t most_pages = 4;
-/// Pages that could be read in this walk: of the stack, and of code that is looked at.
+/// Pages that could be read in this walk, of the stack and of code that is looked at, counted from 1; 0: none.
 constinit thread_local std::uintptr_t readable[most_pages] = {};
 
 /// The program's words as they are: red zones and shadow are no concern here.
@@ -40,9 +40,9 @@ int access_memory(unw_addr_space_t /*space*/, unw_word_t address, unw_word_t* va
         *reinterpret_cast<unw_word_t*>(address) = *value; // NOLINT(performance-no-int-to-ptr)
         return 0;
     }
-    const std::uintptr_t page = address / looked_at;
+    const std::uintptr_t page = address / looked_at + 1;
     std::uintptr_t& known = readable[page % most_pages];
-    if (known != page || (address + sizeof *value - 1) / looked_at != page) {
+    if (known != page || (address + sizeof *value - 1) / looked_at + 1 != page) {
         if (!can_be_read(address))
             return -UNW_EINVAL;
         known = page;

@@ -46,6 +46,9 @@ struct Unwinder {
     }
 };
 
+/// To be called before each walk up a stack: which pages can be read is asked anew.
+void begin_walk() noexcept;
+
 /// Loads libunwind.so.8 from `directory` (with a slash at its end), else by the loader's search. Returns
 /// nullptr or why not (the loader's text).
 const char* load_unwinder(Unwinder& unwinder, std::string_view directory) noexcept;

@@ -8,9 +8,6 @@
 
 namespace umadvisor::record {
 
-/// To be called before each walk up a stack: which pages can be read is asked anew.
-void begin_walk() noexcept;
-
 class UnwinderPipe {
 public:
     constexpr UnwinderPipe() noexcept = default;

@@ -2,6 +2,7 @@
 #include "stack_frames.hpp"
 
 #include "interposer/record/thread_writer.hpp"
+#include "interposer/record/unwinder.hpp"
 
 #include <algorithm>
 #include <alloca.h>
@@ -14,6 +15,7 @@
 #include <thread>
 #include <ucontext.h>
 #include <unistd.h>
+#include <utility>
 
 BOOST_AUTO_TEST_SUITE(record_stacks)
 
@@ -303,5 +305,35 @@ BOOST_AUTO_TEST_CASE(stacks_of_fibers_may_vanish) {
     });
     check_both(image, 400);
 }
+
+#if defined(__x86_64__)
+
+/// Where a stack holds data, an unwinder may follow any of it.
+BOOST_AUTO_TEST_CASE(words_where_no_memory_is_are_not_read) {
+    Unwinder unwinder{};
+    BOOST_REQUIRE(load_unwinder(unwinder, {}) == nullptr);
+    unwinder.take_over_memory();
+    const auto read = [&](std::uintptr_t address) {
+        unw_word_t word = 0;
+        const bool good = unwinder.get_accessors(*unwinder.local_space)
+                              ->access_mem(*unwinder.local_space, address, &word, 0, nullptr) == 0;
+        return std::pair(good, word);
+    };
+    constexpr std::size_t page = 4096;
+    void* const mapped = mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    munmap(static_cast<char*>(mapped) + page, page);
+    const auto address = reinterpret_cast<std::uintptr_t>(mapped);
+    *static_cast<std::uint64_t*>(mapped) = 7;
+    for (int walk = 0; walk < 2; ++walk) {
+        begin_walk();
+        for (const std::uintptr_t none : {std::uintptr_t{0}, std::uintptr_t{0xd0}, std::uintptr_t{1} << 63,
+                                          ~std::uintptr_t{0}, address + page})
+            BOOST_TEST(!read(none).first);
+        BOOST_TEST((read(address) == std::pair(true, unw_word_t{7})));
+        BOOST_TEST(!read(address + page - 4).first); // half of it
+    }
+}
+
+#endif
 
 BOOST_AUTO_TEST_SUITE_END()

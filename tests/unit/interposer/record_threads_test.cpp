@@ -289,6 +289,13 @@ namespace {
 
 pthread_key_t late_key;
 
+#if !defined(__has_feature)
+#define __has_feature(feature) 0
+#endif
+/// Rounds of destructors (pthread_key_create(3)) that the program writes in. ThreadSanitizer's part of a thread
+/// is gone in the fourth, in which the recorder gives back what it needed after the third.
+constexpr std::uintptr_t late_rounds = __has_feature(thread_sanitizer) ? 1 : 2;
+
 void write_late(void* left) {
     const auto times = reinterpret_cast<std::uintptr_t>(left);
     write_launches(times, 5, 1); // a library that frees its CUDA memory when a thread ends
@@ -304,15 +311,16 @@ BOOST_AUTO_TEST_CASE(what_a_dying_thread_still_does_is_recorded) {
         for (int i = 0; i < 3; ++i)
             std::thread([] {
                 write_launches(9, 5, 1);
-                pthread_setspecific(late_key, reinterpret_cast<void*>(2));
+                pthread_setspecific(late_key, reinterpret_cast<void*>(late_rounds));
             }).join();
     });
     std::map<std::uint64_t, int> seen;
     for (const trace::LaunchShape& shape : image.all<trace::LaunchShape>())
         ++seen[shape.stream];
-    for (const std::uint64_t when : {9, 2, 1})
-        BOOST_TEST(seen[when] == 3);
-    BOOST_TEST(image.all<trace::Launch>().size() == 3u * 3 * 5);
+    for (std::uint64_t round = 1; round <= late_rounds; ++round)
+        BOOST_TEST(seen[round] == 3);
+    BOOST_TEST(seen[9] == 3);
+    BOOST_TEST(image.all<trace::Launch>().size() == (late_rounds + 1) * 3 * 5);
     std::map<std::uint32_t, std::uint32_t> next;
     image.each_chunk([&](const trace::ChunkHeader& chunk) {
         if (chunk.kind == trace::ChunkKind::event)
