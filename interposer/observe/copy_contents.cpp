@@ -4,6 +4,7 @@
 #include "interposer/observe/pagemap.hpp"
 #include "interposer/observe/touched.hpp"
 #include "interposer/record/clock.hpp"
+#include "interposer/record/confined.hpp"
 #include "interposer/record/quiet.hpp"
 #include "interposer/record/slow_path.hpp"
 #include "interposer/runtime/options.hpp"
@@ -23,12 +24,15 @@ std::uint64_t time_to_hash(std::uint64_t bytes) {
     return residency::transfer_time(bytes, decision_prices.host_hash);
 }
 
-/// Whether the host has every page of [first, last), which a copy of pageable memory has made sure of where the
-/// driver reads it with the host's hands. Where the device reads it by the host's page tables, it may still be
-/// about to, or may have drawn the pages over.
+/// Whether the host has every page of [first, last). A copy of pageable memory has made sure of that where the
+/// CPU makes the copy. Where the device reads by the host's page tables, it may still be about to, or the pages
+/// may have migrated to it.
 bool is_on_host(std::uint64_t first, std::uint64_t bytes) {
     if (!looks_for_pageable_memory())
         return true;
+    if (record::is_confined())
+        return false; // to ask takes calls that a filter may kill the program for
+    const record::Quiet quiet;
     Pagemap pagemap;
     if (pagemap.trouble() != nullptr)
         return true;

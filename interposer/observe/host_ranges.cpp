@@ -6,6 +6,7 @@
 #include "interposer/record/bounds.hpp"
 #include "interposer/record/checked_read.hpp"
 #include "interposer/record/clock.hpp"
+#include "interposer/record/confined.hpp"
 #include "interposer/record/loaded_objects.hpp"
 #include "interposer/record/off_stack.hpp"
 #include "interposer/record/quiet.hpp"
@@ -107,7 +108,7 @@ HostRangeKind kind_of_anonymous(const Mapping& mapping, std::uint64_t address, s
     const auto frame = reinterpret_cast<std::uint64_t>(__builtin_frame_address(0));
     if (frame >= mapping.first && frame < mapping.last)
         return HostRangeKind::stack; // of a thread: the kernel does not name those
-    if (!mapping.writable)
+    if (!mapping.writable || record::is_confined())
         return HostRangeKind::mapping;
     Pagemap pagemap;
     return find_mapped_chunk(pagemap, mapping, address, first, last) ||

@@ -18,9 +18,11 @@ namespace {
 /// One pipe under one number: opened for both, it gets no SIGPIPE, and there is one number to look after.
 class Pipe {
 public:
-    constexpr Pipe() noexcept = default;
+    /// No two have the same `which`.
+    explicit constexpr Pipe(Marked which) noexcept : which_(which) {}
 
     void open() noexcept {
+        number_ = -1;
         int ends[2];
         if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
             return;
@@ -30,7 +32,7 @@ public:
         ::close(ends[0]);
         ::close(ends[1]);
         number_ = both < 0 ? -1 : raise_descriptor(both);
-        if (number_ >= 0 && !mark(number_)) {
+        if (number_ >= 0 && !mark(number_, which_)) {
             ::close(number_);
             number_ = -1;
         }
@@ -38,7 +40,7 @@ public:
 
     /// A program that closes descriptors that are not its own (closefrom(3)) has closed this one, too.
     bool is_open() noexcept {
-        if (number_ >= 0 && is_marked(number_)) [[likely]]
+        if (number_ >= 0 && is_marked(number_, which_)) [[likely]]
             return true;
         if (number_ < 0 || is_confined())
             return false;
@@ -59,7 +61,8 @@ public:
             for (long got = 0; got < sent;) {
                 const long now = syscall(SYS_read, number_, to + got, sent - got);
                 if (now <= 0 && !(now < 0 && errno == EINTR)) {
-                    number_ = -1; // what is left in it would come with the next read
+                    ::close(number_); // what is left in it would come with the next read
+                    number_ = -1;
                     return false;
                 }
                 got += now > 0 ? now : 0;
@@ -74,11 +77,12 @@ public:
     Mutex mutex{Lock::sink};
 
 private:
+    Marked which_;
     int number_ = -1;
 };
 
 constexpr std::size_t most = 2; ///< threads that read at a time
-constinit Pipe pipes[most];
+constinit Pipe pipes[most]{Pipe(Marked::first_read), Pipe(Marked::second_read)};
 constinit std::atomic<unsigned> turn{0};
 
 Pipe& lock_one() noexcept {

@@ -32,9 +32,11 @@ int number_behind(std::string_view text, std::string_view field) noexcept {
 
 /// False if the file cannot be read; errno says why. Each thread has filters of its own.
 bool read_filters(Filters& filters) noexcept {
-    const OffStack<base::SmallFile<>> status;
+    const OffStack<base::SmallFile<32 * 1024>>
+        status; // the line of groups, before those of filters, may be long
     errno = 0;
-    if (!status->read("/proc/thread-self/status"))
+    if (!status->read("/proc/thread-self/status") ||
+        status->view().find("\nSeccomp:\t") == std::string_view::npos)
         return false;
     filters.mode = number_behind(status->view(), "\nSeccomp:\t");
     filters.count = number_behind(status->view(), "\nSeccomp_filters:\t");
@@ -53,7 +55,8 @@ bool is_confined() noexcept {
         return found_confined;
     const Quiet quiet;
     Filters now;
-    // A program without /proc (chroot(2)) or without a free descriptor is none that a filter refuses the file.
+    // Without /proc (chroot(2)) or a free descriptor the file cannot be read either, and no filter is the
+    // reason.
     found_confined = read_filters(now) ? now.mode > at_start.mode || now.count > at_start.count
                                        : errno == EPERM || errno == EACCES || errno == ENOSYS;
     return found_confined;

@@ -8,7 +8,6 @@ namespace umadvisor::record {
 namespace {
 
 constexpr int lowest = 512;
-constexpr int marking_signal = 61; ///< of real time; any that nobody else would choose
 
 int duplicate(int descriptor) {
     return fcntl(descriptor, F_DUPFD_CLOEXEC, lowest);
@@ -24,12 +23,12 @@ int raise_descriptor(int descriptor) noexcept {
     return high;
 }
 
-bool mark(int descriptor) noexcept {
-    return fcntl(descriptor, F_SETSIG, marking_signal) == 0;
+bool mark(int descriptor, Marked owner) noexcept {
+    return fcntl(descriptor, F_SETSIG, static_cast<int>(owner)) == 0;
 }
 
-bool is_marked(int descriptor) noexcept {
-    return fcntl(descriptor, F_GETSIG) == marking_signal;
+bool is_marked(int descriptor, Marked owner) noexcept {
+    return fcntl(descriptor, F_GETSIG) == static_cast<int>(owner);
 }
 
 /// The table keeps its size when the descriptor is closed again.

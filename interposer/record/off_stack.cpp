@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 #include <pthread.h>
+#include <utility>
 
 namespace umadvisor::record {
 
@@ -29,8 +30,9 @@ ThreadPages* take_left() noexcept {
     return nullptr;
 }
 
-/// False if enough are left already. What they keep is zeroed.
+/// False if enough are left already. What they hold is as of new pages: a jump out of a call leaves `used`.
 bool leave(ThreadPages* pages) noexcept {
+    pages->used = 0;
     std::memset(pages->kept, 0, sizeof pages->kept);
     for (std::atomic<ThreadPages*>& each : left) {
         ThreadPages* none = nullptr;
@@ -60,9 +62,14 @@ void make_key() noexcept {
 }
 
 void free_thread_pages() noexcept {
-    if (thread_pages != nullptr && !leave(thread_pages))
-        base::unmap_pages(thread_pages, sizeof(ThreadPages));
-    thread_pages = nullptr;
+    ThreadPages* const pages = std::exchange(thread_pages, nullptr); // first: a signal handler may call CUDA
+    if (pages != nullptr && !leave(pages))
+        base::unmap_pages(pages, sizeof(ThreadPages));
+}
+
+void forget_left_pages() noexcept {
+    for (std::atomic<ThreadPages*>& each : left)
+        each.store(nullptr, std::memory_order_relaxed);
 }
 
 } // namespace umadvisor::record

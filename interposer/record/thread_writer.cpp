@@ -68,6 +68,7 @@ void leave(void* value) noexcept {
     }
     writer->chunk = {};
     writer->stacks.learned = 0;
+    writer->stacks.first = writer->stacks.last = 0; // a stack of another size may end at the same address
     writer->python.forget();
     {
         const Guard guard(waiting_mutex);
@@ -79,7 +80,7 @@ void leave(void* value) noexcept {
 
 void define_thread() noexcept {
     char name[17] = {};
-    // Not /proc/thread-self/comm: what the kernel makes for it has to be undone when the thread ends, in
+    // Reading /proc/thread-self/comm makes objects of the kernel whose removal delays the thread's end by
     // milliseconds.
     prctl(PR_GET_NAME, name);
     trace::Thread record;

@@ -136,17 +136,18 @@ void UnwinderPipe::open(int (*backtrace)(void**, int)) noexcept {
         return;
     ends_[0] = next[0];
     ends_[1] = next[1];
-    if (mark(ends_[0]) && mark(ends_[1]))
+    if (mark(ends_[0], Marked::unwinder) && mark(ends_[1], Marked::unwinder))
         inode_.store(inode, std::memory_order_release);
 }
 
 bool UnwinderPipe::intact() noexcept {
     const ino_t inode = inode_.load(std::memory_order_acquire);
     // The read end has the lower number: if the program has closed both, it gets this number first.
-    if (inode == 0 || (!lost_.load(std::memory_order_relaxed) && is_marked(ends_[0]))) [[likely]]
+    if (inode == 0 || (!lost_.load(std::memory_order_relaxed) && is_marked(ends_[0], Marked::unwinder)))
+        [[likely]]
         return true;
     const Guard guard(pipe_mutex);
-    if (!lost_.load(std::memory_order_relaxed) && !is_marked(ends_[0]) && !renew())
+    if (!lost_.load(std::memory_order_relaxed) && !is_marked(ends_[0], Marked::unwinder) && !renew())
         lost_.store(true, std::memory_order_relaxed);
     return !lost_.load(std::memory_order_relaxed);
 }
@@ -158,8 +159,9 @@ bool UnwinderPipe::renew() noexcept {
     if (pipe2(fresh, O_CLOEXEC | O_NONBLOCK) != 0)
         return false;
     const ino_t inode = pipe_at(fresh[0]);
-    mark(fresh[0]);
-    mark(fresh[1]);
+    bool marked = true;
+    for (const int end : fresh)
+        marked = mark(end, Marked::unwinder) && marked;
     for (std::size_t i = 0; i < 2; ++i) {
         if (fresh[i] == ends_[i])
             continue;
@@ -168,7 +170,7 @@ bool UnwinderPipe::renew() noexcept {
         if (moved >= 0 && moved != ends_[i])
             ::close(moved);
     }
-    if (pipe_at(ends_[0]) == inode && pipe_at(ends_[1]) == inode) {
+    if (marked && pipe_at(ends_[0]) == inode && pipe_at(ends_[1]) == inode) {
         inode_.store(inode, std::memory_order_release);
         return true;
     }

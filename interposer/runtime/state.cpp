@@ -15,6 +15,7 @@
 #include "interposer/record/confined.hpp"
 #include "interposer/record/loader_use.hpp"
 #include "interposer/record/mutex.hpp"
+#include "interposer/record/off_stack.hpp"
 #include "interposer/record/recorder.hpp"
 #include "interposer/record/thread_writer.hpp"
 #include "interposer/runtime/fork.hpp"
@@ -217,10 +218,11 @@ void after_fork_in_child() {
     record::forget_loader_users();
     record::abandon();
     observe::managed_watch().forget();
-    if (!options().follow_fork || !can_start_anew)
+    if (!options().follow_fork || !can_start_anew || record::is_confined())
         return;
     record::forget_threads();
     restore_variables();
+    record::forget_left_pages();
     entering = PTHREAD_MUTEX_INITIALIZER; // it was locked when the variables were copied
     followed = true;
 }

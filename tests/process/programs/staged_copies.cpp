@@ -54,10 +54,12 @@ void copy_few() {
 
 void copy_in_every_way() {
     const CUstream stream = make_stream();
+    // One byte short, at either threshold, and around the ring, which grows after the first GiB.
+    const std::size_t lengths[] = {2 * mib - 1, 2 * mib, 4 * mib, 46 * mib + 54'321};
     for (const cuuint64_t flags :
          {CU_GET_PROC_ADDRESS_DEFAULT, CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM}) {
         const Copies copies(flags);
-        for (const std::size_t bytes : sizes) {
+        for (const std::size_t bytes : lengths) {
             round_trip(
                 "HtoD DtoH", bytes,
                 [&](CUdeviceptr to, auto& from) { return copies.up(to, from.data(), bytes); },
