@@ -81,7 +81,7 @@ std::string calibrate(const std::string& name) {
         return name + " is not calibrated (--no-calibrate does not try): " + trouble_of(child);
     return child.out.empty()
                ? ""
-               : "calibrated " + name + " for this and later reports, in " + findings::time_text(ns) +
+               : "calibrated " + name + " for this trace and later ones, in " + findings::time_text(ns) +
                      " (--no-calibrate does not): " + usual_rates_file();
 }
 

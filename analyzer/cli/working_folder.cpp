@@ -17,7 +17,7 @@ WorkingFolder::WorkingFolder(const std::string& purpose) {
     const std::filesystem::path parent = std::filesystem::temp_directory_path(failed);
     if (failed)
         throw reader::Error("no folder for temporary files: " + failed.message() + "; TMPDIR says where");
-    files::remove_left(parent.string());
+    files::remove_left(parent.string(), files::Left::folder);
     folder_.emplace(parent.string(), purpose);
     if (::mkdir(folder_->path().c_str(), 0700) != 0)
         throw reader::Error(parent.string() + ": " + std::strerror(errno) + "; TMPDIR names another folder");

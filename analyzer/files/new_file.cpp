@@ -18,7 +18,7 @@ std::string link_of(int file) {
 
 NewFile::NewFile(std::string path, mode_t mode) : path_(std::move(path)) {
     folder_ = path_.substr(0, path_.rfind('/') + 1);
-    remove_left(folder_);
+    remove_left(folder_, Left::file);
     file_ = ::open(folder_.empty() ? "." : folder_.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, mode);
     if (file_ >= 0 && ::access(link_of(file_).c_str(), F_OK) != 0) // without /proc it could get no name
         ::close(std::exchange(file_, -1));

@@ -105,20 +105,23 @@ std::string name_in(const std::string& folder, std::string_view purpose) {
     return path + number.data();
 }
 
-/// Whether the name has the form that name_in() gives.
-bool is_ours(std::string_view name) {
-    name.remove_prefix(name.starts_with('.') ? 1 : 0);
+/// Whether the name has the form that name_in() gives: a file's has no purpose, a folder's has one.
+bool is_ours(std::string_view name, Left kind) {
+    const std::size_t dot = kind == Left::file ? 1 : 0;
     constexpr std::string_view hexadecimal = "0123456789abcdef";
-    return name.starts_with(name_begin) && name.size() >= name_begin.size() + digits &&
-           name[name.size() - digits - 1] == '-' &&
-           name.substr(name.size() - digits).find_first_not_of(hexadecimal) == name.npos;
+    if (name.size() < dot + name_begin.size() + digits || name.starts_with('.') != (dot != 0) ||
+        !name.substr(dot).starts_with(name_begin) || name[name.size() - digits - 1] != '-' ||
+        name.substr(name.size() - digits).find_first_not_of(hexadecimal) != name.npos)
+        return false;
+    return (name.size() == dot + name_begin.size() + digits) == (kind == Left::file);
 }
 
 /// Follows no link.
-bool is_left(const std::string& path) {
+bool is_left(const std::string& path, Left kind) {
     struct stat named {
     }, opened{};
-    if (::lstat(path.c_str(), &named) != 0 || (!S_ISREG(named.st_mode) && !S_ISDIR(named.st_mode)) ||
+    if (::lstat(path.c_str(), &named) != 0 ||
+        (kind == Left::file ? !S_ISREG(named.st_mode) : !S_ISDIR(named.st_mode)) ||
         named.st_uid != ::geteuid() || named.st_mtime > ::time(nullptr) - least_age)
         return false;
     const int file = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -159,7 +162,7 @@ void end_by(int signal) noexcept {
     ::raise(signal);
 }
 
-void remove_left(const std::string& folder) noexcept {
+void remove_left(const std::string& folder, Left kind) noexcept {
     try {
         const std::string parent = folder.empty() ? "." : folder;
         DIR* const entries = ::opendir(parent.c_str());
@@ -167,11 +170,11 @@ void remove_left(const std::string& folder) noexcept {
             return;
         std::vector<std::string> left;
         while (const dirent* const entry = ::readdir(entries))
-            if (is_ours(entry->d_name))
+            if (is_ours(entry->d_name, kind))
                 left.push_back(parent + "/" + entry->d_name);
         ::closedir(entries);
         for (const std::string& path : left)
-            if (is_left(path))
+            if (is_left(path, kind))
                 remove(path.c_str());
     } catch (...) { // memory: what is left can wait
     }

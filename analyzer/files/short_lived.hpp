@@ -31,8 +31,11 @@ private:
 /// Async-signal-safe; in a handler of that signal the process ends when the handler returns.
 void end_by(int signal) noexcept;
 
+/// What remove_left() looks for: files without a purpose in their names, or folders with one.
+enum class Left { file, folder };
+
 /// Removes what processes that are gone have left in `folder` ("" is the working directory): names of the form
 /// that ShortLived gives, this user's, older than a day, and not locked.
-void remove_left(const std::string& folder) noexcept;
+void remove_left(const std::string& folder, Left kind) noexcept;
 
 } // namespace umadvisor::files

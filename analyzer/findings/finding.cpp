@@ -291,8 +291,8 @@ Findings find_all(const model::Profile& profile, const LineOf& line_of) {
     for (auto rule = rules.begin(); rule != rules.end(); ++rule)
         if (std::none_of(rules.begin(), rule, [rule](const Rule& other) { return other.find == rule->find; }))
             std::ranges::move(rule->find(profile, line_of), std::back_inserter(all));
-    doubt_host_prices(profile, all);
     std::vector<Finding> unpriced = keep_to_machine(profile, all);
+    doubt_host_prices(profile, all);
     const auto drop_negligible = [&] {
         std::erase_if(all, [&profile](const Finding& finding) { return is_negligible(profile, finding); });
     };

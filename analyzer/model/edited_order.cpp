@@ -114,7 +114,7 @@ void EditedOrder::free(const facts::Call& call, const MemoryUse& done) {
         std::vector<std::vector<Use>>& of_site = kept_[made_at];
         if (uses != nullptr && of_site.size() < most_kept)
             of_site.push_back(std::move(*uses));
-    } else if (change != nullptr &&
+    } else if (change != nullptr && change->what != OrderChange::What::kept &&
                !change->read_later) { // it frees in the order of the stream that used it last
         left.waits = facts::Waits::nothing;
         if (uses != nullptr && change->what == OrderChange::What::asynchronous)

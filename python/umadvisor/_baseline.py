@@ -58,9 +58,10 @@ def update(path: str, known: Known, found: dict[str, list[Finding]]) -> None:
         if rows:
             known[test] = rows
     path = os.path.realpath(path)  # a link stays one
-    written = os.path.join(os.path.dirname(path), f".umadvisor-{os.getpid():08x}")
+    written = os.path.join(os.path.dirname(path), f".umadvisor-{os.urandom(8).hex()}")
+    file = open(written, "x")
     try:
-        with open(written, "x") as file:
+        with file:
             file.write(json.dumps({"schema": SCHEMA, "tests": dict(sorted(known.items()))}, indent=1) + "\n")
         os.replace(written, path)
     except BaseException:
