@@ -105,7 +105,7 @@ std::string name_in(const std::string& folder, std::string_view purpose) {
     return path + number.data();
 }
 
-/// Whether the name has the form that name_in() gives: a file's has no purpose, a folder's has one.
+/// True if name_in() gives such names. The name of a file has no purpose, that of a folder has one.
 bool is_ours(std::string_view name, Left kind) {
     const std::size_t dot = kind == Left::file ? 1 : 0;
     constexpr std::string_view hexadecimal = "0123456789abcdef";

@@ -31,7 +31,7 @@ private:
 /// Async-signal-safe; in a handler of that signal the process ends when the handler returns.
 void end_by(int signal) noexcept;
 
-/// What remove_left() looks for: files without a purpose in their names, or folders with one.
+/// remove_left() removes either files, whose names have no purpose, or folders, whose names have one.
 enum class Left { file, folder };
 
 /// Removes what processes that are gone have left in `folder` ("" is the working directory): names of the form

@@ -24,7 +24,7 @@ std::uint64_t time_to_hash(std::uint64_t bytes) {
     return residency::transfer_time(bytes, decision_prices.host_hash);
 }
 
-/// Whether the host has every page of [first, last). A copy of pageable memory has made sure of that where the
+/// True if the host has all `bytes` from `first`. A copy of pageable memory has made sure of that where the
 /// CPU makes the copy. Where the device reads by the host's page tables, it may still be about to, or the pages
 /// may have migrated to it.
 bool is_on_host(std::uint64_t first, std::uint64_t bytes) {
@@ -32,7 +32,6 @@ bool is_on_host(std::uint64_t first, std::uint64_t bytes) {
         return true;
     if (record::is_confined())
         return false; // to ask takes calls that a filter may kill the program for
-    const record::Quiet quiet;
     Pagemap pagemap;
     if (pagemap.trouble() != nullptr)
         return true;
@@ -123,8 +122,13 @@ trace::CopyContent CopyContents::look(std::uint64_t host, std::uint64_t device, 
 
 void CopyContents::look_at_upload(trace::Copy& record) noexcept {
     const TryLock::Attempt attempt(lock_);
-    if (attempt && (record.source_memory != trace::Memory::pageable || is_on_host(record.source, record.bytes)))
-        record.content = look(record.source, record.destination, record.bytes);
+    if (!attempt)
+        return;
+    record.content = look(record.source, record.bytes, [&record, this]() -> trace::CopyContent {
+        if (record.source_memory == trace::Memory::pageable && !is_on_host(record.source, record.bytes))
+            return {};
+        return hash(record.source, record.destination, record.bytes);
+    });
 }
 
 void CopyContents::forget_waiting() noexcept {

@@ -18,8 +18,8 @@ namespace {
 /// One pipe under one number: opened for both, it gets no SIGPIPE, and there is one number to look after.
 class Pipe {
 public:
-    /// No two have the same `which`.
-    explicit constexpr Pipe(Marked which) noexcept : which_(which) {}
+    /// Each has an owner of its own.
+    explicit constexpr Pipe(Marked owner) noexcept : owner_(owner) {}
 
     void open() noexcept {
         number_ = -1;
@@ -32,7 +32,7 @@ public:
         ::close(ends[0]);
         ::close(ends[1]);
         number_ = both < 0 ? -1 : raise_descriptor(both);
-        if (number_ >= 0 && !mark(number_, which_)) {
+        if (number_ >= 0 && !mark(number_, owner_)) {
             ::close(number_);
             number_ = -1;
         }
@@ -40,7 +40,7 @@ public:
 
     /// A program that closes descriptors that are not its own (closefrom(3)) has closed this one, too.
     bool is_open() noexcept {
-        if (number_ >= 0 && is_marked(number_, which_)) [[likely]]
+        if (number_ >= 0 && is_marked(number_, owner_)) [[likely]]
             return true;
         if (number_ < 0 || is_confined())
             return false;
@@ -77,7 +77,7 @@ public:
     Mutex mutex{Lock::sink};
 
 private:
-    Marked which_;
+    Marked owner_;
     int number_ = -1;
 };
 

@@ -32,8 +32,8 @@ int number_behind(std::string_view text, std::string_view field) noexcept {
 
 /// False if the file cannot be read; errno says why. Each thread has filters of its own.
 bool read_filters(Filters& filters) noexcept {
-    const OffStack<base::SmallFile<32 * 1024>>
-        status; // the line of groups, before those of filters, may be long
+    // The line of groups stands before those of filters: 12 KiB have room for a thousand groups.
+    const OffStack<base::SmallFile<12 * 1024>> status;
     errno = 0;
     if (!status->read("/proc/thread-self/status") ||
         status->view().find("\nSeccomp:\t") == std::string_view::npos)

@@ -35,8 +35,8 @@ std::uintptr_t plain(std::uintptr_t return_address) noexcept {
 
 } // namespace
 
-/// rt_sigprocmask(2) reads the set before it refuses what is to be done with it. Address 0 means that there is
-/// none.
+/// rt_sigprocmask(2) reads the set before it refuses what is to be done with it. A null pointer is no
+/// set, which succeeds without a read.
 bool can_be_read(std::uintptr_t address) noexcept {
     constexpr int nothing_known = -1;
     constexpr std::size_t set_bytes = 8;

@@ -30,7 +30,8 @@ ThreadPages* take_left() noexcept {
     return nullptr;
 }
 
-/// False if enough are left already. What they hold is as of new pages: a jump out of a call leaves `used`.
+/// Makes the pages as new ones are, and keeps them for another thread; false if enough are kept. A jump out of
+/// a call leaves `used` above zero.
 bool leave(ThreadPages* pages) noexcept {
     pages->used = 0;
     std::memset(pages->kept, 0, sizeof pages->kept);

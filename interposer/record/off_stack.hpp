@@ -25,8 +25,8 @@ ThreadPages* make_thread_pages() noexcept;
 /// Gives the calling thread's pages back, at its end. The thread may be given others after that.
 void free_thread_pages() noexcept;
 
-/// In a child that fork(2) made: those of threads that had ended stay, since a thread of the parent may have
-/// them again.
+/// Called in a child that fork(2) made. The child does not use the pages of threads that had ended: its copy
+/// of their list is older than the fork, and the forking thread may have some of them.
 void forget_left_pages() noexcept;
 
 /// Whether the calling thread has pages, or can be given some. Every wrapper checks it first, so OffStack finds

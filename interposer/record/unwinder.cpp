@@ -24,7 +24,8 @@ bool bind_function(void* library, const char* symbol, Function& function) noexce
 
 constexpr std::uintptr_t looked_at = 4096; ///< bytes that are readable or not together
 constexpr std::size_t most_pages = 4;
-/// Pages that could be read in this walk, of the stack and of code that is looked at, counted from 1; 0: none.
+/// The numbers of pages that could be read in this walk, plus 1; 0 is no page. They are of the stack and of
+/// code.
 constinit thread_local std::uintptr_t readable[most_pages] = {};
 
 /// The program's words as they are: red zones and shadow are no concern here.

@@ -1,7 +1,7 @@
 /// What -o names is written whole or not at all, and nothing that was there is lost.
 #include "analyzer/cli/output_file.hpp"
-#include "analyzer/files/short_lived.hpp"
 
+#include "analyzer/files/short_lived.hpp"
 #include "analyzer/reader/error.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -170,7 +170,7 @@ BOOST_AUTO_TEST_CASE(what_a_dead_writer_left_is_removed_after_a_day) {
     cli::write_output_file(folder / "x", false, "new");
     ::close(locked);
     BOOST_TEST(!fs::exists(folder / (".umadvisor-" + hex)));
-    BOOST_TEST(fs::exists(folder / ("umadvisor-run-" + hex))); // whoever named it so
+    BOOST_TEST(fs::exists(folder / ("umadvisor-run-" + hex))); // a user may have made it
     files::remove_left(folder.path.string(), files::Left::folder);
     BOOST_TEST(!fs::exists(folder / ("umadvisor-run-" + hex)));
     BOOST_TEST(read(folder / "umadvisor-notes") == "remains");

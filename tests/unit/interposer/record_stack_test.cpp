@@ -308,7 +308,7 @@ BOOST_AUTO_TEST_CASE(stacks_of_fibers_may_vanish) {
 
 #if defined(__x86_64__)
 
-/// Where a stack holds data, an unwinder may follow any of it.
+/// The unwinder follows words of a stack that are data, too, and reads where they point.
 BOOST_AUTO_TEST_CASE(words_where_no_memory_is_are_not_read) {
     Unwinder unwinder{};
     BOOST_REQUIRE(load_unwinder(unwinder, {}) == nullptr);
