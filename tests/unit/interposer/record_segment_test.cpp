@@ -251,8 +251,11 @@ BOOST_AUTO_TEST_CASE(what_synchronising_threads_committed_is_in_the_file_alone) 
         other.detach();
         while (!done)
             std::this_thread::yield();
-        std::this_thread::sleep_for(std::chrono::milliseconds(60));
-        record::renew_clock();
+        // The longer the first write took, the later the next is due.
+        for (int i = 0; i < 25; ++i) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(60));
+            record::renew_clock();
+        }
         return true;
     }));
     // As when the segment went with its container.
