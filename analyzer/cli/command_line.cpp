@@ -245,6 +245,7 @@ void end_by_closed_pipe() {
         return;
     if (!pipes_were_outlived)
         files::end_by(SIGPIPE);
+    files::remove_unfinished();
     std::_Exit(operational_error);
 }
 

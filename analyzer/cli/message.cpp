@@ -1,6 +1,5 @@
 #include "analyzer/cli/message.hpp"
 
-#include "analyzer/cli/unread_messages.hpp"
 #include "analyzer/reader/plain.hpp"
 #include "trace/write_or_drop.hpp"
 

@@ -124,7 +124,7 @@ RecordingTrial try_recording(const std::string& shim, milliseconds allowed) {
         }
         const reader::Trace trace(path);
         trial.trouble = trace_trouble(trace);
-        trial.simulated = !trace.dictionary.drivers.empty() && trace.dictionary.drivers.front().simulated != 0;
+        trial.simulated = trace.dictionary.is_simulated();
     } catch (const reader::Error& error) {
         trial.trouble = error.what();
     }

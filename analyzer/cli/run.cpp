@@ -10,7 +10,6 @@
 #include "analyzer/cli/summary_file.hpp"
 #include "analyzer/cli/trace_names.hpp"
 #include "analyzer/cli/trace_rates.hpp"
-#include "analyzer/cli/unread_messages.hpp"
 #include "analyzer/reader/error.hpp"
 #include "analyzer/reader/source.hpp"
 #include "trace/size_text.hpp"

@@ -154,10 +154,14 @@ ShortLived::~ShortLived() {
         slots[slot_].used.store(false, std::memory_order_release);
 }
 
-void end_by(int signal) noexcept {
+void remove_unfinished() noexcept {
     for (Slot& slot : slots)
         if (slot.used.load(std::memory_order_acquire))
             remove(slot.path.data());
+}
+
+void end_by(int signal) noexcept {
+    remove_unfinished();
     ::signal(signal, SIG_DFL); // the status is the signal's own
     ::raise(signal);
 }

@@ -27,8 +27,11 @@ private:
     std::size_t slot_;
 };
 
-/// Removes what this process has unfinished and ends it by `signal`, whose default action ends processes.
-/// Async-signal-safe; in a handler of that signal the process ends when the handler returns.
+/// Removes what this process has unfinished, before it ends without destructors. Async-signal-safe.
+void remove_unfinished() noexcept;
+
+/// The same; then ends the process by `signal`, whose default action ends processes. Async-signal-safe; in a
+/// handler of that signal the process ends when the handler returns.
 void end_by(int signal) noexcept;
 
 /// remove_left() removes either files, whose names have no purpose, or folders, whose names have one.

@@ -6,6 +6,7 @@
 #include "analyzer/timeline/edit.hpp"
 #include "analyzer/timeline/spared.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -26,10 +27,6 @@ inline constexpr double least_saving_share = 0.01;
 /// Where a replay is further off than this share of the run, no saving that rests on it is of more than low
 /// confidence.
 inline constexpr double most_replay_error = 0.1;
-
-/// Hosts take so many times as long as each other to lock, touch and copy pages: fresh pages were touched
-/// at 1.8 to 4.5 GB/s.
-inline constexpr double host_spread = 3;
 
 /// What the edit of a finding does to the order of the run's work.
 enum class Order : std::uint8_t {
@@ -75,7 +72,8 @@ struct Finding {
     std::uint64_t allocation_stack = 0; ///< line of the CUDA allocation concerned; 0: none
     std::string allocation_text; ///< "cudaMallocManaged 32 MiB"; empty where no CUDA allocation is concerned
     std::vector<std::pair<std::string, std::uint64_t>> places; ///< further lines that matter: what and stack
-    std::string advice;                                        ///< what to write instead
+    std::size_t order_places = 0;     ///< the first of them, between which something must keep the order
+    std::string advice;               ///< what to write instead
     std::vector<CodeEdit> code_edits; ///< the same, line by line; empty where it is a rework
     double saving_ns = 0;
     bool unpriced = false; ///< what it saves is not known: `saving_ns` is 0, and `basis` says why
@@ -105,7 +103,10 @@ struct Finding {
 /// No change saves more than the time that was recorded, without what making contexts took.
 double within_recorded(const model::Profile& profile, double saving_ns);
 
-/// `part` counts what `larger` does: it is told there, and adds nothing.
+/// Adds a line between which and others something must keep the order, unless it is listed as such.
+void add_order_place(Finding& finding, const std::string& what, std::uint64_t stack);
+
+/// `part` counts what `larger` does, so `larger` mentions it, and its saving adds nothing.
 void fold(Finding& larger, const Finding& part);
 
 struct Findings {

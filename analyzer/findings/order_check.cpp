@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <set>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -17,8 +19,13 @@ namespace {
 using timeline::Change;
 using What = model::OrderChange::What;
 
-/// So many edits are followed in one pass.
-constexpr std::size_t most_at_once = 32;
+/// So many edits are followed in one pass, and so many in all: those of the dearest findings.
+constexpr std::size_t most_at_once = 32, most_followed = 2 * most_at_once;
+
+struct Edited {
+    Finding* finding = nullptr;
+    model::OrderEdit edit;
+};
 
 bool is_one_of(const Finding& finding, std::span<const std::string_view> ids) {
     return std::ranges::find(ids, finding.rule->id) != ids.end();
@@ -88,32 +95,33 @@ void name_order(const model::Profile& profile, Finding& finding) {
     bool host = false, device = false;
     for (const OrderLoss& pair : finding.lost_order) {
         (pair.by_host ? host : device) = true;
-        finding.places.emplace_back(pair.by_host ? "the host needs this to be done" : "done first", pair.first);
+        add_order_place(finding,
+                        pair.by_host ? "the host must wait for this work" : "this work must come first",
+                        pair.first);
         if (!pair.by_host)
-            finding.places.emplace_back("comes behind that", pair.second);
+            add_order_place(finding, "this work must come after it", pair.second);
     }
     finding.code_edits.clear(); // alone they would take the order away
     if (host)
         finding.order_advice +=
-            std::string("; what the host reads or changes behind these calls needs a wait of "
-                        "its own before that: ") +
+            std::string(
+                "; before the host reads or changes memory that these calls work on, it needs a wait of "
+                "its own: ") +
             (runtime ? "cudaStreamSynchronize(stream), or cudaEventSynchronize(event)"
-                     : "cuStreamSynchronize, or cuEventSynchronize") +
-            " behind the work on it";
+                     : "cuStreamSynchronize, or cuEventSynchronize");
     if (device)
-        finding.order_advice +=
-            std::string("; they also keep streams in order: in their place ") +
-            (runtime ? "cudaEventRecord(event, stream) and cudaStreamWaitEvent(other, event)"
-                     : "cuEventRecord and cuStreamWaitEvent") +
-            " between the lines listed";
+        finding.order_advice += std::string("; these calls also keep streams in order: in their place, put ") +
+                                (runtime ? "cudaEventRecord(event, stream)" : "cuEventRecord") +
+                                " after the work that must come first, and " +
+                                (runtime ? "cudaStreamWaitEvent(other, event)" : "cuStreamWaitEvent") +
+                                " before the work that must come after it";
     finding.advice += finding.order_advice;
 }
 
 std::vector<OrderLoss> losses_of(const model::LostPairs& pairs) {
     std::vector<OrderLoss> lost;
-    for (const auto& [pair, totals] : pairs)
-        lost.push_back(
-            {pair.first.stack, pair.by_host() ? 0 : pair.second.stack, totals.times, pair.by_host()});
+    for (const auto& [pair, times] : pairs)
+        lost.push_back({pair.first.stack, pair.by_host() ? 0 : pair.second.stack, times, pair.by_host()});
     return lost;
 }
 
@@ -130,30 +138,56 @@ bool settle(const model::Profile& profile, Finding& finding, const model::LostOr
     return true;
 }
 
+/// It is not proved that the lines may be edited just so.
+void leave_unchecked(Finding& finding) {
+    finding.order = Order::unknown;
+    finding.code_edits.clear();
+    finding.confidence = Confidence::low;
+}
+
+/// The dearest come first.
+std::vector<Edited> edits_of(const LineOf& line_of, std::span<std::vector<Finding>* const> lists) {
+    std::vector<Edited> edits;
+    for (std::vector<Finding>* const list : lists)
+        for (Finding& finding : *list)
+            if (model::OrderEdit edit = order_edit(finding, line_of); !edit.empty())
+                edits.push_back({&finding, std::move(edit)});
+    std::ranges::stable_sort(edits, std::ranges::greater{},
+                             [](const Edited& each) { return each.finding->saving_ns; });
+    return edits;
+}
+
 } // namespace
 
-std::vector<Finding> keep_order(const model::Profile& profile, const LineOf& line_of,
-                                std::vector<Finding>& all) {
-    std::vector<std::pair<std::size_t, model::OrderEdit>> edits;
-    for (std::size_t i = 0; i < all.size(); ++i)
-        if (model::OrderEdit edit = order_edit(all[i], line_of); !edit.empty())
-            edits.emplace_back(i, std::move(edit));
-    std::vector<bool> stopped(all.size());
-    for (std::size_t first = 0; first < edits.size(); first += most_at_once) {
-        const std::span group = std::span(edits).subspan(first, std::min(most_at_once, edits.size() - first));
+std::vector<Finding> keep_order(const model::Profile& profile, const LineOf& line_of, std::vector<Finding>& all,
+                                std::vector<Finding>& unpriced) {
+    const std::array lists{&all, &unpriced};
+    std::vector<Edited> edits = edits_of(line_of, lists);
+    const std::span dearest = std::span(edits).first(std::min(edits.size(), most_followed));
+    std::set<const Finding*> stopped;
+    std::size_t checked = 0;
+    while (checked < dearest.size()) {
+        const std::span group = dearest.subspan(checked, std::min(most_at_once, dearest.size() - checked));
         std::vector<model::OrderEdit> followed;
-        for (auto& [index, edit] : group)
-            followed.push_back(std::move(edit));
+        for (Edited& each : group)
+            followed.push_back(std::move(each.edit));
         model::LostOrder order(profile.dictionary(), std::move(followed));
         if (!follow(profile, order))
-            return {};
+            break;
         for (std::size_t i = 0; i < group.size(); ++i)
-            stopped[group[i].first] = !settle(profile, all[group[i].first], order, i);
+            if (!settle(profile, *group[i].finding, order, i))
+                stopped.insert(group[i].finding);
+        checked += group.size();
     }
-    std::vector<Finding> shown, removed;
-    for (std::size_t i = 0; i < all.size(); ++i)
-        (stopped[i] ? removed : shown).push_back(std::move(all[i]));
-    all = std::move(shown);
+    for (const Edited& each : std::span(edits).subspan(checked))
+        leave_unchecked(*each.finding);
+    std::vector<Finding> removed;
+    for (std::vector<Finding>* const list : lists) {
+        std::vector<Finding> shown;
+        for (Finding& finding : *list)
+            (stopped.contains(&finding) ? removed : shown).push_back(std::move(finding));
+        *list = std::move(shown);
+    }
     return removed;
 }
 

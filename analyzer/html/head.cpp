@@ -181,7 +181,8 @@ void write_facts(Markup& out, const Json& document) {
     if (const Json& managed = document["managed"];
         !managed.is_null() && !managed["driver_release"].get<std::string>().empty())
         item("driver", managed["driver_release"].get<std::string>());
-    item("prices", document["prices"]["device"].is_null() ? "of an H200" : "of its machine");
+    const Json& priced = document["prices"]["device"]; // the machine of the run, or that of --machine
+    item("prices", priced.is_null() ? "of an H200" : "measured with " + priced.get<std::string>());
     item("pid", std::to_string(process["pid"].get<std::uint64_t>()) +
                     (process.contains("host") ? " on " + process["host"].get<std::string>() : std::string()));
     const bool complete = document["completeness"]["complete"].get<bool>();

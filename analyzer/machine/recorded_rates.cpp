@@ -1,7 +1,5 @@
 #include "analyzer/machine/recorded_rates.hpp"
 
-#include <algorithm>
-
 namespace umadvisor::machine {
 
 Rates recorded_rates(const reader::Dictionary& dictionary) {
@@ -16,9 +14,7 @@ Rates recorded_rates(const reader::Dictionary& dictionary) {
 }
 
 bool tell_of_host(const Rates& rates, const reader::Dictionary& dictionary) {
-    return !rates.device.empty() || std::ranges::any_of(dictionary.drivers, [](const trace::Driver& driver) {
-        return driver.simulated != 0;
-    });
+    return !rates.device.empty() || dictionary.is_simulated();
 }
 
 } // namespace umadvisor::machine

@@ -43,13 +43,10 @@ facts::Call EditedOrder::edited(facts::Call call, const OrderChange* change) con
     return call;
 }
 
-void EditedOrder::note(const CallSite& first, const CallSite& second, const AllocationSite& allocation) {
+void EditedOrder::note(const CallSite& first, const CallSite& second) {
     const LostPair pair{first, second};
-    if (pairs_.size() == most_pairs && !pairs_.contains(pair))
-        return;
-    LostTotals& totals = pairs_[pair];
-    if (++totals.times == 1)
-        totals.allocation = allocation;
+    if (pairs_.size() < most_pairs || pairs_.contains(pair))
+        ++pairs_[pair];
 }
 
 bool EditedOrder::is_lost(const Moments& earlier, const facts::StreamPlace& run,
@@ -64,7 +61,7 @@ void EditedOrder::look(const StreamOrder& base) {
             return true;
         if (!base.is_awaited(result.moments.base))
             return false;
-        note(result.site, {}, {});
+        note(result.site, {});
         return true;
     });
 }
@@ -84,7 +81,7 @@ void EditedOrder::before(const facts::Call& call, const MemoryUse& done, bool re
     if (source != nullptr && source->bytes == done.source_bytes && source->hash != done.source_hash &&
         (source->read_at_once || base.is_awaited(source->piece.moments.base)) &&
         !order_.is_awaited(source->piece.moments.edited))
-        note(source->piece.site, {}, {});
+        note(source->piece.site, {});
     if (is_left_out(change_of(call.site)))
         sources_.erase(done.source);
 }
@@ -120,7 +117,7 @@ void EditedOrder::free(const facts::Call& call, const MemoryUse& done) {
         if (uses != nullptr && change->what == OrderChange::What::asynchronous)
             for (const Use& use : *uses)
                 if (!order_.before(use.moments.edited, {.number = uses->back().moments.edited.stream}))
-                    note(use.site, call.site, use.touch.site);
+                    note(use.site, call.site);
     }
     order_.add(left);
     uses_.erase(done.freed);
@@ -157,7 +154,7 @@ void EditedOrder::use(const Touch& touch, const facts::Call& run, const facts::C
         const bool kernels = earlier.touch.kind == AccessKind::kernel && touch.kind == AccessKind::kernel;
         if (base.before(earlier.moments.base, run.stream)) {
             earlier.met = call.stream.number + 1;
-            note(earlier.site, call.site, touch.site);
+            note(earlier.site, call.site);
         } else if (kernels && apart_.size() < most_pairs) {
             apart_.insert({earlier.site, call.site});
         }
@@ -179,7 +176,7 @@ void EditedOrder::meet_untold(const MemoryUse& done, const facts::Call& run, con
     for (const Piece& earlier : done.untold ? last_ : untold_)
         if (earlier.used && earlier.moments.edited.stream != stream &&
             is_lost(earlier.moments, run.stream, call.stream, base))
-            note(earlier.site, call.site, {});
+            note(earlier.site, call.site);
     last_[stream] = {call.site, {base.last(run.stream), order_.last(call.stream)}, true};
     if (done.untold)
         untold_[stream] = last_[stream];
@@ -214,7 +211,8 @@ void EditedOrder::add(const facts::Call& run, const MemoryUse& done, bool severa
     const bool replaced = change != nullptr && change->what == OrderChange::What::replaced;
     if (done.seen_by_host && !replaced && (change == nullptr || !change->read_later))
         leave_for_host(piece);
-    if (replaced) {
+    // A staged copy has read its source when it returns, and still does so if the edit leaves it as it is.
+    if (replaced || (change == nullptr && run.staged)) {
         sources_.erase(done.source);
     } else if (done.source != 0 && (done.source_hash != 0 || sources_.contains(done.source))) {
         if (sources_.size() == most_sources)

@@ -31,18 +31,14 @@ struct OrderChange {
 };
 using OrderEdit = std::unordered_map<CallSite, OrderChange, CallSiteHash>;
 
-/// Two uses of the same memory: of `first` the run made sure that it was done before `second`. Of the host's
-/// uses `second` has no stack and no entry.
+/// Two uses of the same memory: the run made sure that `first` was done before `second`. If the host is the
+/// second user, `second` has no stack and no entry.
 struct LostPair {
     CallSite first, second;
     bool by_host() const { return second == CallSite{}; }
     auto operator<=>(const LostPair&) const = default;
 };
-struct LostTotals {
-    std::uint64_t times = 0;
-    AllocationSite allocation; ///< that both use; of the host's uses: none
-};
-using LostPairs = std::map<LostPair, LostTotals>;
+using LostPairs = std::map<LostPair, std::uint64_t>; ///< and how often
 
 /// Bytes of an allocation that a call's work uses.
 struct Touch {
@@ -50,7 +46,6 @@ struct Touch {
     std::uint64_t made_of = 0; ///< of kernels their function; else equal: what they write is the same
     AccessKind kind{};
     bool writes = false;
-    AllocationSite site;
 };
 /// What a call does to memory.
 struct MemoryUse {
@@ -125,7 +120,7 @@ private:
                      const StreamOrder& base);
     bool is_lost(const Moments& earlier, const facts::StreamPlace& run, const facts::StreamPlace& edited,
                  const StreamOrder& base) const;
-    void note(const CallSite& first, const CallSite& second, const AllocationSite& allocation);
+    void note(const CallSite& first, const CallSite& second);
 
     /// Uses that later ones like them stand for go.
     void tidy(std::vector<Use>& uses, const Touch& touch, std::uint32_t stream, const StreamOrder& base) const;

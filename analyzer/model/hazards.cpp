@@ -19,17 +19,16 @@ bool is_followed(trace::Memory memory) {
     return memory == trace::Memory::device || memory == trace::Memory::managed || is_page_locked(memory);
 }
 
-/// The bytes of the rows lie side by side.
-bool is_one_piece(std::uint64_t width, std::uint64_t height, std::uint64_t depth, std::uint64_t pitch) {
-    return width == 0 || (depth <= 1 && (height <= 1 || pitch == width));
-}
-
 /// What the source held differs for sure.
 bool differs(std::uint64_t part, std::uint64_t whole, const trace::CopyContent& content) {
     return part != content.part_hash || (whole != 0 && content.whole_hash != 0 && whole != content.whole_hash);
 }
 
 } // namespace
+
+bool is_one_piece(std::uint64_t width, std::uint64_t height, std::uint64_t depth, std::uint64_t pitch) {
+    return width == 0 || (depth <= 1 && (height <= 1 || pitch == width));
+}
 
 Hazards::Hazards(double ns_per_tick, const reader::Dictionary& dictionary)
     : ns_per_tick_(ns_per_tick), dictionary_(dictionary), written_(dictionary) {

@@ -36,6 +36,9 @@ struct HazardSite {
 /// What a use of memory is.
 enum class AccessKind : std::uint8_t { copy, set, kernel, free };
 
+/// The bytes of the rows lie side by side.
+bool is_one_piece(std::uint64_t width, std::uint64_t height, std::uint64_t depth, std::uint64_t pitch);
+
 struct HazardTotals {
     std::uint64_t times = 0;  ///< that no call ordered both
     std::uint64_t proved = 0; ///< of these, the first cannot have ended when the second was called

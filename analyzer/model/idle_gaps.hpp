@@ -38,12 +38,13 @@ struct GapTotals {
     std::set<CallSite> behind; ///< frees and synchronisations in the gaps: without the wait these would wait
 };
 
-/// Follows the events in the order of time, of programs in which one thread alone queues work: of others it is
-/// not known when the device was idle. A wait counts where it covers all that was queued since the last. Work
-/// on managed memory is left to the rules on that, and a gap in which the host works on results that it then
-/// gives back is none: the device has to wait for them. Nor is the time up to a download of what a needless
-/// wait waited for, since the host reads that next, nor what follows a wait that ends a measurement. Memory:
-/// one entry a call site and one a live allocation that the host can reach.
+/// Follows the events in the order of time. It counts programs in which one thread alone queues work, since of
+/// other programs the trace does not show when the device was idle. A wait counts if it covers all that was
+/// queued since the last wait. Work on managed memory is left to the rules on managed memory. Three kinds of
+/// gap do not count: the host works on results that it then gives back, so the device has to wait for them; the
+/// gap ends in a download of what a needless wait waited for, so the host reads that next; the wait before the
+/// gap ends a measurement. Memory: one entry for each call site and one for each live allocation that the host
+/// can reach.
 class IdleGaps {
 public:
     explicit IdleGaps(double ns_per_tick) : ns_per_tick_(ns_per_tick) {}

@@ -9,13 +9,6 @@
 #include <variant>
 
 namespace umadvisor::model {
-namespace {
-
-bool lies_in_one_piece(std::uint64_t height, std::uint64_t depth, std::uint64_t width, std::uint64_t pitch) {
-    return width == 0 || (depth <= 1 && (height <= 1 || pitch == width));
-}
-
-} // namespace
 
 LostOrder::LostOrder(const reader::Dictionary& dictionary, std::vector<OrderEdit> edits)
     : dictionary_(dictionary), written_(dictionary) {
@@ -61,7 +54,6 @@ void LostOrder::touch(std::uint64_t allocation, Touch touch) {
     touch.allocation = allocation;
     touch.first = whole ? 0 : touch.first - std::min(touch.first, memory->address);
     touch.last = whole ? memory->bytes : touch.last - std::min(touch.last, memory->address);
-    touch.site = memory->site;
     const bool on_host = memory->site.memory == trace::Memory::managed || is_host_memory(memory->site.memory);
     use_.seen_by_host |= touch.writes && on_host;
     use_.touches.push_back(touch);
@@ -72,23 +64,21 @@ void LostOrder::look_at(const trace::Copy& copy) {
                      .last = copy.source + copy.bytes,
                      .made_of = 0,
                      .kind = AccessKind::copy,
-                     .writes = false,
-                     .site = {}};
+                     .writes = false};
     const Touch write{.first = copy.destination,
                       .last = copy.destination + copy.bytes,
                       .made_of = copy.source - copy.destination,
                       .kind = AccessKind::copy,
-                      .writes = true,
-                      .site = {}};
-    const Touch whole{.kind = AccessKind::copy, .site = {}};
+                      .writes = true};
+    const Touch whole{.kind = AccessKind::copy};
     if (copy.source_allocation != 0)
         touch(copy.source_allocation,
-              lies_in_one_piece(copy.height, copy.depth, copy.width, copy.source_pitch) ? read : whole);
+              is_one_piece(copy.width, copy.height, copy.depth, copy.source_pitch) ? read : whole);
     if (copy.destination_allocation != 0) {
         Touch all = whole;
         all.writes = true;
         touch(copy.destination_allocation,
-              lies_in_one_piece(copy.height, copy.depth, copy.width, copy.destination_pitch) ? write : all);
+              is_one_piece(copy.width, copy.height, copy.depth, copy.destination_pitch) ? write : all);
     }
     use_.seen_by_host |= is_host_memory(copy.destination_memory);
     if (is_host_memory(copy.source_memory) && copy.width == 0 && copy.batch == 0) {
@@ -101,8 +91,8 @@ void LostOrder::look_at(const trace::Copy& copy) {
 void LostOrder::look_at(const trace::Set& set) {
     if (set.allocation == 0)
         return;
-    Touch write{.kind = AccessKind::set, .writes = true, .site = {}};
-    if (lies_in_one_piece(set.height, 1, set.width, set.pitch)) {
+    Touch write{.kind = AccessKind::set, .writes = true};
+    if (is_one_piece(set.width, set.height, 1, set.pitch)) {
         write.first = set.address;
         write.last = set.address + set.bytes;
         write.made_of = set.value;
@@ -116,10 +106,9 @@ void LostOrder::look_at(const reader::Shape* shape) {
     if (shape == nullptr)
         return;
     for (std::size_t i = 0; i < shape->touched.size(); ++i)
-        touch(shape->touched[i], {.made_of = shape->function,
-                                  .kind = AccessKind::kernel,
-                                  .writes = written_.may_write(*shape, i),
-                                  .site = {}});
+        touch(
+            shape->touched[i],
+            {.made_of = shape->function, .kind = AccessKind::kernel, .writes = written_.may_write(*shape, i)});
 }
 
 void LostOrder::look_at(const reader::ThreadCursor& cursor, const facts::Call& call) {
@@ -132,7 +121,7 @@ void LostOrder::look_at(const reader::ThreadCursor& cursor, const facts::Call& c
         use_.freed_site = memory->site;
         use_.frees_in_stream = dictionary_.is_stream_ordered(free->entry);
         if (use_.frees_in_stream)
-            touch(free->allocation, {.kind = AccessKind::free, .writes = true, .site = {}});
+            touch(free->allocation, {.kind = AccessKind::free, .writes = true});
         return;
     }
     if (call.queues != facts::Queues::work)

@@ -38,8 +38,7 @@ ManagedActivity::ManagedActivity(double ns_per_tick, const residency::ThrashingP
                                  const reader::Dictionary& dictionary)
     : written_(dictionary), replay_(ns_per_tick, rule) {
     terms_.ns_per_tick = ns_per_tick;
-    terms_.host_time_told = std::ranges::none_of(
-        dictionary.drivers, [](const trace::Driver& driver) { return driver.simulated != 0; });
+    terms_.host_time_known = !dictionary.is_simulated();
     terms_.thrashing_lapse_ns = rule.lapse;
     terms_.thrashing_threshold = rule.threshold;
 }

@@ -5,6 +5,7 @@
 #include "analyzer/reader/graph_versions.hpp"
 #include "trace/records.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -52,6 +53,10 @@ public:
     std::vector<trace::PeerLink> peer_links;
     std::vector<trace::MachineRates> machine_rates;
 
+    /// A driver of the run was simcuda, which models a device.
+    bool is_simulated() const {
+        return std::ranges::any_of(drivers, [](const trace::Driver& driver) { return driver.simulated != 0; });
+    }
     /// Exported driver symbol of an entry point; "unknown" when its definition is lost.
     std::string_view symbol(std::uint64_t entry) const;
     /// Whether an entry point allocates, frees or copies in the order of a stream, as its name tells.

@@ -10,7 +10,8 @@
 namespace umadvisor::reports {
 
 Database::Database(const std::string& path, std::string name) : name_(std::move(name)) {
-    // Without SQLite's locks: nobody else opens it, and the caller's own lock would be in their way on NFS.
+    // SQLite's locks are off: no other process opens the file, and on NFS they would clash with the caller's
+    // lock.
     check(sqlite3_open_v2(path.c_str(), &database_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, "unix-none"));
     run("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE;"
         "PRAGMA cache_size = -32768; BEGIN");

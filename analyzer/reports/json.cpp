@@ -10,9 +10,13 @@
 #include "analyzer/reports/report.hpp"
 #include "analyzer/symbols/demangle.hpp"
 
+#include <algorithm>
+#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 namespace umadvisor::reports {
 namespace {
@@ -201,7 +205,10 @@ Json staged_json(const model::Profile& profile) {
     return {{"HtoD", tally(model::Direction::HtoD)}, {"DtoH", tally(model::Direction::DtoH)}};
 }
 
-Json copy_lines_json(Report& report) {
+/// A program whose code is generated may copy on any number of lines.
+constexpr std::size_t most_copy_lines = 1'000;
+
+void put_copy_lines(Report& report, Json& document) {
     std::map<std::tuple<std::uint64_t, model::Direction, trace::Memory, trace::Memory>, model::Tally> table;
     for (const auto& [site, totals] : report.profile.copies().sites()) {
         if (reader::is_outside(site.stack))
@@ -211,8 +218,13 @@ Json copy_lines_json(Report& report) {
         row.add(totals.small);
         row.add(totals.large);
     }
-    Json list = Json::array();
-    for (const auto& [key, row] : table) {
+    std::vector<std::pair<decltype(table)::key_type, model::Tally>> rows(table.begin(), table.end());
+    if (rows.size() > most_copy_lines) {
+        std::ranges::stable_sort(rows, std::greater<>(), [](const auto& row) { return row.second.ticks; });
+        rows.resize(most_copy_lines);
+    }
+    Json& list = document["copy_lines"] = Json::array();
+    for (const auto& [key, row] : rows) {
         const auto& [stack, direction, source, destination] = key;
         list.push_back({{"line", place_json(report, stack)},
                         {"direction", name(direction)},
@@ -222,7 +234,8 @@ Json copy_lines_json(Report& report) {
                         {"bytes", row.bytes},
                         {"time_ns", report.profile.nanoseconds(row.ticks)}});
     }
-    return list;
+    if (table.size() > rows.size())
+        document["copy_lines_left_out"] = table.size() - rows.size();
 }
 
 Json pageable_json(Report& report) {
@@ -402,7 +415,7 @@ Json to_json(Report& report) {
     }
     document["why_empty"] = report.findings.empty() ? Json(report.why_empty()) : Json(nullptr);
     document["copies"] = copies_json(profile);
-    document["copy_lines"] = copy_lines_json(report);
+    put_copy_lines(report, document);
     document["copies_failed"] = profile.copies().failed();
     document["copies_by_umadvisor"] = {{"count", profile.copies().own().count},
                                        {"bytes", profile.copies().own().bytes}};

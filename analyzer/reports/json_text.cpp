@@ -14,6 +14,7 @@ std::string json_text(const nlohmann::ordered_json& document, int indent) {
     if (text.find_first_of(begins) == std::string::npos)
         return text;
     std::string escaped;
+    escaped.reserve(text.size() + text.size() / 64);
     for (std::size_t at = 0; at < text.size();) {
         const std::size_t next = std::min(text.find_first_of(begins, at), text.size());
         escaped.append(text, at, next - at);

@@ -30,9 +30,6 @@ public:
     const ReportedJson& object(const ReportedJson& parent, const char* key) const {
         return checked(at(parent, key), key, &ReportedJson::is_object);
     }
-    const ReportedJson& list(const ReportedJson& parent, const char* key) const {
-        return checked(at(parent, key), key, &ReportedJson::is_array);
-    }
     std::string text(const ReportedJson& parent, const char* key) const {
         const ReportedJson& value = checked(at(parent, key), key, &ReportedJson::is_string);
         return value.is_null() ? std::string() : reader::plain(value.get<std::string>());

@@ -27,12 +27,13 @@ bool unused_on_device(const Subject& subject, const Stay& stay) {
     return stay.launches == 0 && !by_others;
 }
 
-/// It left the host again before the host could have used the half of it. Whether it was used when there was
-/// time enough, nothing tells; nor, of a clock that stands still meanwhile, whether there was.
+/// It left the host again before the host could have used half of it. Where there was time enough, the trace
+/// does not show whether the host used it. Where the clock stands still while the host computes, the trace does
+/// not show how much time there was.
 bool unused_on_host(const Subject& subject, const Stay& stay) {
     if (stay.ready == 0)
         return true;
-    if (!subject.terms.host_time_told)
+    if (!subject.terms.host_time_known)
         return false;
     const double ns =
         static_cast<double>(stay.end - std::min(stay.end, stay.ready)) * subject.terms.ns_per_tick;

@@ -47,8 +47,8 @@ struct Terms {
     double ns_per_tick = 1;
     bool thrashing_told = false; ///< the driver's own events were in the trace
     bool faults_told = false;
-    bool host_time_told =
-        true; ///< the clock goes on while the host computes; that of a simulated driver does not
+    /// The clock goes on while the host computes; that of a simulated driver does not.
+    bool host_time_known = true;
     /// The driver's parameters in force, or its defaults (uvm_perf_thrashing.c): an access within so long of
     /// another processor's is a thrashing event, and so many make the page thrash.
     std::uint64_t thrashing_lapse_ns = 500'000, thrashing_threshold = 3;

@@ -47,7 +47,8 @@ std::uint64_t run_nanoseconds() noexcept;
 /// CLOCK_MONOTONIC in nanoseconds; CLOCK_REALTIME likewise.
 std::uint64_t monotonic_nanoseconds() noexcept;
 std::uint64_t realtime_nanoseconds() noexcept;
-/// Processor time of this thread. It leaves out preemption, which is not our cost. Reading it is a system call.
+/// Processor time of this thread, which does not count the time of others on its core. Reading it is a system
+/// call.
 std::uint64_t thread_nanoseconds() noexcept;
 
 /// The recording clock and CLOCK_MONOTONIC at the same moment, to about the length of one clock_gettime.

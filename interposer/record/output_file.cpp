@@ -18,7 +18,8 @@ namespace umadvisor::record {
 
 namespace {
 
-constexpr int writes_at_a_time = 16; ///< some 0.1 ms, in which the program could close our descriptor
+constexpr int writes_at_a_time = 16; ///< short ones, some 0.1 ms together, between two looks at the descriptor
+constexpr std::size_t short_write = 4'096; ///< bytes; before a longer one the descriptor is looked at
 
 /// pwrite(2). Other threads may change words of `data` atomically meanwhile; the kernel reads each as it was
 /// before or after. It is a bare system call, since the thread sanitizer would report a race for pwrite().
@@ -174,7 +175,7 @@ int OutputFile::reserve(std::uint64_t offset, std::uint64_t bytes) noexcept {
 
 int OutputFile::write(std::uint64_t offset, const void* data, std::size_t bytes) noexcept {
     struct stat file {};
-    if (--writes_left_ < 0 && !own_descriptor(file))
+    if ((bytes > short_write || --writes_left_ < 0) && !own_descriptor(file))
         return EBADF;
     if (!is_within_limit(offset + bytes))
         return EFBIG;

@@ -16,6 +16,9 @@ enum class Taking : std::uint8_t {
     by_clock ///< `everything` or `state`, as the clock says: a pause begins or ends at a time that was set
 };
 
+/// Answers takes() while the word is `by_clock`; runtime/window.cpp has it.
+using Clock = bool (*)(Taking level);
+
 namespace detail {
 /// Alone in its page, which reads as zero in a forked child: see stop_in_children().
 #if defined(__x86_64__)
@@ -28,8 +31,6 @@ struct alignas(page_bytes) TakingPage {
 };
 inline constinit TakingPage taking_page{};
 inline constexpr std::atomic<Taking>& taking = taking_page.word;
-/// Answers takes() while the word is `by_clock`. Set before the word is; runtime/window.cpp has it.
-using Clock = bool (*)(Taking level);
 inline constinit Clock ask_clock = nullptr;
 } // namespace detail
 
@@ -39,7 +40,7 @@ inline void stop_in_children() noexcept {
     madvise(&detail::taking_page, sizeof detail::taking_page, MADV_WIPEONFORK);
 }
 
-/// Whether calls that need `level` are recorded, if the clock has nothing against it: a hook asks takes() next.
+/// Whether calls that need `level` may be recorded: where the clock decides, takes() has the answer.
 /// One relaxed load, of which gcc makes a conditional move. It orders nothing, so a call that is recorded uses
 /// see_trace() first.
 inline bool may_take(Taking level) noexcept {
@@ -87,8 +88,9 @@ inline void resume() noexcept {
 
 /// From now on each call asks `clock` whether it is recorded, until the next pause() or resume(). No call pays
 /// for that before or after.
-inline void follow_clock(detail::Clock clock) noexcept {
-    detail::ask_clock = clock;
+inline void follow_clock(Clock clock) noexcept {
+    if (detail::ask_clock != clock) // threads read it without a lock from the first time on
+        detail::ask_clock = clock;
     detail::switch_to(Taking::by_clock);
 }
 

@@ -2,6 +2,7 @@
 
 #include "interposer/base/pages.hpp"
 #include "interposer/base/text.hpp"
+#include "interposer/record/quiet.hpp"
 #include "interposer/record/recorder.hpp"
 
 #include <cerrno>
@@ -15,7 +16,7 @@ namespace umadvisor::runtime {
 
 namespace {
 
-/// Of a device it takes some 1,500 bytes.
+/// A device needs about 1,500 bytes.
 constexpr std::size_t most_bytes = 128 * 1024;
 
 char path[4200]; ///< empty: none
@@ -64,6 +65,7 @@ void remember_rates_file() noexcept {
 }
 
 void define_machine_rates(std::string_view device) noexcept {
+    const record::Quiet quiet;
     auto* const text = path[0] == '\0' ? nullptr : static_cast<char*>(base::map_pages(most_bytes));
     if (text == nullptr)
         return;

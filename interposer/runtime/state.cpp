@@ -109,7 +109,7 @@ void describe_devices() {
     int count = 0;
     if (real<Entry::cuDeviceGetCount>()(&count) != CUDA_SUCCESS)
         return;
-    bool rates_are_defined = false;
+    bool rates_were_read = false;
     for (int ordinal = 0; ordinal < count; ++ordinal) {
         CUdevice device = 0;
         if (real<Entry::cuDeviceGet>()(&device, ordinal) != CUDA_SUCCESS)
@@ -144,9 +144,9 @@ void describe_devices() {
         if (record.numa_config == std::uint64_t{CU_DEVICE_NUMA_CONFIG_NUMA_NODE} + 1)
             record.memory_node = attribute_plus_one(CU_DEVICE_ATTRIBUTE_NUMA_ID, device);
         record::define(record);
-        if (!rates_are_defined) // reports go by the first
+        if (!rates_were_read) // reports go by the first
             define_machine_rates(record.device_name);
-        rates_are_defined = true;
+        rates_were_read = true;
     }
 }
 
@@ -314,9 +314,9 @@ void leave() noexcept {
     observe::managed_watch().finish();
     close_window();
     record::close();
+    // A loss was reported when it happened, and in a confined process no line of ours can be written.
     if (record::lost() || record::is_confined())
-        return; // it was reported then, or cannot be: the file is in nobody's reach before the process has
-                // ended
+        return;
     struct stat here;
     const bool elsewhere = *path != '/' && *directory != '\0' && lstat(path, &here) != 0;
     const char* const from = elsewhere ? directory : "";

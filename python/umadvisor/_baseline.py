@@ -13,6 +13,7 @@ from ._findings import Finding
 from ._native import words_of
 
 SCHEMA = "umadvisor-pytest-1"
+ELSEWHERE = ""  # what fixtures and imports do is in no test
 
 Identity = tuple[str, str, str]
 Known = dict[str, list[dict[str, str]]]  # test to findings
@@ -53,7 +54,10 @@ def _known_identity(each: dict[str, str]) -> Identity:
 def update(path: str, known: Known, found: dict[str, list[Finding]]) -> None:
     """What did not run stays. The file is replaced as a whole, or not at all: OSError."""
     for test, findings in found.items():
-        rows = [dict(zip(("rule", "file", "function"), each)) for each in sorted(map(identity, findings))]
+        identities = Counter(map(identity, findings))
+        if test == ELSEWHERE:  # nothing shows which of them belong to tests that did not run
+            identities |= Counter(map(_known_identity, known.get(test, ())))
+        rows = [dict(zip(("rule", "file", "function"), each)) for each in sorted(identities.elements())]
         known.pop(test, None)
         if rows:
             known[test] = rows

@@ -18,13 +18,13 @@ from typing import Any, Iterator, Optional
 import pytest
 
 from . import _baseline
+from ._baseline import ELSEWHERE
 from ._findings import Finding, Report, report
 from ._native import UmadvisorError, is_recorded, program, show, words_of
 from ._ranges import step
 
 LEVELS = ("low", "medium", "high")
 RAN = "UMADVISOR_PYTEST_RAN"  # names a file to which the recorded process appends each test that it has run
-ELSEWHERE = ""  # what fixtures and imports do is in no test
 TRACE_BEGINS = b"UMTRACE\n"
 LONGEST_NAME = 1000  # of a range; the recorder cuts those of 16 KiB
 
@@ -117,10 +117,13 @@ def _run(config: Any) -> int:
 def _wait(command: list[Any], environment: dict[str, str]) -> int:
     """Its exit status. Meanwhile ^C is for the tests, and other requests to end go to them, so that what they say comes last."""
     children: list[Any] = []
+    early: list[int] = []  # came before there was a child
 
     def pass_on(number: int, frame: object) -> None:
-        for child in children:
-            child.send_signal(number)
+        if children:
+            children[0].send_signal(number)
+        else:
+            early.append(number)
 
     before = {}
     wanted: dict[int, Any] = {signal.SIGINT: lambda number, frame: None, signal.SIGTERM: pass_on, signal.SIGHUP: pass_on}
@@ -132,7 +135,10 @@ def _wait(command: list[Any], environment: dict[str, str]) -> int:
             before[signal.SIGCHLD] = signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     try:
         children.append(subprocess.Popen(command, env=environment))
-        return int(children[0].wait())
+        for number in early:
+            children[0].send_signal(number)
+        status = int(children[0].wait())
+        return status if status >= 0 else 128 - status  # as in a shell
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -116,6 +116,32 @@ class Plugin(surface.Case):
         for name, status in (("SIGTERM", 143), ("SIGHUP", 129), ("SIGINT", 0)):
             self.pytest("--umadvisor", "--umadvisor-trace=x.umtrace", status=status, environment={"ASKS": name})
 
+    def test_a_request_to_end_before_there_is_a_child_is_kept_for_it(self):
+        self.write("test_it.py", "import time\ndef test_waits():\n    time.sleep(20)\n")
+        (self.folder / "conftest.py").write_text(textwrap.dedent("""
+            import os, signal, subprocess
+            start = subprocess.Popen
+            def asked_to_end(*arguments, **options):
+                subprocess.Popen = start
+                os.kill(os.getpid(), signal.SIGTERM)
+                return start(*arguments, **options)
+            if "UMADVISOR_PYTEST_RAN" not in os.environ:
+                subprocess.Popen = asked_to_end
+            """))
+        self.pytest("--umadvisor", status=143)
+
+    def test_an_update_keeps_what_is_known_outside_of_tests(self):
+        self.write("test_it.py", "\nupload(40)\ndef test_it():\n    pass\n")
+        others = {"rule": "UMA-101", "file": "other.py", "function": "load"}
+        (self.folder / "known.json").write_text(json.dumps({"schema": "umadvisor-pytest-1", "tests": {"": [others, others]}}))
+        update = ("--umadvisor", "--umadvisor-baseline=known.json", "--umadvisor-update-baseline")
+        self.pytest(*update)
+        known = self.known()[""]
+        self.assertEqual(known.count(others), 2)
+        self.assertGreater(len(known), 2)
+        self.pytest(*update)
+        self.assertEqual(self.known()[""], known)
+
     def test_it_does_not_start_itself_over_and_over(self):
         self.write("test_it.py", UPLOADS.format("it", 0))
         program = self.folder / "loses-the-recorder"

@@ -1,5 +1,6 @@
 /// Files that commands are given and files that they write: devices, FIFOs, links, full disks.
 #include "analyzer/cli/output_file.hpp"
+#include "analyzer/files/short_lived.hpp"
 #include "analyzer/reader/error.hpp"
 #include "analyzer/reader/whole_file.hpp"
 #include "command_run.hpp"
@@ -49,6 +50,14 @@ std::string fresh(const std::string& name) {
 }
 
 } // namespace
+
+BOOST_AUTO_TEST_CASE(what_is_unfinished_goes_where_no_destructor_runs) {
+    const files::ShortLived unfinished(fs::temp_directory_path().string());
+    std::ofstream(unfinished.path()) << "half";
+    BOOST_TEST(fs::exists(unfinished.path()));
+    files::remove_unfinished();
+    BOOST_TEST(!fs::exists(unfinished.path()));
+}
 
 BOOST_AUTO_TEST_CASE(inputs_that_are_no_files) {
     const std::string trace = Scenario().path();

@@ -123,10 +123,22 @@ BOOST_AUTO_TEST_CASE(a_line_that_also_waits_for_what_the_host_reads) {
     };
     const Checked reads = rounds(true), goes_on = rounds(false);
     BOOST_TEST((reads.order_of("UMA-506") == Order::named));
-    BOOST_TEST(contains(reads.shown_of("UMA-506")->advice, "needs a wait of its own before that: "
-                                                           "cudaStreamSynchronize(stream)"));
+    BOOST_TEST(
+        contains(reads.shown_of("UMA-506")->advice, "needs a wait of its own: cudaStreamSynchronize(stream)"));
     BOOST_TEST((goes_on.order_of("UMA-506") == Order::kept));
     BOOST_TEST(!contains(goes_on.shown_of("UMA-506")->advice, "needs a wait of its own"));
+}
+
+/// The copy has read its source when it returns, whether the host waits later or not.
+BOOST_AUTO_TEST_CASE(the_source_of_a_staged_upload_may_change_at_once) {
+    Streams s;
+    for (int round = 0; round < 200; ++round) {
+        s.copy(64 * 1024, 10 * us,
+               {.stack = s.reading, .asynchronous = true, .stream = one, .to = s.other, .part = 5u + round});
+        s.write(one, s.data);
+        s.wait(one);
+    }
+    BOOST_TEST((check(s).order_of("UMA-506") == Order::kept));
 }
 
 BOOST_AUTO_TEST_CASE(an_order_that_calls_do_not_show_is_not_known) {
@@ -200,6 +212,8 @@ BOOST_AUTO_TEST_CASE(an_upload_for_nothing_that_orders_two_streams) { // UMA-106
     const Checked shared = rounds(true), apart = rounds(false);
     BOOST_TEST((shared.order_of("UMA-106") == Order::named));
     BOOST_TEST(contains(shared.shown_of("UMA-106")->advice, "cudaEventRecord(event, stream)"));
+    BOOST_TEST(shared.shown_of("UMA-106")->order_places != 0);
+    BOOST_TEST(contains(shared.shown_of("UMA-106")->places.front().first, "this work must come first"));
     BOOST_TEST((apart.order_of("UMA-106") == Order::kept));
 }
 
@@ -219,7 +233,8 @@ BOOST_AUTO_TEST_CASE(a_copy_that_waits_because_it_is_pageable) { // UMA-102
     };
     const Checked trusts = rounds(false), waits = rounds(true);
     BOOST_TEST((trusts.order_of("UMA-102") == Order::named));
-    BOOST_TEST(contains(trusts.shown_of("UMA-102")->advice, "reads or changes behind these calls"));
+    BOOST_TEST(contains(trusts.shown_of("UMA-102")->advice,
+                        "before the host reads or changes memory that these calls work on"));
     BOOST_TEST((waits.order_of("UMA-102") == Order::kept));
 }
 
@@ -242,6 +257,43 @@ BOOST_AUTO_TEST_CASE(memory_that_two_streams_use_is_freed_in_the_order_of_one) {
     BOOST_TEST(!both.shows("UMA-503"));
     BOOST_TEST(both.stops("UMA-503"));
     BOOST_TEST((alone.order_of("UMA-503") == Order::kept));
+}
+
+BOOST_AUTO_TEST_CASE(lines_that_need_an_order_come_first_and_once) {
+    Finding larger, part;
+    larger.rule = part.rule = &findings::rule("UMA-106");
+    larger.places = {{"another", 7}};
+    part.places = {{"left out", 3}};
+    for (int pair = 0; pair < 2; ++pair) {
+        findings::add_order_place(part, "first", 1);
+        findings::add_order_place(part, "second", 2);
+    }
+    findings::add_order_place(larger, "first", 1);
+    findings::fold(larger, part);
+    const std::vector<std::pair<std::string, std::uint64_t>> expected{
+        {"first", 1}, {"second", 2}, {"another", 7}};
+    BOOST_TEST((larger.places == expected));
+}
+
+BOOST_AUTO_TEST_CASE(an_edit_that_was_not_followed_is_not_offered) { // UMA-501
+    constexpr int lines = 70;
+    Streams s;
+    s.write(one, s.data);
+    s.wait(one);
+    for (int line = 0; line < lines; ++line) {
+        const std::uint64_t again = s.stack();
+        for (int call = 0; call < 110; ++call)
+            s.synchronize({.kind = SyncKind::stream, .object = one, .stack = again, .duration = 5 * us});
+    }
+    int followed = 0, left = 0;
+    for (const Finding& finding : of_rule(check(s).shown, "UMA-501")) {
+        const bool unknown = finding.order == Order::unknown;
+        ++(unknown ? left : followed);
+        BOOST_TEST(finding.code_edits.empty() == unknown);
+        BOOST_TEST((!unknown || finding.confidence == Confidence::low));
+    }
+    BOOST_TEST(followed == 64);
+    BOOST_TEST(left == lines - 64);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

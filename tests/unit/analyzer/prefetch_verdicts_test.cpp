@@ -33,7 +33,7 @@ BOOST_AUTO_TEST_CASE(what_the_host_waited_for_is_used_where_its_time_does_not_sh
     // The host writes between the two prefetches, on a clock that stands still meanwhile.
     const auto rounds = [](bool shows, bool waits) {
         Life life;
-        life.terms.host_time_told = shows;
+        life.terms.host_time_known = shows;
         life.look(0).device_round();
         for (int i = 0; i < 3; ++i) {
             life.to_host();

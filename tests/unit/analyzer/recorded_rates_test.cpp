@@ -153,7 +153,7 @@ struct Locked : Scenario {
     }
 };
 
-constexpr std::string_view doubt = "another host may take";
+constexpr std::string_view doubt = "on another host the remedy may cost";
 
 bool doubts(const Finding& finding) {
     return std::ranges::any_of(finding.details,

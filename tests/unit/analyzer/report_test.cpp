@@ -83,6 +83,16 @@ BOOST_FIXTURE_TEST_CASE(copies_are_counted_by_line, Scenario) {
     BOOST_TEST(rows[0]["destination_memory"] == "device");
 }
 
+BOOST_FIXTURE_TEST_CASE(of_thousands_of_lines_those_that_took_longest_are_listed, Scenario) {
+    for (std::uint64_t i = 1; i <= 1'002; ++i)
+        copy(10, i % 1'001 + 1, {.stack = stack()});
+    const json report = json_of(path());
+    BOOST_TEST_REQUIRE(report["copy_lines"].size() == 1'000u);
+    BOOST_TEST(report["copy_lines"].front()["time_ns"] == 1'001);
+    BOOST_TEST(report["copy_lines"].back()["time_ns"] == 2);
+    BOOST_TEST(report["copy_lines_left_out"] == 2);
+}
+
 BOOST_FIXTURE_TEST_CASE(document_has_every_key_of_the_schema, Scenario) {
     copy_often(256 * mib, 26 * ms, {.stack = stack()});
     launch(function("_Z6kernelv"), {});
