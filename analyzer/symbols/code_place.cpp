@@ -6,14 +6,20 @@
 
 namespace umadvisor::symbols {
 
+namespace {
+/// No file system has longer names (NAME_MAX); a trace may.
+constexpr std::size_t longest_file_name = 255;
+} // namespace
+
 std::string CodePlace::text() const {
     std::string place;
     if (!file.empty()) {
-        place = reader::shown_name(file.name()) + ":" + std::to_string(line);
+        place = reader::shown_name(file.name(), longest_file_name) + ":" + std::to_string(line);
     } else if (!module.empty() || offset != 0) {
         char number[32];
         std::snprintf(number, sizeof number, "0x%llx", static_cast<unsigned long long>(offset));
-        place = module.empty() ? std::string(number) : reader::shown_name(module.name()) + "+" + number;
+        place = module.empty() ? std::string(number)
+                               : reader::shown_name(module.name(), longest_file_name) + "+" + number;
     } else {
         return "unknown place";
     }
