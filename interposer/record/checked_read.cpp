@@ -112,4 +112,17 @@ bool read_checked(void* to, const iovec* from, std::size_t count) noexcept {
     return good;
 }
 
+bool read_checked_unconfined(void* to, std::uintptr_t from, std::size_t bytes) noexcept {
+    const iovec local{to, bytes},
+        remote{reinterpret_cast<void*>(from), bytes}; // NOLINT(performance-no-int-to-ptr)
+    {
+        const Quiet quiet;
+        if (syscall(SYS_process_vm_readv, getpid(), &local, 1, &remote, 1, 0) == static_cast<long>(bytes))
+            return true;
+        if (errno == EFAULT)
+            return false;
+    }
+    return read_checked(to, from, bytes); // containers may refuse the call
+}
+
 } // namespace umadvisor::record
