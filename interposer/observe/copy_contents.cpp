@@ -101,7 +101,7 @@ void CopyContents::hash_whole(trace::CopyContent& content, std::uint64_t host, s
 /// The result of `hash()`, if the budget allows it and the host memory may be read.
 template <class Hash>
 trace::CopyContent CopyContents::look(std::uint64_t host, std::uint64_t bytes, const Hash& hash) noexcept {
-    if (on_parts_ >= budget_.so_far() / 8)
+    if (on_parts_ >= budget_.so_far() / 16 * 3)
         return {};
     const std::uint64_t begin = record::now(), before = on_wholes_;
     const Work work = Work::brief(decision_prices.host_hash_part);

@@ -127,7 +127,7 @@ private:
     Budget budget_{20'000'000};
 
     TryLock lock_;                               ///< guards what follows
-    std::uint64_t on_parts_ = 0, on_wholes_ = 0; ///< time spent; at most 1/8 and 3/4 of the budget
+    std::uint64_t on_parts_ = 0, on_wholes_ = 0; ///< time spent; at most 3/16 and 3/4 of the budget
     std::uint64_t on_sources_ = 0;               ///< of both, for sources hashed again; at most 1/16
     DeviceRange ranges_[max_ranges] = {};
     base::BoundedList<Waiting, most_downloads> downloads_;

@@ -58,8 +58,8 @@ void HostBytes::hash_whole(trace::CopyContent& content, std::uint64_t address, s
     std::uint64_t hash = bytes;
     std::uint8_t value[value_bytes] = {};
     bool one_value = bytes > value_bytes;
-    // The question takes as long as reading some ten KiB.
-    const bool unconfined = bytes > 4 * piece && !record::is_confined();
+    // The question takes as long as passing some ten KiB through a pipe.
+    const bool unconfined = bytes > piece / 2 && !record::is_confined();
     for (std::uint64_t done = 0; done < bytes;) {
         const std::uint64_t length = std::min(piece, bytes - done);
         if (!(unconfined ? record::read_checked_unconfined(held_, address + done, length)

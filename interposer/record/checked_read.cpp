@@ -48,35 +48,46 @@ public:
         return number_ >= 0;
     }
 
-    /// In parts, since the pipe may be small. Not by the functions of these names, which are cancellation
+    /// False where a byte cannot be read. Not by the functions write(2) and read(2), which are cancellation
     /// points.
-    bool pass(std::uint8_t* to, const iovec& from) noexcept {
-        const auto* at = static_cast<const std::uint8_t*>(from.iov_base);
-        for (std::size_t left = from.iov_len; left != 0;) {
-            const long sent = syscall(SYS_write, number_, at, left);
-            if (sent < 0 && errno == EINTR)
-                continue;
-            if (sent <= 0)
-                return false; // EFAULT
-            for (long got = 0; got < sent;) {
-                const long now = syscall(SYS_read, number_, to + got, sent - got);
-                if (now <= 0 && !(now < 0 && errno == EINTR)) {
-                    ::close(number_); // what is left in it would come with the next read
-                    number_ = -1;
-                    return false;
+    bool pass(std::uint8_t* to, const iovec* from, std::size_t count) noexcept {
+        long held = 0; // in the pipe: short pieces are taken out together
+        for (; count != 0; --count, ++from) {
+            const auto* at = static_cast<const std::uint8_t*>(from->iov_base);
+            for (std::size_t left = from->iov_len; left != 0;) {
+                const long sent = syscall(SYS_write, number_, at, left);
+                if (sent > 0) {
+                    held += sent;
+                    at += sent;
+                    left -= static_cast<std::size_t>(sent);
+                } else if (sent == 0 || errno != EINTR) {
+                    const bool full = sent < 0 && errno == EAGAIN && held != 0; // else EFAULT
+                    if (!take(to, held) || !full)
+                        return false;
                 }
-                got += now > 0 ? now : 0;
             }
-            at += sent;
-            to += sent;
-            left -= static_cast<std::size_t>(sent);
         }
-        return true;
+        return take(to, held);
     }
 
     Mutex mutex{Lock::sink};
 
 private:
+    bool take(std::uint8_t*& to, long& held) noexcept {
+        while (held != 0) {
+            const long got = syscall(SYS_read, number_, to, held);
+            if (got > 0) {
+                to += got;
+                held -= got;
+            } else if (got == 0 || errno != EINTR) {
+                ::close(number_); // what is left in it would come with the next read
+                number_ = -1;
+                return false;
+            }
+        }
+        return true;
+    }
+
     Marked owner_;
     int number_ = -1;
 };
@@ -104,10 +115,7 @@ void open_checked_reads() noexcept {
 bool read_checked(void* to, const iovec* from, std::size_t count) noexcept {
     const Quiet quiet;
     Pipe& pipe = lock_one();
-    bool good = pipe.is_open();
-    auto* at = static_cast<std::uint8_t*>(to);
-    for (std::size_t i = 0; good && i < count; at += from[i++].iov_len)
-        good = pipe.pass(at, from[i]);
+    const bool good = pipe.is_open() && pipe.pass(static_cast<std::uint8_t*>(to), from, count);
     pipe.mutex.unlock();
     return good;
 }
