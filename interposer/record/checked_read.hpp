@@ -12,8 +12,9 @@ namespace umadvisor::record {
 void open_checked_reads() noexcept;
 
 /// The kernel copies, and answers with an error instead of a signal: false. The bytes go through a pipe of
-/// ours, with write(2) and read(2): a filter of system calls (seccomp(2)) kills programs for process_vm_readv(2)
-/// that never make it themselves. Keeps errno, and is no cancellation point. May wait for other threads' reads.
+/// ours, with write(2) and read(2): a filter of system calls (seccomp(2)) kills programs for
+/// process_vm_readv(2) that never make it themselves. Keeps errno, and is no cancellation point. May wait for
+/// other threads' reads.
 bool read_checked(void* to, const iovec* from, std::size_t count) noexcept;
 
 inline bool read_checked(void* to, std::uintptr_t from, std::size_t bytes) noexcept {
@@ -21,8 +22,8 @@ inline bool read_checked(void* to, std::uintptr_t from, std::size_t bytes) noexc
     return read_checked(to, &piece, 1);
 }
 
-/// The same of one piece, in half of the time if it is large. Only for a thread for which is_confined() has just
-/// answered no, since it makes that call.
+/// The same of one piece, in half of the time if it is large. Only for a thread for which is_confined() has
+/// just answered no, since it makes that call.
 bool read_checked_unconfined(void* to, std::uintptr_t from, std::size_t bytes) noexcept;
 
 } // namespace umadvisor::record
