@@ -19,7 +19,7 @@ namespace {
 using timeline::Change;
 using What = model::OrderChange::What;
 
-/// So many edits are followed in one pass, and so many in all: those of the dearest findings.
+/// How many edits one pass follows, and how many are followed at all: those of the findings that save most.
 constexpr std::size_t most_at_once = 32, most_followed = 2 * most_at_once;
 
 struct Edited {
@@ -90,16 +90,16 @@ bool follow(const model::Profile& profile, model::LostOrder& order) try {
 }
 
 /// What keeps the order, in the remedy's words.
-void name_order(const model::Profile& profile, Finding& finding) {
+void name_order(const model::Profile& profile, const LineOf& line_of, Finding& finding) {
     const bool runtime = profile.uses_runtime();
     bool host = false, device = false;
     for (const OrderLoss& pair : finding.lost_order) {
         (pair.by_host ? host : device) = true;
         add_order_place(finding,
                         pair.by_host ? "the host must wait for this work" : "this work must come first",
-                        pair.first);
+                        line_of(pair.first));
         if (!pair.by_host)
-            add_order_place(finding, "this work must come after it", pair.second);
+            add_order_place(finding, "this work must come later", line_of(pair.second));
     }
     finding.code_edits.clear(); // alone they would take the order away
     if (host)
@@ -114,7 +114,7 @@ void name_order(const model::Profile& profile, Finding& finding) {
                                 (runtime ? "cudaEventRecord(event, stream)" : "cuEventRecord") +
                                 " after the work that must come first, and " +
                                 (runtime ? "cudaStreamWaitEvent(other, event)" : "cuStreamWaitEvent") +
-                                " before the work that must come after it";
+                                " before the work that must come later";
     finding.advice += finding.order_advice;
 }
 
@@ -126,7 +126,8 @@ std::vector<OrderLoss> losses_of(const model::LostPairs& pairs) {
 }
 
 /// False: the finding must not be shown.
-bool settle(const model::Profile& profile, Finding& finding, const model::LostOrder& order, std::size_t index) {
+bool settle(const model::Profile& profile, const LineOf& line_of, Finding& finding,
+            const model::LostOrder& order, std::size_t index) {
     finding.lost_order = losses_of(order.pairs(index));
     finding.order = order.unknown() ? Order::unknown : finding.lost_order.empty() ? Order::kept : Order::named;
     if (finding.order != Order::named)
@@ -134,18 +135,20 @@ bool settle(const model::Profile& profile, Finding& finding, const model::LostOr
     const bool device = !std::ranges::all_of(finding.lost_order, &OrderLoss::by_host);
     if (device && is_one_of(finding, of_waits))
         return false;
-    name_order(profile, finding);
+    name_order(profile, line_of, finding);
     return true;
 }
 
-/// It is not proved that the lines may be edited just so.
 void leave_unchecked(Finding& finding) {
     finding.order = Order::unknown;
     finding.code_edits.clear();
     finding.confidence = Confidence::low;
+    finding.details.push_back(
+        "whether the edit takes away an order that something needs was not checked: that is done for the " +
+        std::to_string(most_followed) + " findings that save most");
 }
 
-/// The dearest come first.
+/// Those that save most come first.
 std::vector<Edited> edits_of(const LineOf& line_of, std::span<std::vector<Finding>* const> lists) {
     std::vector<Edited> edits;
     for (std::vector<Finding>* const list : lists)
@@ -175,7 +178,7 @@ std::vector<Finding> keep_order(const model::Profile& profile, const LineOf& lin
         if (!follow(profile, order))
             break;
         for (std::size_t i = 0; i < group.size(); ++i)
-            if (!settle(profile, *group[i].finding, order, i))
+            if (!settle(profile, line_of, *group[i].finding, order, i))
                 stopped.insert(group[i].finding);
         checked += group.size();
     }

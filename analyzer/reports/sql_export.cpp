@@ -192,12 +192,16 @@ void RunRows::tell_findings() {
     const auto tell = [&](const findings::Finding& finding) {
         tell_stack(finding.stack);
         tell_stack(finding.allocation_stack);
+        const auto known = [](bool is_known, double value) {
+            return is_known ? std::optional(value) : std::nullopt;
+        };
+        const bool open = finding.saving_at_most_ns > 0;
         findings_.row(rows_.runs, ++number, finding.rule->id, finding.rule->name, reader::plain(finding.title),
                       reader::plain(finding.summary), reader::plain(finding.advice),
                       reader::plain(finding.basis), findings::name(finding.confidence),
-                      finding.unpriced ? std::nullopt : std::optional<double>(finding.saving_ns),
-                      finding.saving_at_least_ns, finding.saving_at_most_ns, finding.saving_bytes,
-                      finding.stack, finding.allocation_stack, reader::plain(finding.allocation_text));
+                      known(!finding.unpriced, finding.saving_ns), known(open, finding.saving_at_least_ns),
+                      known(open, finding.saving_at_most_ns), finding.saving_bytes, finding.stack,
+                      finding.allocation_stack, reader::plain(finding.allocation_text));
     };
     std::ranges::for_each(report_.findings, tell);
     std::ranges::for_each(report_.unpriced, tell);

@@ -58,12 +58,16 @@ void HostBytes::hash_whole(trace::CopyContent& content, std::uint64_t address, s
     std::uint64_t hash = bytes;
     std::uint8_t value[value_bytes] = {};
     bool one_value = bytes > value_bytes;
-    // The question takes as long as passing some ten KiB through a pipe.
-    const bool unconfined = bytes > piece / 2 && !record::is_confined();
+    // The question takes as long as passing some ten KiB through a pipe. Another thread may install a filter
+    // for all of them (seccomp(2), SECCOMP_FILTER_FLAG_TSYNC).
+    constexpr std::uint64_t worth_asking = piece / 2, ask_again = 16 * piece;
+    bool in_one_call = false;
     for (std::uint64_t done = 0; done < bytes;) {
         const std::uint64_t length = std::min(piece, bytes - done);
-        if (!(unconfined ? record::read_checked_unconfined(held_, address + done, length)
-                         : record::read_checked(held_, address + done, length)))
+        if (bytes > worth_asking && done % ask_again == 0)
+            in_one_call = record::may_read_in_one_call();
+        if (!(in_one_call ? record::read_in_one_call(held_, address + done, length)
+                          : record::read_checked(held_, address + done, length)))
             return;
         if (done == 0)
             std::memcpy(value, held_, std::min(length, value_bytes));

@@ -22,7 +22,7 @@ public:
     explicit constexpr Pipe(Marked owner) noexcept : owner_(owner) {}
 
     void open() noexcept {
-        number_ = -1;
+        number_ = none;
         int ends[2];
         if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
             return;
@@ -31,18 +31,18 @@ public:
         const int both = ::open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
         ::close(ends[0]);
         ::close(ends[1]);
-        number_ = both < 0 ? -1 : raise_descriptor(both);
+        number_ = both < 0 ? none : raise_descriptor(both);
         if (number_ >= 0 && !mark(number_, owner_)) {
             ::close(number_);
-            number_ = -1;
+            number_ = none;
         }
     }
 
     /// A program that closes descriptors that are not its own (closefrom(3)) has closed this one, too.
     bool is_open() noexcept {
-        if (number_ >= 0 && is_marked(number_, owner_)) [[likely]]
+        if (is_ours()) [[likely]]
             return true;
-        if (number_ < 0 || is_confined())
+        if (number_ == none || is_confined())
             return false;
         open();
         return number_ >= 0;
@@ -61,8 +61,10 @@ public:
                     at += sent;
                     left -= static_cast<std::size_t>(sent);
                 } else if (sent == 0 || errno != EINTR) {
-                    const bool full = sent < 0 && errno == EAGAIN && held != 0; // else EFAULT
-                    if (!take(to, held) || !full)
+                    const int error = sent < 0 ? errno : 0;
+                    if (error != EFAULT && held == 0)
+                        give_up(); // the number is not ours any more, or there is something left in the pipe
+                    if (!take(to, held) || error != EAGAIN)
                         return false;
                 }
             }
@@ -80,16 +82,26 @@ private:
                 to += got;
                 held -= got;
             } else if (got == 0 || errno != EINTR) {
-                ::close(number_); // what is left in it would come with the next read
-                number_ = -1;
+                give_up(); // what is left in it would come with the next read
                 return false;
             }
         }
-        return true;
+        return number_ >= 0;
     }
 
+    bool is_ours() const noexcept { return number_ >= 0 && is_marked(number_, owner_); }
+
+    /// The next read opens another pipe.
+    void give_up() noexcept {
+        if (is_ours())
+            ::close(number_);
+        number_ = lost;
+    }
+
+    static constexpr int none = -1, lost = -2;
+
     Marked owner_;
-    int number_ = -1;
+    int number_ = none;
 };
 
 constexpr std::size_t most = 2; ///< threads that read at a time
@@ -120,15 +132,14 @@ bool read_checked(void* to, const iovec* from, std::size_t count) noexcept {
     return good;
 }
 
-bool read_checked_unconfined(void* to, std::uintptr_t from, std::size_t bytes) noexcept {
-    const iovec local{to, bytes},
-        remote{reinterpret_cast<void*>(from), bytes}; // NOLINT(performance-no-int-to-ptr)
+bool read_in_one_call(void* to, std::uintptr_t from, std::size_t bytes) noexcept {
+    const iovec local{to, bytes};
+    const iovec remote{reinterpret_cast<void*>(from), bytes}; // NOLINT(performance-no-int-to-ptr)
     {
         const Quiet quiet;
-        if (syscall(SYS_process_vm_readv, getpid(), &local, 1, &remote, 1, 0) == static_cast<long>(bytes))
-            return true;
-        if (errno == EFAULT)
-            return false;
+        const long got = syscall(SYS_process_vm_readv, getpid(), &local, 1, &remote, 1, 0);
+        if (got >= 0 || errno == EFAULT)
+            return got == static_cast<long>(bytes);
     }
     return read_checked(to, from, bytes); // containers may refuse the call
 }

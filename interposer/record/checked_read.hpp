@@ -22,8 +22,8 @@ inline bool read_checked(void* to, std::uintptr_t from, std::size_t bytes) noexc
     return read_checked(to, &piece, 1);
 }
 
-/// The same of one piece, in half of the time if it is large. Only for a thread for which is_confined() has
-/// just answered no, since it makes that call.
-bool read_checked_unconfined(void* to, std::uintptr_t from, std::size_t bytes) noexcept;
+/// The same of one piece, by process_vm_readv(2), which takes a third to a half of the time. Only where
+/// may_read_in_one_call() has answered yes.
+bool read_in_one_call(void* to, std::uintptr_t from, std::size_t bytes) noexcept;
 
 } // namespace umadvisor::record

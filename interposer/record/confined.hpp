@@ -3,13 +3,18 @@
 
 namespace umadvisor::record {
 
-/// Remembers how many filters there are. Container runtimes install some before the program starts; our calls
-/// pass these, since we have made them all by then. Called once, when the trace is made.
+/// Remembers how many filters there are: they were there when the program entered CUDA, and have to let our
+/// calls pass. Called once, when the trace is made.
 void remember_filters() noexcept;
 
 /// Whether the calling thread has got another filter since then. Such a filter may kill the process for a call
 /// that the program itself does not make, so from here on we make only the calls that docs/recording.md lists.
 /// The question costs three of those calls and 5 to 10 us, until the answer is "yes", which is kept for good.
 bool is_confined() noexcept;
+
+/// Whether the calling thread may call process_vm_readv(2), which few filters know. Only where that is sure: it
+/// has no filter, or only that of the container, which process 1 has, too, and which answers with errors
+/// (Docker's and Podman's default profiles). Costs as much as is_confined().
+bool may_read_in_one_call() noexcept;
 
 } // namespace umadvisor::record

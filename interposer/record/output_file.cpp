@@ -182,7 +182,7 @@ int OutputFile::write(std::uint64_t offset, const void* data, std::size_t bytes)
     const auto* at = static_cast<const char*>(data);
     while (bytes != 0) {
         const ssize_t done = pwrite_shared(fd_, at, bytes, static_cast<off_t>(offset));
-        if (done < 0 && errno == EINTR)
+        if (done < 0 && (errno == EINTR || (errno == EBADF && own_descriptor(file)))) // closed since we looked
             continue;
         if (done <= 0)
             return done < 0 ? errno : EIO;

@@ -84,9 +84,7 @@ def _run(config: Any) -> int:
     if update and not baseline:
         raise pytest.UsageError("--umadvisor-update-baseline needs --umadvisor-baseline FILE")
     known = _baseline.read(baseline, update) if baseline else None
-    kept = config.getoption("--umadvisor-trace") and os.path.abspath(config.getoption("--umadvisor-trace"))
-    if kept and not _may_replace(kept):
-        raise pytest.UsageError(f"--umadvisor-trace: {_line(kept)} exists and is no trace; name another file")
+    kept = _file_to_keep(config.getoption("--umadvisor-trace"))
     # Beside the file that is asked for, so that what is there stays until there is another trace.
     folder = tempfile.mkdtemp(prefix=".umadvisor-", dir=os.path.dirname(kept) if kept else None)
     try:
@@ -120,13 +118,13 @@ def _wait(command: list[Any], environment: dict[str, str]) -> int:
     early: list[int] = []  # came before there was a child
 
     def pass_on(number: int, frame: object) -> None:
-        if children:
-            children[0].send_signal(number)
-        else:
+        if not children:
             early.append(number)
+        elif number != signal.SIGINT:  # the terminal sends it to them, too
+            children[0].send_signal(number)
 
     before = {}
-    wanted: dict[int, Any] = {signal.SIGINT: lambda number, frame: None, signal.SIGTERM: pass_on, signal.SIGHUP: pass_on}
+    wanted: dict[int, Any] = dict.fromkeys((signal.SIGINT, signal.SIGTERM, signal.SIGHUP), pass_on)
     with contextlib.suppress(ValueError):  # another thread than the main one sets none
         for number, handler in wanted.items():
             if signal.getsignal(number) not in (signal.SIG_IGN, None):
@@ -142,6 +140,20 @@ def _wait(command: list[Any], environment: dict[str, str]) -> int:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _file_to_keep(option: Optional[str]) -> Optional[str]:
+    """Its whole path. UsageError where no trace can be written there."""
+    if option is None:
+        return None
+    path = os.path.abspath(option)
+    if not option:
+        raise pytest.UsageError("--umadvisor-trace: the name of a file is missing")
+    if not os.path.isdir(os.path.dirname(path)):
+        raise pytest.UsageError(f"--umadvisor-trace: there is no folder {_line(os.path.dirname(path))}")
+    if not _may_replace(path):
+        raise pytest.UsageError(f"--umadvisor-trace: {_line(path)} exists and is no trace; name another file")
+    return path
 
 
 def _may_replace(path: str) -> bool:

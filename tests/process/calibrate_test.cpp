@@ -39,7 +39,7 @@ BOOST_AUTO_TEST_CASE(what_was_not_measured_is_not_kept) {
         BOOST_TEST(!rates.contains(name), name);
 }
 
-BOOST_AUTO_TEST_CASE(two_devices_have_a_way_between_them) {
+BOOST_AUTO_TEST_CASE(two_devices_have_a_way_between_them, *boost::unit_test::label("long")) {
     const Outcome outcome = run_sim(folder, "SIMCUDA_CONFIG=devices=2 " + advisor + " calibrate -o m.json");
     BOOST_TEST_REQUIRE(outcome.status == 0, outcome.err);
     const Json rates = Json::parse(read(folder / "m.json")).at("rates");
@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(a_damaged_file_is_told_of) {
     BOOST_TEST(ends(outcome, 1, "umadvisor calibrate"));
 }
 
-BOOST_AUTO_TEST_CASE(devices_of_different_names_stay_known_side_by_side) {
+BOOST_AUTO_TEST_CASE(devices_of_different_names_stay_known_side_by_side, *boost::unit_test::label("long")) {
     fs::create_directories(folder.path / "config/umadvisor");
     const std::string file = folder / "config/umadvisor/machine.json";
     std::ofstream(file) << R"([{"schema": "umadvisor-machine-1", "device": "another card", "rates": {}},
@@ -142,13 +142,13 @@ BOOST_AUTO_TEST_CASE(the_first_run_adds_its_prices_to_each_trace) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_killed_programs_trace_has_its_prices_too) {
+BOOST_AUTO_TEST_CASE(a_killed_programs_trace_has_its_prices_too, *boost::unit_test::label("long")) {
     const Outcome killed = run_sim(folder, first_run + "-- " + programs + "/killed launches");
     BOOST_TEST(killed.status == 128 + SIGKILL, killed.err);
     BOOST_TEST(carried(folder, "x.umtrace") == one);
 }
 
-BOOST_AUTO_TEST_CASE(what_is_known_before_the_recorder_writes_itself) {
+BOOST_AUTO_TEST_CASE(what_is_known_before_the_recorder_writes_itself, *boost::unit_test::label("long")) {
     const std::string preload =
         "export UMADVISOR_QUIET=1 UMADVISOR_FORCE=1 UMADVISOR_OUTPUT=x.umtrace; LD_PRELOAD='" + shim +
         "' XDG_CONFIG_HOME=$PWD/";
@@ -201,7 +201,8 @@ os.rename("ready", "done")
     BOOST_TEST(carried(folder, "x.umtrace").empty());
 }
 
-BOOST_AUTO_TEST_CASE(a_quiet_run_calibrates_without_a_word_and_no_calibrate_does_not) {
+BOOST_AUTO_TEST_CASE(a_quiet_run_calibrates_without_a_word_and_no_calibrate_does_not,
+                     *boost::unit_test::label("long")) {
     const Outcome without = run_sim(folder, first_run + "--no-calibrate -- " + copies);
     BOOST_TEST(without.status == 0);
     BOOST_TEST(times(without.err, "calibrate") == 0u, without.err);
@@ -221,7 +222,8 @@ BOOST_AUTO_TEST_CASE(where_nothing_was_recorded_nothing_is_calibrated) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(processes_of_a_launcher_and_runs_side_by_side_calibrate_once) {
+BOOST_AUTO_TEST_CASE(processes_of_a_launcher_and_runs_side_by_side_calibrate_once,
+                     *boost::unit_test::label("long")) {
     const std::string rank = advisor + " run -- sh -c '" + copies + " & " + copies + " & wait' & ";
     const Outcome ranks = run_sim(folder, "export XDG_CONFIG_HOME=$PWD/config; " + rank + rank + rank + "wait");
     BOOST_TEST(times(ranks.err, "calibrated") == 1u, ranks.err);
@@ -229,7 +231,7 @@ BOOST_AUTO_TEST_CASE(processes_of_a_launcher_and_runs_side_by_side_calibrate_onc
 }
 
 /// Whatever it is, the run has its summary and its exit status.
-BOOST_AUTO_TEST_CASE(what_cannot_be_calibrated_takes_one_line) {
+BOOST_AUTO_TEST_CASE(what_cannot_be_calibrated_takes_one_line, *boost::unit_test::label("long")) {
     const auto check = [&](const std::string& environment, const std::string& why) {
         const Outcome outcome =
             run_sim(folder, environment + advisor + " run -f -o x.umtrace -- " + "env LD_LIBRARY_PATH='" +

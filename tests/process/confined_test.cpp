@@ -40,6 +40,11 @@ BOOST_DATA_TEST_CASE_F(InFolder, managed_memory_is_watched_with_the_calls_of_its
     BOOST_TEST(check_unnoticed(folder, std::string("confined ") + filter + " managed", setting).status == 0);
 }
 
+BOOST_DATA_TEST_CASE_F(InFolder, a_filter_before_the_start_is_asked_nothing_that_debuggers_do,
+                       data::make(settings), setting) {
+    BOOST_TEST(check_unnoticed(folder, "confined early", setting).status == 0);
+}
+
 BOOST_AUTO_TEST_CASE(the_trace_of_a_confined_program_is_whole) {
     BOOST_TEST(under_shim(folder, "confined kill", "UMADVISOR_LAUNCHES=full").status == 0);
     const Json found = report(folder, "x.umtrace");

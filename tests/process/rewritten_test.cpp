@@ -308,6 +308,7 @@ void compare_failing(const Folder& folder, const std::string& what, const std::s
 } // namespace
 
 /// Each driver call that rewriting makes fails: at the first and at a later time, and always.
+BOOST_TEST_DECORATOR(*boost::unit_test::label("long"))
 BOOST_DATA_TEST_CASE(a_failed_call_is_not_the_programs,
                      data::make({"cuMemAllocManaged", "cuMemAdvise", "cuMemPrefetchAsync", "cuCtxGetDevice",
                                  "cuStreamIsCapturing", "cuThreadExchangeStreamCaptureMode"}),
@@ -317,6 +318,7 @@ BOOST_DATA_TEST_CASE(a_failed_call_is_not_the_programs,
 }
 
 /// The calls that stream-ordered memory is rewritten with, of which the program itself makes none here.
+BOOST_TEST_DECORATOR(*boost::unit_test::label("long"))
 BOOST_DATA_TEST_CASE(a_failed_call_about_pools_is_not_the_programs,
                      data::make({"cuDeviceGetMemPool", "cuDeviceGetDefaultMemPool", "cuMemPoolCreate",
                                  "cuMemPoolGetAttribute", "cuMemPoolSetAttribute", "cuMemAllocFromPoolAsync",

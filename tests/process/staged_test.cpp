@@ -191,6 +191,7 @@ BOOST_AUTO_TEST_CASE(a_copy_that_fails_is_held_against_nobody) {
 
 /// Each driver call that staging makes fails: once, at the first and at a later time, and always; one of the
 /// answers looks like a good one.
+BOOST_TEST_DECORATOR(*boost::unit_test::label("long"))
 BOOST_DATA_TEST_CASE(a_failed_call_leaves_the_copy_to_the_driver,
                      data::make({"cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuEventRecord",
                                  "cuEventQuery", "cuEventSynchronize", "cuStreamSynchronize", "cuStreamGetCtx",

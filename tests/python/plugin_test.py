@@ -48,7 +48,8 @@ class Plugin(surface.Case):
             self.assertIn("is no trace; name another file", said)
         self.assertEqual((self.folder / "notes.txt").read_text(), "mine")
         self.assertTrue((self.folder / "link").is_symlink())
-        self.assertIn("No such file", self.pytest("--umadvisor", "--umadvisor-trace=none/x.umtrace", status=4))
+        self.assertIn("--umadvisor-trace: there is no folder", self.pytest("--umadvisor", "--umadvisor-trace=none/x.umtrace", status=4))
+        self.assertIn("--umadvisor-trace: the name of a file is missing", self.pytest("--umadvisor", "--umadvisor-trace=", status=4))
 
     def test_a_trace_stays_until_there_is_another(self):
         self.write("test_it.py", UPLOADS.format("uploads", 40))

@@ -224,7 +224,7 @@ class Pytest(Case):
     def test_what_did_not_run_is_not_judged(self):
         (self.folder / "suite.py").write_text("def test_nothing():\n    pass\n")
         self.assertIn("no test used CUDA", self.pytest("--umadvisor"))
-        self.assertIn("No such file", self.pytest_fails("--umadvisor", "--umadvisor-trace", "none/x.umtrace"))
+        self.assertIn("there is no folder", self.pytest_fails("--umadvisor", "--umadvisor-trace", "none/x.umtrace"))
 
     def test_the_tests_own_failure_stays(self):
         self.write("suite.py", "def test_fails():\n    assert address.value == 0\n")

@@ -1,12 +1,15 @@
 // Starts CUDA, then lets only the system calls pass that docs/recording.md lists, and goes on: the kernel kills
 // it for any other, or refuses that.
 //   confined kill|refuse [managed]
+// Or the filter is there before CUDA, and kills for reading memory as debuggers do:
+//   confined early
 #include "tools/simcuda/portable.hpp"
 
 #include <cerrno>
 #include <cstddef>
 #include <cstdio>
 #include <cstring>
+#include <iterator>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
@@ -60,6 +63,16 @@ bool confine(bool kills, bool managed) {
     filter.push_back(BPF_STMT(BPF_RET | BPF_K, kills ? SECCOMP_RET_KILL_PROCESS
                                                      : SECCOMP_RET_ERRNO | static_cast<unsigned>(EPERM)));
     const sock_fprog program{static_cast<unsigned short>(filter.size()), filter.data()};
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+bool confine_early() {
+    sock_filter filter[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+                            BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 0, 1),
+                            BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+                            BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+    const sock_fprog program{static_cast<unsigned short>(std::size(filter)), filter};
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
            prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
@@ -122,12 +135,14 @@ double work_managed(int n) {
 int main(int argc, char** argv) {
     if (argc < 2)
         return 2;
-    const bool managed = argc > 2;
+    const bool managed = argc > 2, early = std::strcmp(argv[1], "early") == 0;
+    if (early && !confine_early())
+        return 3;
     std::printf("before: %g\n", work(16));
     if (managed)
         std::printf("before: %g\n", work_managed(10'000));
     std::fflush(stdout);
-    if (!confine(std::strcmp(argv[1], "kill") == 0, managed))
+    if (!early && !confine(std::strcmp(argv[1], "kill") == 0, managed))
         return 3;
     std::printf("few: %g\n", work(16));
     std::printf("many: %g\n", work(100'000));
