@@ -144,8 +144,8 @@ void leave_unchecked(Finding& finding) {
     finding.code_edits.clear();
     finding.confidence = Confidence::low;
     finding.details.push_back(
-        "whether the edit takes away an order that something needs was not checked: that is done for the " +
-        std::to_string(most_followed) + " findings that save most");
+        "whether the edit takes away an order that something needs was not checked: the check covers the " +
+        std::to_string(most_followed) + " findings that save most, and needs a trace that can be read again");
 }
 
 /// Those that save most come first.

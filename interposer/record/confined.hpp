@@ -7,14 +7,15 @@ namespace umadvisor::record {
 /// calls pass. Called once, when the trace is made.
 void remember_filters() noexcept;
 
-/// Whether the calling thread has got another filter since then. Such a filter may kill the process for a call
-/// that the program itself does not make, so from here on we make only the calls that docs/recording.md lists.
-/// The question costs three of those calls and 5 to 10 us, until the answer is "yes", which is kept for good.
+/// True if the calling thread has got a filter since remember_filters(). Such a filter may kill the process for
+/// a call that the program itself does not make, so from here on we make only the calls that docs/recording.md
+/// lists. The question costs three of those calls and 5 to 10 us, until the answer is "yes", which is kept for
+/// good.
 bool is_confined() noexcept;
 
-/// Whether the calling thread may call process_vm_readv(2), which few filters know. Only where that is sure: it
-/// has no filter, or only that of the container, which process 1 has, too, and which answers with errors
-/// (Docker's and Podman's default profiles). Costs as much as is_confined().
+/// True if the calling thread may surely call process_vm_readv(2), which few filters allow: the thread has no
+/// filter, or only the container's, which process 1 has, too. Docker's and Podman's default profiles answer
+/// calls that they do not allow with an error. The question costs as much as is_confined().
 bool may_read_in_one_call() noexcept;
 
 } // namespace umadvisor::record

@@ -40,9 +40,9 @@ inline void stop_in_children() noexcept {
     madvise(&detail::taking_page, sizeof detail::taking_page, MADV_WIPEONFORK);
 }
 
-/// Whether calls that need `level` may be recorded: where the clock decides, takes() has the answer.
-/// One relaxed load, of which gcc makes a conditional move. It orders nothing, so a call that is recorded uses
-/// see_trace() first.
+/// False if no call that needs `level` is recorded now. If it is true and the clock decides, a hook asks
+/// takes(). One relaxed load, of which gcc makes a conditional move. It orders nothing, so a call that is
+/// recorded uses see_trace() first.
 inline bool may_take(Taking level) noexcept {
     return detail::taking.load(std::memory_order_relaxed) >= level;
 }
