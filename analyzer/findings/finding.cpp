@@ -25,20 +25,10 @@ constexpr std::array<std::string_view, 3> confidences{"low", "medium", "high"};
 /// 1.8 to 4.5 GB/s.
 constexpr double host_spread = 3;
 
-/// A pageable copy waits for the device in its own call, and both its rules and the one on such waits count
-/// that. Page-locked memory that is kept and page-locked memory that is given up are two remedies for the same
-/// calls.
+/// Whether both count the time of the same calls.
 bool same_call(const Finding& one, const Finding& other) {
-    const auto copies = [](const Finding& finding) {
-        return finding.rule == &rule("UMA-101") || finding.rule == &rule("UMA-102");
-    };
-    const auto waits = [](const Finding& finding) { return finding.rule == &rule("UMA-503"); };
-    const auto locks = [](const Finding& first, const Finding& second) {
-        return first.rule == &rule("UMA-407") && second.rule == &rule("UMA-409");
-    };
     return one.stack == other.stack && one.stack != 0 &&
-           ((copies(one) && waits(other)) || (waits(one) && copies(other)) || locks(one, other) ||
-            locks(other, one));
+           (one.rule->same_calls_as == other.rule->id || other.rule->same_calls_as == one.rule->id);
 }
 
 /// This many findings, those with the highest price, have a replay of their own; with the replay of all
@@ -199,14 +189,9 @@ double saved_together(const model::Profile& profile, const std::vector<Finding>&
     return within_recorded(profile, std::min(sum, std::max(most, edits_ns + others_ns)));
 }
 
-/// Calls that fail come before wrong results: the rest of the run may not mean what it seems to. 0: neither.
-int urgency(const Finding& finding) {
-    return finding.rule == &rule("UMA-701") ? 2 : finding.rule->id.starts_with("UMA-6") ? 1 : 0;
-}
-
 /// Neither time nor memory of a run is worth a change that saves so little of it.
 bool is_negligible(const model::Profile& profile, const Finding& finding) {
-    return urgency(finding) == 0 && finding.saving_bytes == 0 &&
+    return finding.rule->urgency == Urgency::saving && finding.saving_bytes == 0 &&
            finding.saving_ns <
                std::max(least_saving_ns, least_saving_of_run * static_cast<double>(profile.net_ns()));
 }
@@ -318,7 +303,7 @@ Findings find_all(const model::Profile& profile, const LineOf& line_of) {
         finding.saving_ns = 0;
     std::vector<Finding> waits;
     std::ranges::copy_if(all, std::back_inserter(waits), [&profile](const Finding& finding) {
-        return finding.rule == &rule("UMA-112") && profile.dictionary().is_python(finding.stack);
+        return finding.rule->in_statement && profile.dictionary().is_python(finding.stack);
     });
     Together edits = bound_by_replay(profile, all);
     for (Finding& finding : all)
@@ -330,7 +315,7 @@ Findings find_all(const model::Profile& profile, const LineOf& line_of) {
         });
     });
     std::ranges::stable_sort(all, std::ranges::greater{}, [](const Finding& finding) {
-        return std::tuple(urgency(finding), finding.saving_ns, finding.saving_bytes);
+        return std::tuple(finding.rule->urgency, finding.saving_ns, finding.saving_bytes);
     });
     Findings findings{.all = fold_same_calls(std::move(all)),
                       .hidden = std::move(waits),

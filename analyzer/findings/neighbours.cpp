@@ -13,16 +13,6 @@ namespace {
 /// Larger memory has granules of its own for the most part.
 constexpr std::uint64_t most_bytes = 2 * model::granule;
 
-bool goes_by_faults(const Finding& finding) {
-    constexpr std::string_view rules_of_turns[] = {"UMA-201", "UMA-202", "UMA-205", "UMA-206", "UMA-207"};
-    return std::ranges::find(rules_of_turns, finding.rule->id) != std::end(rules_of_turns);
-}
-
-/// A kernel that is slowed down loses its time once, however many of its allocations stay on the host.
-bool slows_the_kernel(const Finding& finding) {
-    return finding.rule->id == "UMA-215";
-}
-
 /// The lines that allocate what shares a granule with it, its own line left out.
 std::set<model::AllocationSite> neighbours_of(const ManagedMemory& memory, const LineOf& line_of) {
     std::set<model::AllocationSite> neighbours;
@@ -55,11 +45,11 @@ std::vector<Finding> with_neighbours(std::vector<OnMemory> found, const LineOf& 
                              [](const OnMemory& each) { return each.finding.saving_ns; });
     std::vector<OnMemory> kept;
     for (OnMemory& each : found) {
-        const auto neighbours = goes_by_faults(each.finding) ? neighbours_of(*each.memory, line_of)
-                                                             : std::set<model::AllocationSite>{};
+        const auto neighbours = each.finding.rule->by_page_faults ? neighbours_of(*each.memory, line_of)
+                                                                  : std::set<model::AllocationSite>{};
         const auto larger = std::ranges::find_if(kept, [&](const OnMemory& other) {
             return other.finding.rule == each.finding.rule && other.finding.stack == each.finding.stack &&
-                   (neighbours.contains(other.memory->site) || slows_the_kernel(each.finding));
+                   (neighbours.contains(other.memory->site) || each.finding.rule->slows_kernels);
         });
         if (larger != kept.end()) {
             fold(larger->finding, each.finding);

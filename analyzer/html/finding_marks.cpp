@@ -149,7 +149,7 @@ private:
                 continue;
             mark["row"] = line_numbers_.at(i);
             const auto worst = std::ranges::max_element(line.moves, {}, &MoveMark::bytes);
-            const bool of_managed = std::string_view(finding.rule->id).starts_with("UMA-2");
+            const bool of_managed = finding.rule->group() == '2';
             if (worst != line.moves.end() && !is_shown && (of_managed || mark["at"].is_null())) {
                 mark["at"] = worst->time;
                 mark["from"] = line.moves.front().time;

@@ -2,7 +2,6 @@
 
 #include "analyzer/reports/shell_word.hpp"
 
-#include <algorithm>
 #include <string_view>
 
 namespace umadvisor::reports {
@@ -23,24 +22,12 @@ std::string command_of(const Report& report) {
     return line.empty() ? "PROGRAM" : line;
 }
 
-/// The action of umadvisor that does what the rule advises; empty: none does.
-std::string_view action_for(const findings::Rule& rule) {
-    struct Action {
-        std::string_view rule, act;
-    };
-    constexpr Action actions[] = {{"UMA-101", "stage"},    {"UMA-102", "stage"},    {"UMA-201", "prefetch"},
-                                  {"UMA-202", "prefetch"}, {"UMA-203", "prefetch"}, {"UMA-204", "prefetch"},
-                                  {"UMA-205", "prefetch"}, {"UMA-211", "prefetch"}};
-    const auto* const found = std::ranges::find(actions, rule.id, &Action::rule);
-    return found == std::end(actions) ? "" : found->act;
-}
-
 } // namespace
 
 std::string verify_command(const Report& report, const findings::Rule& rule) {
     const std::string command = command_of(report);
-    if (const std::string_view act = action_for(rule); !act.empty())
-        return "umadvisor ab --act " + std::string(act) + " -- " + command;
+    if (!rule.act.empty())
+        return "umadvisor ab --act " + std::string(rule.act) + " -- " + command;
     return "umadvisor run -f -o changed.umtrace -- " + command + " && umadvisor diff " +
            shell_path(report.trace.file.source().opened()) + " changed.umtrace";
 }
