@@ -56,10 +56,10 @@ struct Rule {
     Fits fits = Fits::every_machine;
     Price price = Price::none;
     Urgency urgency = Urgency::saving;
-    std::string_view act;           ///< mode of --act that does what the rule advises; empty: none does
-    std::string_view same_calls_as; ///< id of a rule that counts the time of the same calls at the same line
-    bool by_page_faults = false;    ///< page faults move the memory, and with it all that shares its granules
-    bool slows_kernels = false;     ///< a kernel loses the time once, however much of its memory is concerned
+    std::string_view act{};           ///< mode of --act that does what the rule advises; empty: none does
+    std::string_view same_calls_as{}; ///< id of a rule that counts the time of the same calls at the same line
+    bool by_page_faults = false;      ///< page faults move the memory, and with it all that shares its granules
+    bool slows_kernels = false;       ///< a kernel loses the time once, however much of its memory is concerned
     bool in_statement = false; ///< a Python statement may contain the wait, whose replay then gains nothing
 
     /// The hundred of its id: 2 is managed memory.
