@@ -8,9 +8,9 @@
 #include "analyzer/cli/speed_ratio.hpp"
 #include "analyzer/cli/trace_names.hpp"
 #include "analyzer/cli/working_folder.hpp"
-#include "analyzer/findings/words.hpp"
 #include "analyzer/reader/error.hpp"
-#include "analyzer/reports/json_text.hpp"
+#include "analyzer/rules/words.hpp"
+#include "analyzer/text/json_text.hpp"
 
 #include <algorithm>
 #include <array>
@@ -156,9 +156,8 @@ void write_trial(const Trial& trial, std::size_t runs, std::ostream& out) {
         const auto [least, most] = std::minmax_element(seconds.begin(), seconds.end());
         const std::string name = trial.plan().name(arm);
         out << name << ":" << std::string(9 - name.size(), ' ') << "median "
-            << findings::time_text(median(seconds) * 1e9) << " of "
-            << findings::count_text(seconds.size(), "run") << " (" << findings::time_text(*least * 1e9)
-            << " to " << findings::time_text(*most * 1e9) << ")"
+            << text::time_text(median(seconds) * 1e9) << " of " << text::count_text(seconds.size(), "run")
+            << " (" << text::time_text(*least * 1e9) << " to " << text::time_text(*most * 1e9) << ")"
             << (trial.plan().builds    ? ", " + trial.plan().side(arm).command.front()
                 : arm == Arm::repaired ? ", --act " + trial.plan().act
                                        : "")
@@ -298,7 +297,7 @@ int ab(const Arguments& arguments) {
                               : std::string("the program fails by itself, with ")) +
                           status_text(trial.first_status()) + ": there is nothing to compare");
     if (arguments.has("--json"))
-        std::cout << reports::json_text(trial_json(trial, runs), 2) << "\n";
+        std::cout << text::json_text(trial_json(trial, runs), 2) << "\n";
     else
         write_trial(trial, runs, std::cout);
     if (!builds && !trial.entered_cuda())

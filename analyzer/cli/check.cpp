@@ -4,9 +4,9 @@
 #include "analyzer/cli/message.hpp"
 #include "analyzer/cli/progress.hpp"
 #include "analyzer/cli/stack_options.hpp"
-#include "analyzer/findings/words.hpp"
 #include "analyzer/reader/plain.hpp"
-#include "analyzer/reports/comparison.hpp"
+#include "analyzer/reports/comparison/comparison.hpp"
+#include "analyzer/rules/words.hpp"
 
 #include <algorithm>
 #include <array>
@@ -15,13 +15,13 @@
 namespace umadvisor::cli {
 namespace {
 
-void apply(const reports::Selection& chosen, reports::ReportedRuns& runs) {
+void apply(const advice::Selection& chosen, reports::ReportedRuns& runs) {
     runs.keep_only([&](const reports::ReportedFinding& finding) {
         return chosen.keeps(finding.rule, std::array{finding.line, finding.allocation_line});
     });
 }
 
-void write_check(const reports::Comparison& found, findings::Confidence least, std::size_t compared, bool whole,
+void write_check(const reports::Comparison& found, rules::Confidence least, std::size_t compared, bool whole,
                  const std::string& baseline, std::ostream& out) {
     std::size_t failing = 0;
     for (const reports::ReportedFinding& finding : found.came) {
@@ -33,14 +33,14 @@ void write_check(const reports::Comparison& found, findings::Confidence least, s
     }
     const std::size_t weaker = found.came.size() - failing;
     if (failing == 0) {
-        out << findings::count_text(compared, "finding") << " compared with " << baseline << ": none is new"
+        out << text::count_text(compared, "finding") << " compared with " << baseline << ": none is new"
             << (whole ? "" : " in what could be read");
         if (weaker != 0)
-            out << " but " << weaker << " of less than " << findings::name(least) << " confidence";
+            out << " but " << weaker << " of less than " << rules::name(least) << " confidence";
         out << "\n";
     }
     if (!found.went.empty())
-        out << findings::count_text(found.went.size(), "finding") << " of " << baseline
+        out << text::count_text(found.went.size(), "finding") << " of " << baseline
             << (found.went.size() == 1 ? " is" : " are")
             << " gone; renew it (umadvisor report --json), so that nothing comes back unseen\n";
 }
@@ -51,11 +51,11 @@ int check(const Arguments& arguments) {
         say("check needs --baseline FILE, a report (umadvisor report --json) or a trace of an earlier run");
         return usage_error;
     }
-    std::optional<findings::Confidence> fail_on;
-    const std::optional<reports::Selection> chosen = selection(arguments);
+    std::optional<rules::Confidence> fail_on;
+    const std::optional<advice::Selection> chosen = selection(arguments);
     if (!chosen || !read_fail_on(arguments, fail_on))
         return usage_error;
-    const findings::Confidence least = fail_on.value_or(findings::Confidence::medium);
+    const rules::Confidence least = fail_on.value_or(rules::Confidence::medium);
 
     const symbols::Options options = stack_options(arguments);
     reports::ReportedRuns before, after;

@@ -5,7 +5,7 @@
 #include "analyzer/cli/version.hpp"
 #include "analyzer/files/short_lived.hpp"
 #include "analyzer/reader/error.hpp"
-#include "analyzer/reports/plain_output.hpp"
+#include "analyzer/text/plain_output.hpp"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -254,7 +254,7 @@ void end_by_closed_pipe() {
 int run_command_line(int argc, const char* const* argv) {
     hold_closed_streams();
     outlive_closed_pipes();
-    reports::PlainOutput output(std::cout, &end_by_closed_pipe);
+    text::PlainOutput output(std::cout, &end_by_closed_pipe);
     const int status = run_arguments(argc, argv);
     std::cout.flush();
     if (std::cout)

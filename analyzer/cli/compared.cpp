@@ -2,11 +2,12 @@
 #include "analyzer/cli/losses.hpp"
 #include "analyzer/cli/message.hpp"
 
+#include "analyzer/advice/report.hpp"
 #include "analyzer/reader/error.hpp"
 #include "analyzer/reader/source.hpp"
 #include "analyzer/reader/whole_file.hpp"
-#include "analyzer/reports/json_text.hpp"
-#include "analyzer/reports/report.hpp"
+#include "analyzer/reports/json/json.hpp"
+#include "analyzer/text/json_text.hpp"
 #include "trace/layout.hpp"
 
 #include <algorithm>
@@ -36,8 +37,8 @@ void check_trace(const reader::Source& source) {
 
 /// Through its text, so that names which are no UTF-8 become what they are in a report that was kept.
 std::string report_of_trace(const std::string& path, const symbols::Options& options) {
-    reports::Report made(path, options);
-    const std::string text = reports::json_text(reports::to_json(made), -1);
+    advice::Report made(path, options);
+    const std::string text = text::json_text(reports::to_json(made), -1);
     say_losses(made.trace);
     return text;
 }

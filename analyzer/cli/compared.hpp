@@ -1,7 +1,7 @@
 /// Files that are compared: traces and reports.
 #pragma once
 
-#include "analyzer/reports/reported.hpp"
+#include "analyzer/reports/comparison/reported.hpp"
 #include "analyzer/symbols/options.hpp"
 
 #include <string>

@@ -6,11 +6,11 @@
 #include "analyzer/cli/stack_options.hpp"
 #include "analyzer/cli/terminal.hpp"
 #include "analyzer/cli/trace_output.hpp"
-#include "analyzer/html/comparison_page.hpp"
-#include "analyzer/html/page.hpp"
 #include "analyzer/reader/plain.hpp"
-#include "analyzer/reports/comparison.hpp"
-#include "analyzer/reports/json_text.hpp"
+#include "analyzer/reports/comparison/comparison.hpp"
+#include "analyzer/reports/html/comparison_page.hpp"
+#include "analyzer/reports/html/page.hpp"
+#include "analyzer/text/json_text.hpp"
 
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -49,7 +49,7 @@ int html_trouble(const Arguments& arguments) {
 int diff(const Arguments& arguments) {
     if (const int trouble = html_trouble(arguments); trouble != done)
         return trouble;
-    const std::optional<reports::Terminal> shown_on = terminal(arguments);
+    const std::optional<text::Terminal> shown_on = terminal(arguments);
     if (!shown_on)
         return usage_error;
     const symbols::Options options = stack_options(arguments);
@@ -65,9 +65,9 @@ int diff(const Arguments& arguments) {
         else
             std::cout << page;
     } else if (arguments.has("--json")) {
-        std::cout << reports::json_text(to_json(before, after), 2) << "\n";
+        std::cout << text::json_text(to_json(before, after), 2) << "\n";
     } else {
-        reports::TerminalText text(*shown_on);
+        text::TerminalText text(*shown_on);
         write_text(before, after, text.stream());
         text.print(std::cout);
     }

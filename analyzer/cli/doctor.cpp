@@ -6,8 +6,8 @@
 #include "analyzer/cli/terminal.hpp"
 #include "analyzer/cli/trace_names.hpp"
 #include "analyzer/cli/usual_rates.hpp"
-#include "analyzer/findings/words.hpp"
 #include "analyzer/reader/error.hpp"
+#include "analyzer/rules/words.hpp"
 #include "residency/cupti_interface.hpp"
 #include "residency/driver_branches.hpp"
 
@@ -55,7 +55,7 @@ public:
     }
 
 private:
-    reports::TerminalText text_{{}};
+    text::TerminalText text_{{}};
     bool can_record_ = true;
 };
 
@@ -235,8 +235,8 @@ void look_at_left_segments(Findings& findings) {
     if (left.size() > most_ids)
         ids += ", and " + std::to_string(left.size() - most_ids) + " more (ipcs -m)";
     findings.add(Mark::note, "memory",
-                 findings::count_text(left.size(), "segment") + " of programs that were killed " +
-                     (left.size() == 1 ? "is" : "are") + " left (" + findings::bytes_text(bytes) +
+                 text::count_text(left.size(), "segment") + " of programs that were killed " +
+                     (left.size() == 1 ? "is" : "are") + " left (" + text::bytes_text(bytes) +
                      "): read their traces (umadvisor report); where those are gone: ipcrm" + ids);
 }
 

@@ -1,4 +1,4 @@
-#include "analyzer/reports/dump.hpp"
+#include "analyzer/reports/dump/dump.hpp"
 
 #include "analyzer/cli/command.hpp"
 #include "analyzer/cli/message.hpp"

@@ -76,11 +76,11 @@ std::vector<OptionSpec> all_options() {
 } // namespace
 
 void for_each_report(const Arguments& arguments,
-                     const std::function<void(reports::Report&, const std::string& path)>& then) {
+                     const std::function<void(advice::Report&, const std::string& path)>& then) {
     const symbols::Options symbols = stack_options(arguments);
     std::set<std::string> said; // all ranks of a job lack the same files
     for (const std::string& path : arguments.rest) {
-        reports::Report report(path, symbols);
+        advice::Report report(path, symbols);
         then(report, path);
         end_progress();
         say_losses(report.trace);

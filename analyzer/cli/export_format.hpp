@@ -1,9 +1,9 @@
 /// Formats of other tools that `umadvisor export` writes: one a file.
 #pragma once
 
+#include "analyzer/advice/report.hpp"
 #include "analyzer/cli/command.hpp"
 #include "analyzer/cli/output_file.hpp"
-#include "analyzer/reports/report.hpp"
 
 #include <cstddef>
 #include <functional>
@@ -25,7 +25,7 @@ struct ExportFormat {
 
 /// Makes the report of each trace that the arguments name, and says what is wrong with the trace after `then`.
 void for_each_report(const Arguments& arguments,
-                     const std::function<void(reports::Report&, const std::string& path)>& then);
+                     const std::function<void(advice::Report&, const std::string& path)>& then);
 
 /// Made when they are first asked for: commands are made before main() begins, in no order.
 const ExportFormat& memory_viz_format();

@@ -3,7 +3,7 @@
 #include "analyzer/cli/message.hpp"
 #include "analyzer/cli/stack_options.hpp"
 #include "analyzer/reader/error.hpp"
-#include "analyzer/reports/memory_viz.hpp"
+#include "analyzer/reports/memory_viz/memory_viz.hpp"
 
 #include <charconv>
 #include <string>

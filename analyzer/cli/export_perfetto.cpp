@@ -1,7 +1,7 @@
 #include "analyzer/cli/export_format.hpp"
 #include "analyzer/reader/error.hpp"
-#include "analyzer/reports/json_text.hpp"
-#include "analyzer/reports/perfetto.hpp"
+#include "analyzer/reports/perfetto/perfetto.hpp"
+#include "analyzer/text/json_text.hpp"
 
 #include <array>
 #include <cerrno>
@@ -23,7 +23,7 @@ public:
         if (file_ == nullptr)
             fail();
     }
-    void add(reports::Report& report) { out_.add(report); }
+    void add(advice::Report& report) { out_.add(report); }
     void finish() { out_.finish(); }
     std::uint64_t bytes() const { return bytes_; }
     void copy_to(OutputFile& file) {
@@ -91,7 +91,7 @@ std::string tar_padding(std::uint64_t bytes) {
 /// machine, and clocks meet in the clock of the day.
 void write_archive(const Arguments& arguments, OutputFile& file) {
     std::map<std::string, HostTimeline> hosts;
-    for_each_report(arguments, [&](reports::Report& report, const std::string&) {
+    for_each_report(arguments, [&](advice::Report& report, const std::string&) {
         const auto& processes = report.trace.dictionary.processes;
         hosts[processes.empty() ? std::string() : std::string(processes.front().host)].add(report);
     });
@@ -107,7 +107,7 @@ void write_archive(const Arguments& arguments, OutputFile& file) {
     const nlohmann::ordered_json manifest{
         {"perfetto_manifest",
          {{"version", 1}, {"trace_time", {{"clock", "REALTIME"}, {"file", name_of(0)}}}, {"files", files}}}};
-    const std::string text = reports::json_text(manifest, 2) + "\n";
+    const std::string text = text::json_text(manifest, 2) + "\n";
     file.write(tar_header("perfetto_manifest.json", text.size()) + text + tar_padding(text.size()));
     std::size_t number = 0;
     for (auto& [host, timeline] : hosts) {
@@ -122,7 +122,7 @@ void write_perfetto(const Arguments& arguments, OutputFile& file) {
     if (arguments.value("--output").ends_with(".tar"))
         return write_archive(arguments, file);
     reports::PerfettoExport out([&](std::string_view bytes) { file.write(bytes); });
-    for_each_report(arguments, [&](reports::Report& report, const std::string&) { out.add(report); });
+    for_each_report(arguments, [&](advice::Report& report, const std::string&) { out.add(report); });
     out.finish();
 }
 

@@ -1,6 +1,6 @@
 #include "analyzer/cli/export_format.hpp"
 #include "analyzer/reader/error.hpp"
-#include "analyzer/reports/sql_export.hpp"
+#include "analyzer/reports/sqlite/sql_export.hpp"
 
 #include <pwd.h>
 #include <string>
@@ -32,7 +32,7 @@ void write_sqlite(const Arguments& arguments, OutputFile& file) {
     check_stands_alone(arguments.value("--output"));
     reports::SqlExport out(file.temporary(), arguments.value("--output"));
     for_each_report(arguments,
-                    [&](reports::Report& report, const std::string& path) { out.add(report, owner_of(path)); });
+                    [&](advice::Report& report, const std::string& path) { out.add(report, owner_of(path)); });
     out.finish();
 }
 

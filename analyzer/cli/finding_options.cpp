@@ -18,27 +18,27 @@ std::vector<OptionSpec> with_finding_options(std::vector<OptionSpec> options) {
     return with_stack_options(std::move(options));
 }
 
-std::optional<reports::Selection> selection(const Arguments& arguments) {
-    reports::Selection selection;
+std::optional<advice::Selection> selection(const Arguments& arguments) {
+    advice::Selection selection;
     try {
         for (const std::string& text : arguments.values("--only"))
-            selection.only.push_back(reports::parse_pattern(text));
+            selection.only.push_back(advice::parse_pattern(text));
         for (const std::string& text : arguments.values("--ignore"))
-            selection.ignored.push_back(reports::parse_pattern(text));
+            selection.ignored.push_back(advice::parse_pattern(text));
     } catch (const reader::Error& error) {
         say(error.what());
         return std::nullopt;
     }
     for (const std::string& path : arguments.values("--suppressions"))
-        for (reports::FindingPattern& pattern : reports::read_suppressions(path))
+        for (advice::FindingPattern& pattern : advice::read_suppressions(path))
             selection.ignored.push_back(std::move(pattern));
     return selection;
 }
 
-bool read_fail_on(const Arguments& arguments, std::optional<findings::Confidence>& least) {
+bool read_fail_on(const Arguments& arguments, std::optional<rules::Confidence>& least) {
     if (!arguments.has("--fail-on"))
         return true;
-    least = findings::confidence_called(arguments.value("--fail-on"));
+    least = rules::confidence_called(arguments.value("--fail-on"));
     if (!least)
         say("--fail-on takes low, medium or high, not " + arguments.value("--fail-on"));
     return least.has_value();

@@ -1,8 +1,8 @@
 /// Options that say which findings count.
 #pragma once
 
+#include "analyzer/advice/selection.hpp"
 #include "analyzer/cli/command.hpp"
-#include "analyzer/reports/selection.hpp"
 
 #include <optional>
 #include <vector>
@@ -14,9 +14,9 @@ std::vector<OptionSpec> with_finding_options(std::vector<OptionSpec> options);
 
 /// Nothing, and one line on stderr, where a pattern is none. Throws Error for a suppressions file that cannot
 /// be read.
-std::optional<reports::Selection> selection(const Arguments& arguments);
+std::optional<advice::Selection> selection(const Arguments& arguments);
 
 /// --fail-on; nothing where it was not given. False, and one line on stderr: there is no such confidence.
-bool read_fail_on(const Arguments& arguments, std::optional<findings::Confidence>& least);
+bool read_fail_on(const Arguments& arguments, std::optional<rules::Confidence>& least);
 
 } // namespace umadvisor::cli

@@ -2,11 +2,11 @@
 
 #include "analyzer/cli/child_process.hpp"
 #include "analyzer/cli/usual_rates.hpp"
-#include "analyzer/findings/words.hpp"
 #include "analyzer/machine/recorded_rates.hpp"
 #include "analyzer/reader/error.hpp"
 #include "analyzer/reader/event_stream.hpp"
 #include "analyzer/reader/trace.hpp"
+#include "analyzer/rules/words.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -79,10 +79,9 @@ std::string calibrate(const std::string& name) {
     const double ns = std::chrono::duration<double, std::nano>(Clock::now() - begin).count();
     if (!child.ended || child.status != 0)
         return name + " is not calibrated (--no-calibrate does not try): " + trouble_of(child);
-    return child.out.empty()
-               ? ""
-               : "calibrated " + name + " for this trace and later ones, in " + findings::time_text(ns) +
-                     " (--no-calibrate does not): " + usual_rates_file();
+    return child.out.empty() ? ""
+                             : "calibrated " + name + " for this trace and later ones, in " +
+                                   text::time_text(ns) + " (--no-calibrate does not): " + usual_rates_file();
 }
 
 } // namespace

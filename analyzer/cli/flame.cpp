@@ -1,4 +1,4 @@
-#include "analyzer/reports/flame.hpp"
+#include "analyzer/reports/flame/flame.hpp"
 
 #include "analyzer/cli/command.hpp"
 #include "analyzer/cli/message.hpp"
@@ -7,7 +7,7 @@
 #include "analyzer/cli/stack_options.hpp"
 #include "analyzer/cli/weighing.hpp"
 #include "analyzer/reader/error.hpp"
-#include "analyzer/reports/json_text.hpp"
+#include "analyzer/text/json_text.hpp"
 
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -19,7 +19,7 @@ namespace {
 
 std::string text_of(const reports::WeighedStacks& stacks, bool speedscope) {
     if (speedscope)
-        return reports::json_text(reports::to_speedscope(stacks), 1) + "\n";
+        return text::json_text(reports::to_speedscope(stacks), 1) + "\n";
     std::ostringstream text;
     reports::write_collapsed(stacks, text);
     return std::move(text).str();
@@ -27,7 +27,7 @@ std::string text_of(const reports::WeighedStacks& stacks, bool speedscope) {
 
 int flame(const Arguments& arguments) {
     const std::string format = arguments.value("--format"), output = arguments.value("--output");
-    const std::optional<model::Weight> by = weight_of(arguments);
+    const std::optional<reports::Weight> by = weight_of(arguments);
     const std::optional<reader::RangeQuery> ranges = range_query(arguments);
     if (!by || !ranges)
         return usage_error;

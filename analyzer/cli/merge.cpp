@@ -4,10 +4,10 @@
 #include "analyzer/cli/progress.hpp"
 #include "analyzer/cli/stack_options.hpp"
 #include "analyzer/cli/summary_file.hpp"
-#include "analyzer/findings/words.hpp"
 #include "analyzer/ranks/job_file.hpp"
 #include "analyzer/reader/error.hpp"
-#include "analyzer/reports/shell_word.hpp"
+#include "analyzer/rules/words.hpp"
+#include "analyzer/text/shell_word.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -86,12 +86,12 @@ int merge(const Arguments& arguments) {
     end_progress();
     file.commit();
     const auto others = [](std::size_t count, const std::string& what) {
-        return count == 0 ? std::string() : " and " + findings::count_text(count, "trace") + what;
+        return count == 0 ? std::string() : " and " + text::count_text(count, "trace") + what;
     };
-    say(findings::count_text(job.useful(), "rank") +
+    say(text::count_text(job.useful(), "rank") +
         others(job.size() - job.useful() - job.unknown(), " without a CUDA call") +
         others(job.unknown(), " of which no call could be read") + " in " + output +
-        "; next: umadvisor report " + reports::shell_path(output));
+        "; next: umadvisor report " + text::shell_path(output));
     return unreadable + job.unknown() == 0 ? done : operational_error;
 }
 

@@ -1,3 +1,4 @@
+#include "analyzer/advice/report.hpp"
 #include "analyzer/cli/command.hpp"
 #include "analyzer/cli/losses.hpp"
 #include "analyzer/cli/message.hpp"
@@ -5,7 +6,7 @@
 #include "analyzer/cli/stack_options.hpp"
 #include "analyzer/cli/trace_output.hpp"
 #include "analyzer/reader/packed_section.hpp"
-#include "analyzer/reports/report.hpp"
+#include "analyzer/reports/json/json.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -27,7 +28,7 @@ void add_quoted(const Json& document, symbols::PackedSymbols& packed) {
 }
 
 void write_packed(const Arguments& arguments, OutputFile& file) {
-    reports::Report report(arguments.rest.front(), stack_options(arguments));
+    advice::Report report(arguments.rest.front(), stack_options(arguments));
     symbols::PackedSymbols packed = report.symbolizer.pack();
     if (arguments.has("--source"))
         add_quoted(reports::to_json(report), packed);

@@ -1,4 +1,4 @@
-#include "analyzer/reports/plan.hpp"
+#include "analyzer/reports/plan/plan.hpp"
 
 #include "analyzer/cli/command.hpp"
 #include "analyzer/cli/losses.hpp"
@@ -7,7 +7,7 @@
 #include "analyzer/cli/progress.hpp"
 #include "analyzer/cli/stack_options.hpp"
 #include "analyzer/reader/error.hpp"
-#include "analyzer/reports/json_text.hpp"
+#include "analyzer/text/json_text.hpp"
 
 #include <iostream>
 
@@ -21,7 +21,7 @@ int plan(const Arguments& arguments) {
         check_output_name(output, force);
     reports::Plan plan;
     for (const std::string& path : arguments.rest) {
-        reports::Report report(path, stack_options());
+        advice::Report report(path, stack_options());
         plan.add(report);
         say_losses(report.trace);
     }
@@ -29,7 +29,7 @@ int plan(const Arguments& arguments) {
     if (plan.empty())
         say("nothing was learned that a plan could hold; record with umadvisor run --act prefetch, rewrite or "
             "stage");
-    const std::string text = reports::json_text(plan.document(), 2) + "\n";
+    const std::string text = text::json_text(plan.document(), 2) + "\n";
     if (output.empty())
         std::cout << text;
     else

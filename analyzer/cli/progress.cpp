@@ -1,7 +1,7 @@
 #include "analyzer/cli/progress.hpp"
 
-#include "analyzer/findings/words.hpp"
 #include "analyzer/reader/plain.hpp"
+#include "analyzer/rules/words.hpp"
 
 #include <chrono>
 #include <iostream>
@@ -28,7 +28,7 @@ decltype(symbols::Options::progress) symbol_progress() {
             return;
         next = now + interval;
         shown = true;
-        std::cerr << "\r\033[Kumadvisor: looking up symbols: " << findings::count_text(frames, "frame") << ", "
+        std::cerr << "\r\033[Kumadvisor: looking up symbols: " << text::count_text(frames, "frame") << ", "
                   << reader::plain(std::string(file.substr(file.rfind('/') + 1))) << std::flush;
     };
 }

@@ -4,9 +4,9 @@
 #include "analyzer/cli/command.hpp"
 #include "analyzer/cli/launcher.hpp"
 #include "analyzer/cli/working_folder.hpp"
-#include "analyzer/findings/words.hpp"
 #include "analyzer/reader/error.hpp"
 #include "analyzer/reader/trace.hpp"
+#include "analyzer/rules/words.hpp"
 
 #include <csignal>
 #include <dlfcn.h>
@@ -67,7 +67,7 @@ DriverTrial run_trial(const Environment& environment, milliseconds allowed) {
     } else if (!result.ended) {
         trial.probe.trouble =
             "libcuda.so.1 did not answer within " +
-            findings::time_text(static_cast<double>(std::chrono::nanoseconds(allowed).count())) +
+            text::time_text(static_cast<double>(std::chrono::nanoseconds(allowed).count())) +
             " and was given up; see whether nvidia-smi hangs too, and what dmesg says of NVRM and Xid "
             "(--timeout waits longer)";
     } else if (result.status > 128) {

@@ -1,4 +1,6 @@
-#include "analyzer/reports/report.hpp"
+#include "analyzer/advice/report.hpp"
+#include "analyzer/reports/json/json.hpp"
+#include "analyzer/reports/text/text.hpp"
 
 #include "analyzer/cli/command.hpp"
 #include "analyzer/cli/finding_options.hpp"
@@ -12,11 +14,11 @@
 #include "analyzer/cli/stack_options.hpp"
 #include "analyzer/cli/terminal.hpp"
 #include "analyzer/cli/trace_output.hpp"
-#include "analyzer/html/page.hpp"
 #include "analyzer/ranks/job_file.hpp"
-#include "analyzer/reports/json_text.hpp"
-#include "analyzer/reports/markdown.hpp"
-#include "analyzer/reports/sarif.hpp"
+#include "analyzer/reports/html/page.hpp"
+#include "analyzer/reports/markdown/markdown.hpp"
+#include "analyzer/reports/sarif/sarif.hpp"
+#include "analyzer/text/json_text.hpp"
 
 #include <algorithm>
 #include <iostream>
@@ -28,7 +30,7 @@ namespace {
 /// One document in any case, whatever the number of files: JSON has an object for one, an array for several.
 class ReportWriter {
 public:
-    ReportWriter(const Arguments& arguments, reports::Terminal terminal)
+    ReportWriter(const Arguments& arguments, text::Terminal terminal)
         : terminal_(terminal),
           json_(arguments.has("--json")),
           sarif_(arguments.has("--sarif")),
@@ -36,7 +38,7 @@ public:
 
     bool one_format() const { return json_ + sarif_ + markdown_ <= 1; }
 
-    void add(reports::Report& report) {
+    void add(advice::Report& report) {
         if (json_)
             documents_.push_back(reports::to_json(report));
         else if (sarif_)
@@ -54,9 +56,9 @@ public:
     }
 
 private:
-    void print(reports::Report& report) {
+    void print(advice::Report& report) {
         // Symbols are looked up meanwhile, with a line of their own on the terminal.
-        reports::TerminalText text(markdown_ ? reports::Terminal() : terminal_);
+        text::TerminalText text(markdown_ ? text::Terminal() : terminal_);
         markdown_ ? reports::write_markdown(report, text.stream()) : reports::write_text(report, text.stream());
         end_progress();
         std::cout << (first_ ? "" : "\n");
@@ -64,10 +66,10 @@ private:
         first_ = false;
     }
     static void print(const nlohmann::ordered_json& document) {
-        std::cout << reports::json_text(document, 2) << "\n";
+        std::cout << text::json_text(document, 2) << "\n";
     }
 
-    reports::Terminal terminal_;
+    text::Terminal terminal_;
     bool json_, sarif_, markdown_, first_ = true;
     nlohmann::ordered_json documents_ = nlohmann::ordered_json::array();
     reports::SarifLog log_;
@@ -75,7 +77,7 @@ private:
 
 /// The prices in the file of --machine, of any device; without one, nothing. What this machine has
 /// calibrated does not count: a trace has the same report wherever it is read.
-reports::RatesOf rates_of(const Arguments& arguments) {
+advice::RatesOf rates_of(const Arguments& arguments) {
     if (!arguments.has("--machine"))
         return {};
     return [all = machine::read_rates(arguments.value("--machine"))](const std::string& device) {
@@ -113,7 +115,7 @@ bool html_is_possible(const Arguments& arguments) {
 }
 
 /// Writes the page of the one report that there is.
-void write_html(html::PageMaker& maker, reports::Report& made, const Arguments& arguments) {
+void write_html(html::PageMaker& maker, advice::Report& made, const Arguments& arguments) {
     const std::string page = maker.page(made);
     end_progress();
     if (arguments.has("--output"))
@@ -134,7 +136,7 @@ int report(const Arguments& arguments) {
         check_is_not_input(arguments.value("--output"), arguments.rest.front());
         check_output_name(arguments.value("--output"), arguments.has("--force"));
     }
-    const std::optional<reports::Terminal> shown_on = terminal(arguments);
+    const std::optional<text::Terminal> shown_on = terminal(arguments);
     if (!shown_on)
         return usage_error;
     if (std::ranges::any_of(arguments.rest, &ranks::holds_summaries))
@@ -144,25 +146,25 @@ int report(const Arguments& arguments) {
         say("--json, --sarif and --markdown are three formats: give one");
         return usage_error;
     }
-    std::optional<findings::Confidence> fail_on;
-    const std::optional<reports::Selection> chosen = selection(arguments);
+    std::optional<rules::Confidence> fail_on;
+    const std::optional<advice::Selection> chosen = selection(arguments);
     const std::optional<reader::RangeQuery> ranges = range_query(arguments);
     if (!chosen || !ranges || !read_fail_on(arguments, fail_on))
         return usage_error;
     bool failed = false, partial = false;
     const symbols::Options options = stack_options(arguments);
-    const reports::RatesOf rates = rates_of(arguments);
+    const advice::RatesOf rates = rates_of(arguments);
     for (const std::string& path : arguments.rest) {
         html::PageMaker maker({!arguments.has("--no-source"), &page_of_rule, UMADVISOR_VERSION});
-        std::function<std::function<void()>(reports::Report&)> beside;
+        std::function<std::function<void()>(advice::Report&)> beside;
         if (as_page)
-            beside = [&maker](reports::Report& report) { return maker.beside(report); };
-        reports::Report made(path, options, false, rates, *ranges, beside);
+            beside = [&maker](advice::Report& report) { return maker.beside(report); };
+        advice::Report made(path, options, false, rates, *ranges, beside);
         made.all = arguments.has("--all");
         made.all_managed = arguments.has("--managed");
         chosen->apply(made);
-        for (const std::vector<findings::Finding>* const list : {&made.findings, &made.unpriced})
-            failed = failed || std::ranges::any_of(*list, [&](const findings::Finding& finding) {
+        for (const std::vector<rules::Finding>* const list : {&made.findings, &made.unpriced})
+            failed = failed || std::ranges::any_of(*list, [&](const rules::Finding& finding) {
                          return fail_on && finding.confidence >= *fail_on;
                      });
         as_page ? write_html(maker, made, arguments) : writer.add(made);

@@ -7,14 +7,14 @@
 #include "analyzer/ranks/comparison.hpp"
 #include "analyzer/ranks/job_file.hpp"
 #include "analyzer/ranks/report.hpp"
-#include "analyzer/reports/json_text.hpp"
+#include "analyzer/text/json_text.hpp"
 
 #include <iostream>
 #include <nlohmann/json.hpp>
 
 namespace umadvisor::cli {
 
-int report_job(const Arguments& arguments, const reports::Terminal& shown_on) {
+int report_job(const Arguments& arguments, const text::Terminal& shown_on) {
     for (const char* flag : {"--html", "--output", "--force", "--no-source", "--sarif", "--markdown",
                              "--managed", "--range", "--domain", "--fail-on", "--only", "--ignore",
                              "--suppressions", "--full-stacks", "--machine", "--source"})
@@ -33,10 +33,10 @@ int report_job(const Arguments& arguments, const reports::Terminal& shown_on) {
     end_progress();
     const int status = job.ranks().empty() && job.unknown() != 0 ? operational_error : done;
     if (arguments.has("--json")) {
-        std::cout << reports::json_text(ranks::to_json(job), 2) << "\n";
+        std::cout << text::json_text(ranks::to_json(job), 2) << "\n";
         return status;
     }
-    reports::TerminalText text(shown_on);
+    text::TerminalText text(shown_on);
     ranks::write_text(job, arguments.has("--all"), text.stream());
     text.print(std::cout);
     return status;

@@ -2,13 +2,13 @@
 #pragma once
 
 #include "analyzer/cli/command.hpp"
-#include "analyzer/reports/terminal_text.hpp"
+#include "analyzer/text/terminal_text.hpp"
 
 namespace umadvisor::cli {
 
 /// Where one of the files that were named holds summaries. The whole job is shown: options that choose
 /// findings, lines or ranges, and other formats, are of one trace. Returns the exit status. May throw
 /// reader::Error.
-int report_job(const Arguments& arguments, const reports::Terminal& shown_on);
+int report_job(const Arguments& arguments, const text::Terminal& shown_on);
 
 } // namespace umadvisor::cli

@@ -1,14 +1,15 @@
 #include "analyzer/cli/run_summary.hpp"
 
+#include "analyzer/advice/report.hpp"
 #include "analyzer/cli/message.hpp"
 #include "analyzer/cli/progress.hpp"
 #include "analyzer/cli/shim.hpp"
 #include "analyzer/cli/stack_options.hpp"
 #include "analyzer/cli/summary_file.hpp"
-#include "analyzer/findings/words.hpp"
 #include "analyzer/reader/error.hpp"
-#include "analyzer/reports/report.hpp"
-#include "analyzer/reports/shell_word.hpp"
+#include "analyzer/reports/text/text.hpp"
+#include "analyzer/rules/words.hpp"
+#include "analyzer/text/shell_word.hpp"
 
 #include <filesystem>
 
@@ -24,13 +25,13 @@ std::string shown_path(const std::string& path) {
 }
 
 /// One that entered CUDA for others: mpirun, a launcher of Python workers.
-bool recorded_nothing(const reports::Report& report) {
+bool recorded_nothing(const advice::Report& report) {
     return report.profile.records() == 0 && report.trace.dropped_calls.empty() &&
            report.trace.file.completeness().whole();
 }
 
 /// Says why not, if so: the trace is there all the same.
-void keep_summary(reports::Report& report, const std::string& trace) {
+void keep_summary(advice::Report& report, const std::string& trace) {
     try {
         write_summary(report, trace);
     } catch (const reader::Error& error) {
@@ -47,7 +48,7 @@ bool summarize(const RunProcess& process, bool keep) {
     }
     const std::string path = shown_path(process.path);
     try {
-        reports::Report report(process.path, stack_options());
+        advice::Report report(process.path, stack_options());
         end_progress();
         if (std::to_string(report.trace.file.header().pid) != process.pid) {
             say("no trace of " + who + ": " + path + " is another process's by now");
@@ -63,15 +64,14 @@ bool summarize(const RunProcess& process, bool keep) {
         if (report.findings.empty())
             say(report.why_empty());
         else
-            say(findings::count_text(report.findings.size(), "finding") +
+            say(text::count_text(report.findings.size(), "finding") +
                 "; first: " + report.findings.front().title + ", " +
-                std::string(findings::saving_lead(report.findings.front().saving_ns,
-                                                  report.findings.front().saving_bytes)) +
-                findings::saving_text(report.findings.front().saving_ns, report.findings.front().saving_bytes) +
-                (report.unpriced.empty()
-                     ? ""
-                     : "; " + findings::count_text(report.unpriced.size(), "further finding") +
-                           " without a price"));
+                std::string(text::saving_lead(report.findings.front().saving_ns,
+                                              report.findings.front().saving_bytes)) +
+                text::saving_text(report.findings.front().saving_ns, report.findings.front().saving_bytes) +
+                (report.unpriced.empty() ? ""
+                                         : "; " + text::count_text(report.unpriced.size(), "further finding") +
+                                               " without a price"));
         if (keep)
             keep_summary(report, process.path);
         return report.profile.records() != 0 || !report.trace.dropped_calls.empty();
@@ -89,7 +89,7 @@ void summarize(const std::vector<RunProcess>& processes, bool told, bool keep) {
     std::string next;
     for (const RunProcess& process : processes)
         if (summarize(process, keep))
-            next += " " + reports::shell_path(shown_path(process.path));
+            next += " " + text::shell_path(shown_path(process.path));
     if (!next.empty())
         say("next: umadvisor report" + next);
     else if (processes.empty() && driver_found())
@@ -103,7 +103,7 @@ void keep_summaries(const std::vector<RunProcess>& processes) {
     for (const RunProcess& process : processes)
         try {
             if (!process.path.empty()) {
-                reports::Report report(process.path, stack_options());
+                advice::Report report(process.path, stack_options());
                 write_summary(report, process.path);
             }
         } catch (const reader::Error& error) {

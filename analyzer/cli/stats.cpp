@@ -1,4 +1,5 @@
-#include "analyzer/reports/stats.hpp"
+#include "analyzer/reports/stats/stats.hpp"
+#include "analyzer/reports/text/text.hpp"
 
 #include "analyzer/cli/command.hpp"
 #include "analyzer/cli/losses.hpp"
@@ -7,7 +8,7 @@
 #include "analyzer/cli/range_options.hpp"
 #include "analyzer/cli/stack_options.hpp"
 #include "analyzer/cli/terminal.hpp"
-#include "analyzer/reports/json_text.hpp"
+#include "analyzer/text/json_text.hpp"
 
 #include <algorithm>
 #include <iostream>
@@ -23,30 +24,29 @@ std::string known_tables() {
     return names;
 }
 
-void write_csv(const std::vector<reports::Table>& tables, std::ostream& out) {
-    for (const reports::Table& table : tables) {
+void write_csv(const std::vector<text::Table>& tables, std::ostream& out) {
+    for (const text::Table& table : tables) {
         out << (&table == tables.data() ? "" : "\n");
         write_csv(table, out);
     }
 }
 
-void write_text(const reports::Report& report, const std::vector<reports::Table>& tables,
-                reports::Terminal terminal, std::ostream& out) {
-    reports::TerminalText text(terminal);
-    text.stream() << headline(report) << "\n\n";
-    for (const reports::Table& table : tables) {
+void write_text(const advice::Report& report, const std::vector<text::Table>& tables, text::Terminal terminal,
+                std::ostream& out) {
+    text::TerminalText text(terminal);
+    text.stream() << reports::headline(report) << "\n\n";
+    for (const text::Table& table : tables) {
         text.stream() << (&table == tables.data() ? "" : "\n");
         write_text(table, text.stream(), terminal.width);
     }
     text.print(out);
 }
 
-void write_document(const reports::Report& report, const std::vector<reports::Table>& tables,
-                    std::ostream& out) {
+void write_document(const advice::Report& report, const std::vector<text::Table>& tables, std::ostream& out) {
     nlohmann::ordered_json document{{"schema", "umadvisor-stats-1"}, {"file", report.trace.file.path()}};
-    for (const reports::Table& table : tables)
+    for (const text::Table& table : tables)
         document["tables"][std::string(table.name)] = to_json(table);
-    out << reports::json_text(document, 2) << "\n";
+    out << text::json_text(document, 2) << "\n";
 }
 
 int stats(const Arguments& arguments) {
@@ -55,7 +55,7 @@ int stats(const Arguments& arguments) {
         say("--format takes text, csv or json, not " + format);
         return usage_error;
     }
-    const std::optional<reports::Terminal> shown_on = terminal(arguments);
+    const std::optional<text::Terminal> shown_on = terminal(arguments);
     const std::optional<reader::RangeQuery> ranges = range_query(arguments);
     if (!shown_on || !ranges)
         return usage_error;
@@ -69,10 +69,10 @@ int stats(const Arguments& arguments) {
     if (!chosen)
         wanted.assign(reports::stats_tables.begin(), reports::stats_tables.end());
 
-    reports::Report report(arguments.rest.front(), stack_options(arguments), true, {}, *ranges);
-    std::vector<reports::Table> tables;
+    advice::Report report(arguments.rest.front(), stack_options(arguments), true, {}, *ranges);
+    std::vector<text::Table> tables;
     for (const std::string& name : wanted) {
-        reports::Table table = stats_table(report, name);
+        text::Table table = reports::stats_table(report, name);
         if (chosen || format == "json" || !table.rows.empty())
             tables.push_back(std::move(table));
     }

@@ -13,7 +13,7 @@ std::string summary_name(const std::string& trace) {
     return (path.extension() == ".umtrace" ? path.parent_path() / path.stem() : path).string() + ".umsum";
 }
 
-void write_summary(reports::Report& report, const std::string& trace) {
+void write_summary(advice::Report& report, const std::string& trace) {
     // As private as the trace that the recorder wrote.
     const std::string name = summary_name(trace);
     write_output_file(name, ranks::holds_summaries(name), ranks::to_line(ranks::summarize(report)), 0600);
@@ -24,7 +24,7 @@ void add_part(const std::string& path, const symbols::Options& options, ranks::M
         job.add_file(path);
         return;
     }
-    reports::Report report(path, options);
+    advice::Report report(path, options);
     job.add(ranks::summarize(report));
     say_losses(report.trace);
 }

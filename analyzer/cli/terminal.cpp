@@ -35,7 +35,7 @@ std::vector<OptionSpec> with_terminal_option(std::vector<OptionSpec> own) {
     return own;
 }
 
-std::optional<reports::Terminal> terminal(const Arguments& arguments) {
+std::optional<text::Terminal> terminal(const Arguments& arguments) {
     const std::string when = arguments.has("--color") ? arguments.value("--color") : "auto";
     if (when != "auto" && when != "always" && when != "never") {
         say("--color takes auto, always or never, not " + when);
@@ -43,7 +43,7 @@ std::optional<reports::Terminal> terminal(const Arguments& arguments) {
     }
     const bool shown = ::isatty(STDOUT_FILENO) != 0;
     const bool welcome = environment("NO_COLOR").empty() && environment("TERM") != "dumb";
-    reports::Terminal terminal;
+    text::Terminal terminal;
     terminal.colour = when == "always" || (when == "auto" && shown && welcome);
     if (shown || when == "always") // a pager's is the terminal's
         terminal.width = width_of_output();

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "analyzer/cli/command.hpp"
-#include "analyzer/reports/terminal_text.hpp"
+#include "analyzer/text/terminal_text.hpp"
 
 #include <optional>
 #include <vector>
@@ -15,6 +15,6 @@ std::vector<OptionSpec> with_terminal_option(std::vector<OptionSpec> own);
 /// From --color, the environment (COLUMNS, NO_COLOR, TERM) and standard output. Nothing, and one line on
 /// stderr:
 /// --color has no such value.
-std::optional<reports::Terminal> terminal(const Arguments& arguments);
+std::optional<text::Terminal> terminal(const Arguments& arguments);
 
 } // namespace umadvisor::cli

@@ -1,4 +1,4 @@
-#include "analyzer/reports/tree.hpp"
+#include "analyzer/reports/flame/tree.hpp"
 
 #include "analyzer/cli/command.hpp"
 #include "analyzer/cli/message.hpp"
@@ -27,11 +27,11 @@ int complain(const std::string& text) {
 
 int tree(const Arguments& arguments) {
     constexpr double widest = 10'000;
-    const std::optional<model::Weight> by = weight_of(arguments);
+    const std::optional<reports::Weight> by = weight_of(arguments);
     const std::optional<reader::RangeQuery> ranges = range_query(arguments);
     if (!by || !ranges)
         return usage_error;
-    const std::optional<reports::Terminal> shown_on = terminal(arguments);
+    const std::optional<text::Terminal> shown_on = terminal(arguments);
     if (!shown_on)
         return usage_error;
     reports::TreeStyle style{.width = shown_on->width};
@@ -48,7 +48,7 @@ int tree(const Arguments& arguments) {
                             arguments.value("--threshold"));
     }
     const reports::WeighedStacks stacks = weigh(arguments, *by, *ranges);
-    reports::TerminalText text({.colour = shown_on->colour}); // lines are cut, not wrapped
+    text::TerminalText text({.colour = shown_on->colour}); // lines are cut, not wrapped
     if (!stacks.stacks.empty())
         reports::write_tree(stacks, style, text.stream());
     text.print(std::cout);

@@ -12,19 +12,19 @@ OptionSpec weight_option() {
             "blocked (time in calls that wait, the default), copied, pageable, allocated (bytes), faults"};
 }
 
-std::optional<model::Weight> weight_of(const Arguments& arguments) {
+std::optional<reports::Weight> weight_of(const Arguments& arguments) {
     if (!arguments.has("--by"))
-        return model::Weight::blocked;
-    for (const model::Weight weight : model::weights)
+        return reports::Weight::blocked;
+    for (const reports::Weight weight : reports::weights)
         if (arguments.value("--by") == name(weight))
             return weight;
     say("--by takes blocked, copied, pageable, allocated or faults, not " + arguments.value("--by"));
     return std::nullopt;
 }
 
-reports::WeighedStacks weigh(const Arguments& arguments, model::Weight by, const reader::RangeQuery& ranges) {
+reports::WeighedStacks weigh(const Arguments& arguments, reports::Weight by, const reader::RangeQuery& ranges) {
     reader::Trace trace(arguments.rest.front(), ranges);
-    const model::Profile profile(trace);
+    const rules::Profile profile(trace);
     const symbols::Options options = stack_options(arguments);
     symbols::Symbolizer symbolizer(trace.dictionary, options, symbols::packed_symbols(trace.file.source()));
     reports::WeighedStacks stacks = reports::weighed_stacks(profile, symbolizer, by, options.full_stacks);

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "analyzer/cli/command.hpp"
-#include "analyzer/model/weights.hpp"
 #include "analyzer/reader/range_choice.hpp"
 #include "analyzer/reports/weighed_stacks.hpp"
+#include "analyzer/reports/weights.hpp"
 
 #include <optional>
 
@@ -14,10 +14,10 @@ namespace umadvisor::cli {
 OptionSpec weight_option();
 
 /// What --by asks for, by default time blocked; nullopt, with a line on stderr, where there is no such weight.
-std::optional<model::Weight> weight_of(const Arguments& arguments);
+std::optional<reports::Weight> weight_of(const Arguments& arguments);
 
 /// The stacks of the trace that the arguments name, as they ask for them, inside `ranges` alone if any. What
 /// could not be looked up, and that there is nothing to show, is said on stderr. Throws reader::Error.
-reports::WeighedStacks weigh(const Arguments& arguments, model::Weight by, const reader::RangeQuery& ranges);
+reports::WeighedStacks weigh(const Arguments& arguments, reports::Weight by, const reader::RangeQuery& ranges);
 
 } // namespace umadvisor::cli

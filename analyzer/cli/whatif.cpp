@@ -5,7 +5,7 @@
 #include "analyzer/cli/losses.hpp"
 #include "analyzer/cli/message.hpp"
 #include "analyzer/machine/recorded_rates.hpp"
-#include "analyzer/reports/json_text.hpp"
+#include "analyzer/text/json_text.hpp"
 #include "trace/size_text.hpp"
 
 #include <array>
@@ -69,7 +69,7 @@ int whatif(const Arguments& arguments) {
     const whatif::Outlook outlook = whatif::outlook(trace, question);
     say_losses(trace);
     if (arguments.has("--json"))
-        std::cout << reports::json_text(to_json(outlook), 2) << "\n";
+        std::cout << text::json_text(to_json(outlook), 2) << "\n";
     else
         write_text(outlook, std::cout);
     return done;

@@ -2,7 +2,7 @@
 /// no longer depends on the type of the record that it was made from.
 #pragma once
 
-#include "analyzer/model/waits.hpp"
+#include "analyzer/ids/call_site.hpp"
 
 #include <cstdint>
 
@@ -40,7 +40,7 @@ struct StreamPlace {
 
 /// Times are nanoseconds since the trace began.
 struct Call {
-    model::CallSite site;
+    ids::CallSite site;
     double start = 0, duration = 0;
     std::uint32_t thread = 0; ///< reader::ThreadCursor::index()
     /// Also of a free in the order of a stream, which neither queues work nor waits here.
@@ -50,7 +50,7 @@ struct Call {
     std::uint32_t event = 0;
     std::uint32_t group = 0; ///< of work that is expected to take the same time, without gaps; 0: of none
     std::uint32_t kin = 0;   ///< of that of the same kernel from any line, numbered as groups are; 0: of none
-    std::uint32_t range = 0; ///< that it was called in, as model::NamedRanges numbers them; 0: none
+    std::uint32_t range = 0; ///< that it was called in, as tables::NamedRanges numbers them; 0: none
     Queues queues{};
     Waits waits{};
     /// False: whether the call waited is not known; frees take time of their own.

@@ -1,6 +1,6 @@
 #include "analyzer/facts/calls.hpp"
+#include "analyzer/facts/waiting.hpp"
 
-#include "analyzer/model/copies.hpp"
 #include "analyzer/reader/saturated.hpp"
 
 #include <algorithm>
@@ -37,7 +37,7 @@ std::uint64_t key_of(const reader::Shape& shape) {
 }
 
 bool stays_on_host(Memory memory) {
-    return model::is_host_memory(memory);
+    return is_host_memory(memory);
 }
 } // namespace
 
@@ -63,11 +63,11 @@ StreamPlace Calls::find_place(std::uint64_t stream, std::uint32_t thread) {
     place.device = known->second;
     if (fresh)
         ordinals_.push_back(device);
-    place.legacy = stream == model::legacy_stream || stream == model::other_legacy_stream;
+    place.legacy = stream == legacy_stream || stream == facts::other_legacy_stream;
     place.blocking = !place.legacy && !not_blocking_.contains(stream);
     // The default streams are of a context, and one of them of a thread, too.
     const std::uint64_t key = place.legacy                            ? mixed(2, context)
-                              : stream == model::stream_of_the_thread ? mixed(mixed(3, context), thread)
+                              : stream == facts::stream_of_the_thread ? mixed(mixed(3, context), thread)
                                                                       : stream;
     place.number = streams_.of(key);
     return place;
@@ -193,7 +193,7 @@ std::optional<Call> Calls::of(const trace::HostFunction& record, const reader::T
 
 /// Bytes per second that a copy reaches whose ends are both device memory.
 double Calls::rate_on_devices(const trace::Copy& record) const {
-    const std::optional<model::PeerCopy> way = peers_.between_devices(record);
+    const std::optional<PeerCopy> way = peers_.between_devices(record);
     return !way                          ? rates_.device_to_device
            : peers_.enabled(way->pair()) ? rates_.to_peer(peers_.linked(way->pair()))
                                          : rates_.to_peer_through_host();
@@ -213,8 +213,8 @@ std::optional<Call> Calls::of(const trace::Copy& record, const reader::ThreadCur
     call.least_ns = least(call);
     const bool managed =
         record.source_memory == Memory::managed || record.destination_memory == Memory::managed;
-    const bool pageable = (from_host && !model::is_page_locked(record.source_memory)) ||
-                          (to_host && !model::is_page_locked(record.destination_memory));
+    const bool pageable = (from_host && !is_page_locked(record.source_memory)) ||
+                          (to_host && !is_page_locked(record.destination_memory));
     if (record.asynchronous == 0)
         call.waits = from_host || to_host || managed ? Waits::itself : Waits::nothing;
     else if (pageable && (to_host || record.bytes > staged_bytes))
@@ -279,7 +279,7 @@ std::optional<Call> Calls::of(const trace::Sync& record, const reader::ThreadCur
     Call call = begin(record, cursor.index());
     if (record.status != 0)
         return call;
-    if (!model::waits_for_work(record)) {
+    if (!waits_for_work(record)) {
         query(call, record);
         return call;
     }

@@ -2,11 +2,11 @@
 #pragma once
 
 #include "analyzer/facts/call.hpp"
+#include "analyzer/facts/contexts.hpp"
+#include "analyzer/facts/direction.hpp"
+#include "analyzer/facts/peers.hpp"
+#include "analyzer/facts/per_thread.hpp"
 #include "analyzer/machine/rates.hpp"
-#include "analyzer/model/contexts.hpp"
-#include "analyzer/model/direction.hpp"
-#include "analyzer/model/peers.hpp"
-#include "analyzer/model/per_thread.hpp"
 #include "analyzer/reader/flat_map.hpp"
 #include "analyzer/reader/thread_cursor.hpp"
 #include "analyzer/reader/trace.hpp"
@@ -116,15 +116,15 @@ private:
     const machine::Rates& rates_;
     double ns_per_tick_;
     std::uint64_t first_;
-    model::Contexts contexts_;
-    model::Peers peers_;
+    Contexts contexts_;
+    Peers peers_;
     std::unordered_set<std::uint64_t> not_blocking_; ///< streams
     Numbers streams_, events_{1};
     std::unordered_map<std::uint64_t, std::uint32_t> devices_; ///< contexts
     std::vector<std::uint64_t> ordinals_;                      ///< of the devices, by context
     std::unordered_map<std::uint64_t, std::uint64_t> graphs_;  ///< by version: the first one
     std::array<Placed, 64> placed_;                            ///< found lately
-    model::PerThread<std::vector<Kernel>> kernels_;            ///< by shape
+    PerThread<std::vector<Kernel>> kernels_;                   ///< by shape
     reader::FlatMap<std::uint32_t> groups_;
     reader::FlatMap<double> least_; ///< by entry
     double launch_ns_;              ///< of a launch call that was not measured

@@ -1,6 +1,6 @@
-#include "analyzer/findings/words.hpp"
 #include "analyzer/ranks/report.hpp"
 #include "analyzer/reader/shown_name.hpp"
+#include "analyzer/rules/words.hpp"
 
 #include <algorithm>
 #include <iomanip>
@@ -10,8 +10,8 @@
 namespace umadvisor::ranks {
 namespace {
 
-using findings::count_text;
-using findings::time_text;
+using text::count_text;
+using text::time_text;
 
 constexpr std::size_t deviations_shown = 8, steps_shown = 4, findings_shown = 10; ///< without --all
 constexpr std::size_t longest_in_text = 60;
@@ -23,9 +23,9 @@ std::string value_text(Unit unit, double value) {
     case Unit::time:
         return time_text(value);
     case Unit::bytes:
-        return findings::bytes_text(value);
+        return text::bytes_text(value);
     default:
-        return value == 0 ? "not known" : findings::rate_text(value);
+        return value == 0 ? "not known" : text::rate_text(value);
     }
 }
 
@@ -80,7 +80,7 @@ std::string deviation_text(const Deviation& deviation) {
         return time_text(deviation.value - deviation.others) + " more " + std::string(words.text) + " (" +
                value + ", the others " + others + ")";
     case Unit::bytes:
-        return findings::bytes_text(deviation.value - deviation.others) + " more " + std::string(words.text) +
+        return text::bytes_text(deviation.value - deviation.others) + " more " + std::string(words.text) +
                " (" + value + ", the others " + others + ")";
     default:
         return "a slower " + std::string(words.text) + " (" + value + ", the others " + others + ")";
@@ -181,11 +181,11 @@ void write_findings(const Comparison& job, bool all, std::ostream& out) {
                 << " of a rank: " << time_text(finding.ns.least) << " (" << who(job, finding.ns.least_rank)
                 << ") to " << time_text(finding.ns.most) << " (" << who(job, finding.ns.most_rank) << ")";
         else if (finding.unpriced)
-            out << " · " << findings::saving_unknown;
+            out << " · " << text::saving_unknown;
         else if (finding.is_urgent())
             out << " · mend it first";
         else
-            out << " · " << findings::bytes_text(static_cast<double>(finding.bytes)) << " of memory in all";
+            out << " · " << text::bytes_text(static_cast<double>(finding.bytes)) << " of memory in all";
         out << "\n";
     }
     if (shown < found.size())

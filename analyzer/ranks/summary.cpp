@@ -1,11 +1,11 @@
 #include "analyzer/ranks/summary.hpp"
 
-#include "analyzer/model/host_times.hpp"
-#include "analyzer/model/named_ranges.hpp"
+#include "analyzer/advice/report.hpp"
+#include "analyzer/advice/resolved.hpp"
+#include "analyzer/facts/host_times.hpp"
 #include "analyzer/reader/range_choice.hpp"
 #include "analyzer/reader/shown_name.hpp"
-#include "analyzer/reports/report.hpp"
-#include "analyzer/reports/resolved.hpp"
+#include "analyzer/tables/named_ranges.hpp"
 
 #include <algorithm>
 
@@ -25,7 +25,7 @@ bool is_collective(std::string_view symbol) {
            symbol.find("ncclKernel") != std::string_view::npos;
 }
 
-void add_kernels(const model::Profile& profile, Summary& summary) {
+void add_kernels(const rules::Profile& profile, Summary& summary) {
     const double ns_per_tick = static_cast<double>(profile.nanoseconds(1'000'000)) / 1e6;
     for (const auto& [group, totals] : profile.launches().groups()) {
         const bool collective = is_collective(profile.dictionary().function_symbol(group.function));
@@ -34,19 +34,19 @@ void add_kernels(const model::Profile& profile, Summary& summary) {
     }
 }
 
-void add_copies(const model::Profile& profile, Summary& summary) {
-    const model::Copies& copies = profile.copies();
+void add_copies(const rules::Profile& profile, Summary& summary) {
+    const tables::Copies& copies = profile.copies();
     for (const auto& [site, totals] : copies.sites())
-        if (totals.direction == model::Direction::HtoD || totals.direction == model::Direction::DtoH)
-            summary.of(totals.direction == model::Direction::HtoD ? Quantity::to_device : Quantity::to_host) +=
+        if (totals.direction == facts::Direction::HtoD || totals.direction == facts::Direction::DtoH)
+            summary.of(totals.direction == facts::Direction::HtoD ? Quantity::to_device : Quantity::to_host) +=
                 static_cast<double>(totals.small.bytes + totals.large.bytes);
-    summary.of(Quantity::up_rate) = copies.link(model::Direction::HtoD).bytes_per_second();
-    summary.of(Quantity::down_rate) = copies.link(model::Direction::DtoH).bytes_per_second();
+    summary.of(Quantity::up_rate) = copies.link(facts::Direction::HtoD).bytes_per_second();
+    summary.of(Quantity::down_rate) = copies.link(facts::Direction::DtoH).bytes_per_second();
     if (const trace::ManagedCounters* const counted = profile.managed().totals().exact())
         summary.of(Quantity::managed) = static_cast<double>(counted->bytes_to_device + counted->bytes_to_host);
 }
 
-void add_steps(const reports::Report& report, Summary& summary) {
+void add_steps(const advice::Report& report, Summary& summary) {
     const reader::Dictionary& dictionary = report.trace.dictionary;
     for (const auto& [key, totals] : report.profile.ranges().names())
         if (totals.count != 0 && !reader::is_library_domain(dictionary.string(totals.domain)))
@@ -58,7 +58,7 @@ void add_steps(const reports::Report& report, Summary& summary) {
         summary.steps.resize(most_steps);
 }
 
-std::uint64_t calls_of(const model::Profile& profile) {
+std::uint64_t calls_of(const rules::Profile& profile) {
     std::uint64_t count = 0;
     for (const auto& [entry, totals] : profile.calls())
         count += totals.count;
@@ -91,8 +91,8 @@ std::string Summary::who() const {
     return rank.empty() ? "pid " + std::to_string(pid) : "rank " + rank;
 }
 
-Summary summarize(reports::Report& report) {
-    const model::Profile& profile = report.profile;
+Summary summarize(advice::Report& report) {
+    const rules::Profile& profile = report.profile;
     const reader::Dictionary& dictionary = report.trace.dictionary;
     const reader::Header& header = report.trace.file.header();
     Summary summary;
@@ -109,7 +109,7 @@ Summary summarize(reports::Report& report) {
                        profile.dropped() == 0;
     summary.calls = calls_of(profile);
 
-    const model::CallTimes times = profile.host_times();
+    const facts::CallTimes times = profile.host_times();
     const auto run_ns = static_cast<double>(profile.net_ns());
     summary.of(Quantity::run) = run_ns;
     summary.of(Quantity::own) = std::max(0.0, run_ns - times.all_ns());
@@ -120,11 +120,11 @@ Summary summarize(reports::Report& report) {
     add_kernels(profile, summary);
     add_copies(profile, summary);
     add_steps(report, summary);
-    for (const std::vector<findings::Finding>* const list : {&report.findings, &report.unpriced})
-        for (const findings::Finding& finding : *list)
+    for (const std::vector<rules::Finding>* const list : {&report.findings, &report.unpriced})
+        for (const rules::Finding& finding : *list)
             summary.findings.push_back({std::string(finding.rule->id), shortened(finding.title),
-                                        shortened(reports::resolve(report, finding).line.text()),
-                                        std::string(findings::name(finding.confidence)), finding.saving_ns,
+                                        shortened(advice::resolve(report, finding).line.text()),
+                                        std::string(rules::name(finding.confidence)), finding.saving_ns,
                                         finding.saving_bytes, finding.unpriced});
     return summary;
 }

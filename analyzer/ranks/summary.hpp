@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace umadvisor::reports {
+namespace umadvisor::advice {
 class Report;
 }
 
@@ -80,7 +80,7 @@ struct Summary {
 };
 
 /// Reads the source files of the lines of findings.
-Summary summarize(reports::Report& report);
+Summary summarize(advice::Report& report);
 
 /// One line of JSON with its line feed, at most most_summary_bytes: what has no room is counted.
 std::string to_line(const Summary& summary);

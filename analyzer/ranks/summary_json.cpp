@@ -1,8 +1,8 @@
 #include "analyzer/ranks/summary.hpp"
 
-#include "analyzer/findings/finding.hpp"
 #include "analyzer/reader/error.hpp"
-#include "analyzer/reports/json_text.hpp"
+#include "analyzer/rules/finding.hpp"
+#include "analyzer/text/json_text.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -61,7 +61,7 @@ std::string line_of(const Summary& summary, std::size_t findings) {
                         {"steps", steps_json(summary)},
                         {"findings", findings_json(summary, findings)},
                         {"findings_beyond", summary.findings_beyond + summary.findings.size() - findings}};
-    return reports::json_text(document, -1) + "\n";
+    return text::json_text(document, -1) + "\n";
 }
 
 double number(const ReadJson& object, std::string_view key) {

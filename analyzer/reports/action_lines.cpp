@@ -1,7 +1,7 @@
 #include "analyzer/reports/action_lines.hpp"
 
-#include "analyzer/findings/words.hpp"
 #include "analyzer/reader/saturated.hpp"
+#include "analyzer/rules/words.hpp"
 
 #include <algorithm>
 #include <map>
@@ -9,10 +9,10 @@
 namespace umadvisor::reports {
 namespace {
 
-using model::ActionKind;
-using Why = verdicts::WastedPrefetch::Why;
+using tables::ActionKind;
+using Why = managed::WastedPrefetch::Why;
 
-WastedBytes wasted_at(const Report& report, const model::ActionSite& site) {
+WastedBytes wasted_at(const advice::Report& report, const tables::ActionSite& site) {
     const auto bytes = [&](Why why) -> std::uint64_t {
         const auto& all = report.profile.managed().wasted_by_umadvisor();
         const auto found = all.find({why, site.stack});
@@ -33,10 +33,10 @@ WastedBytes wasted_at(const Report& report, const model::ActionSite& site) {
     }
 }
 
-std::string basis_of(ActionKind kind, const model::ActionGain& compared, bool known) {
+std::string basis_of(ActionKind kind, const tables::ActionGain& compared, bool known) {
     const bool staged = kind == ActionKind::stage_to_device || kind == ActionKind::stage_to_host;
     const auto count = [&](std::uint64_t number) {
-        return findings::count_text(number, staged ? "copy" : "round");
+        return text::count_text(number, staged ? "copy" : "round");
     };
     if (kind == ActionKind::rewrite)
         return "gains room, not time";
@@ -52,7 +52,7 @@ std::string basis_of(ActionKind kind, const model::ActionGain& compared, bool kn
     return known ? "the program's own time: " + both : "no difference: " + both + " took equally long";
 }
 
-void add(model::ActionTotals& to, const model::ActionTotals& more) {
+void add(tables::ActionTotals& to, const tables::ActionTotals& more) {
     to.count += more.count;
     to.failed += more.failed;
     reader::add_saturated(to.bytes, more.bytes);
@@ -65,16 +65,16 @@ std::uint64_t WastedBytes::sum() const {
     return reader::saturated_sum(there, unused);
 }
 
-std::vector<ActionLine> action_lines(const Report& report) {
+std::vector<ActionLine> action_lines(const advice::Report& report) {
     const auto& gains = report.profile.action_gains().sites();
     const double ns_per_tick = static_cast<double>(report.profile.nanoseconds(1'000'000)) / 1e6;
     std::map<ActionKind, ActionLine> lines;
-    std::map<ActionKind, model::ActionGain> compared;
+    std::map<ActionKind, tables::ActionGain> compared;
     for (const auto& [site, totals] : report.profile.actions().sites()) {
         ActionPlace place{site.stack, totals, wasted_at(report, site), std::nullopt};
         ActionLine& line = lines[site.kind];
         if (const auto found = gains.find(site); found != gains.end()) {
-            model::ActionGain& all = compared[site.kind];
+            tables::ActionGain& all = compared[site.kind];
             all.with = std::max(all.with, found->second.with); // those of one loop are the same rounds
             all.without = std::max(all.without, found->second.without);
             all.brief = all.brief || found->second.brief;
@@ -118,7 +118,7 @@ bool is_action_notice(const trace::Notice& notice) {
     return std::string_view(notice.text).starts_with("--act");
 }
 
-bool has_actions(const Report& report) {
+bool has_actions(const advice::Report& report) {
     return !report.profile.actions().sites().empty() ||
            std::ranges::any_of(report.trace.dictionary.notices, is_action_notice);
 }

@@ -1,8 +1,8 @@
 /// What umadvisor did to the program (--act), what it gained, and what it refused.
 #pragma once
 
-#include "analyzer/model/actions.hpp"
-#include "analyzer/reports/report.hpp"
+#include "analyzer/advice/report.hpp"
+#include "analyzer/tables/actions.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -21,29 +21,29 @@ struct WastedBytes {
 
 struct ActionPlace {
     std::uint64_t stack = 0; ///< of the program's call that it was done for
-    model::ActionTotals totals;
+    tables::ActionTotals totals;
     WastedBytes wasted;
     std::optional<double> gain_ns; ///< below zero: the program was slower with it; nothing: not known
 };
 
 struct ActionLine {
-    model::ActionKind kind{};
-    model::ActionTotals totals;
+    tables::ActionKind kind{};
+    tables::ActionTotals totals;
     WastedBytes wasted;
     std::optional<double> gain_ns;
     std::string basis;               ///< of the gain, in a sentence without its end
     std::vector<ActionPlace> places; ///< those that gained most first
 };
 
-std::vector<ActionLine> action_lines(const Report& report);
+std::vector<ActionLine> action_lines(const advice::Report& report);
 
 /// "prefetched to the device before launches"
-std::string_view action_title(model::ActionKind kind);
+std::string_view action_title(tables::ActionKind kind);
 
 /// Whether a notice of the recorder speaks of --act: what was refused or switched off, and why.
 bool is_action_notice(const trace::Notice& notice);
 
 /// Whether there is anything to tell of --act.
-bool has_actions(const Report& report);
+bool has_actions(const advice::Report& report);
 
 } // namespace umadvisor::reports

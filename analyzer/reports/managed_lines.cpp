@@ -18,9 +18,10 @@ double ratio(std::uint64_t whole, std::uint64_t part) {
     return part == 0 ? 1 : static_cast<double>(whole) / static_cast<double>(part);
 }
 
-std::vector<ManagedKernelLine> kernel_lines(Report& report, const model::KernelShares& shares, double scale) {
-    std::map<std::pair<std::uint64_t, std::uint64_t>, std::pair<std::uint64_t, model::MoverShare>> lines;
-    model::MoverShare whole = shares.others;
+std::vector<ManagedKernelLine> kernel_lines(advice::Report& report, const managed::KernelShares& shares,
+                                            double scale) {
+    std::map<std::pair<std::uint64_t, std::uint64_t>, std::pair<std::uint64_t, managed::MoverShare>> lines;
+    managed::MoverShare whole = shares.others;
     whole.add(shares.nobody);
     for (const auto& [site, share] : shares.sites) {
         const std::uint64_t stack = site.stack == 0 ? 0 : report.symbolizer.line_stack(site.stack);
@@ -29,7 +30,7 @@ std::vector<ManagedKernelLine> kernel_lines(Report& report, const model::KernelS
     }
     std::vector<ManagedKernelLine> list;
     for (const auto& [key, line] : lines) {
-        const model::MoverShare& share = line.second;
+        const managed::MoverShare& share = line.second;
         const double part = whole.bytes > 0    ? share.bytes / whole.bytes
                             : whole.faults > 0 ? share.faults / whole.faults
                                                : 0;
@@ -43,7 +44,7 @@ std::vector<ManagedKernelLine> kernel_lines(Report& report, const model::KernelS
 
 /// `moved`: all that came back to the host. What no prefetch and no eviction moved came for faults; of what was
 /// told of them the rest is taken to be alike.
-std::vector<ManagedHostLine> host_lines(Report& report, const model::ManagedSiteActivity& activity,
+std::vector<ManagedHostLine> host_lines(advice::Report& report, const managed::ManagedSiteActivity& activity,
                                         std::uint64_t moved) {
     double by_faults = 0, others = 0;
     for (const auto& [code, access] : activity.host_codes)
@@ -71,7 +72,8 @@ std::vector<ManagedHostLine> host_lines(Report& report, const model::ManagedSite
     return list;
 }
 
-std::vector<ManagedPrefetchLine> prefetch_lines(Report& report, const model::ManagedSiteActivity& activity,
+std::vector<ManagedPrefetchLine> prefetch_lines(advice::Report& report,
+                                                const managed::ManagedSiteActivity& activity,
                                                 const ManagedScale& scale) {
     std::map<std::tuple<std::uint64_t, std::uint64_t, bool>, ManagedPrefetchLine> lines;
     for (const auto& [site, moved] : activity.prefetches) {
@@ -94,13 +96,13 @@ std::vector<ManagedPrefetchLine> prefetch_lines(Report& report, const model::Man
 
 } // namespace
 
-std::vector<ManagedLine> managed_lines(Report& report) {
-    const model::ManagedActivity& managed = report.profile.managed();
-    std::map<model::AllocationSite, ManagedLine> by_line;
+std::vector<ManagedLine> managed_lines(advice::Report& report) {
+    const managed::ManagedActivity& managed = report.profile.managed();
+    std::map<ids::AllocationSite, ManagedLine> by_line;
     for (const auto& [site, activity] : managed.sites()) {
         if (activity.empty())
             continue;
-        model::AllocationSite key = site;
+        ids::AllocationSite key = site;
         key.stack = site.stack == 0 ? 0 : report.symbolizer.line_stack(site.stack);
         ManagedLine& line = by_line[key];
         line.site = key;
@@ -111,10 +113,10 @@ std::vector<ManagedLine> managed_lines(Report& report) {
             reader::add_saturated(line.allocated_bytes, found->second.bytes);
         }
     }
-    const model::MovedEstimate estimate = managed.estimate();
+    const managed::MovedEstimate estimate = managed.estimate();
     std::vector<ManagedLine> lines;
     for (auto& [key, line] : by_line) {
-        const model::ManagedSiteActivity& activity = line.activity;
+        const managed::ManagedSiteActivity& activity = line.activity;
         line.moved = estimate.moved(activity);
         line.basis = estimate.basis(activity);
         const auto all_told = [](std::uint64_t told, std::uint64_t by_launches) {
@@ -122,9 +124,9 @@ std::vector<ManagedLine> managed_lines(Report& report) {
         };
         line.between_devices = managed.totals().between_devices(activity.told.between_devices);
         const std::uint64_t to_device =
-            all_told(model::sum_of(activity.told.to_device), activity.by_launches.to_device);
+            all_told(managed::sum_of(activity.told.to_device), activity.by_launches.to_device);
         const ManagedScale scale{ratio(line.moved.to_device, to_device),
-                                 ratio(line.moved.to_host, all_told(model::sum_of(activity.told.to_host),
+                                 ratio(line.moved.to_host, all_told(managed::sum_of(activity.told.to_host),
                                                                     activity.by_launches.to_host)),
                                  ratio(all_told(line.moved.to_device, line.between_devices),
                                        all_told(to_device, activity.told.between_devices))};
@@ -142,7 +144,7 @@ std::vector<ManagedLine> managed_lines(Report& report) {
     return lines;
 }
 
-trace::ManagedSource managed_source(const Report& report) {
+trace::ManagedSource managed_source(const advice::Report& report) {
     const auto& sources = report.trace.dictionary.managed_sources;
     return sources.empty() ? trace::ManagedSource{} : sources.back();
 }
@@ -153,8 +155,8 @@ std::string_view managed_source_name(trace::ManagedSourceKind source) {
     return number < names.size() ? names[number] : "unknown";
 }
 
-std::string managed_source_text(const Report& report) {
-    const model::ManagedTotals& totals = report.profile.managed().totals();
+std::string managed_source_text(const advice::Report& report) {
+    const managed::ManagedTotals& totals = report.profile.managed().totals();
     const trace::ManagedSource source = managed_source(report);
     std::string text;
     switch (source.source) {

@@ -1,7 +1,7 @@
 /// Managed memory by the source lines that allocated it, as both reports show it.
 #pragma once
 
-#include "analyzer/reports/report.hpp"
+#include "analyzer/advice/report.hpp"
 
 #include <cstdint>
 #include <string>
@@ -31,11 +31,11 @@ struct ManagedPrefetchLine {
 
 /// One line that allocates managed memory to which something happened.
 struct ManagedLine {
-    model::AllocationSite site; ///< its stack stands for all with that line
+    ids::AllocationSite site; ///< its stack stands for all with that line
     std::uint64_t allocations = 0, allocated_bytes = 0;
-    model::ManagedSiteActivity activity;
-    model::MovedBytes moved;
-    model::MovedBasis basis{};
+    managed::ManagedSiteActivity activity;
+    managed::MovedBytes moved;
+    managed::MovedBasis basis{};
     std::uint64_t between_devices = 0;      ///< bytes, at the least
     std::vector<ManagedKernelLine> kernels; ///< those that pulled most first; as are the others
     std::vector<ManagedKernelLine> evictors;
@@ -44,13 +44,13 @@ struct ManagedLine {
 };
 
 /// Those with the most bytes first.
-std::vector<ManagedLine> managed_lines(Report& report);
+std::vector<ManagedLine> managed_lines(advice::Report& report);
 
 /// "queue", as the JSON report has it.
 std::string_view managed_source_name(trace::ManagedSourceKind source);
 /// What the figures stand on and what that source cannot see, in a sentence.
-std::string managed_source_text(const Report& report);
+std::string managed_source_text(const advice::Report& report);
 /// The source in use; `none` where the trace names none.
-trace::ManagedSource managed_source(const Report& report);
+trace::ManagedSource managed_source(const advice::Report& report);
 
 } // namespace umadvisor::reports

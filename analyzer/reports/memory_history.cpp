@@ -1,8 +1,8 @@
 #include "analyzer/reports/memory_history.hpp"
 
-#include "analyzer/model/direction.hpp"
-#include "analyzer/model/failed_calls.hpp"
-#include "analyzer/model/own_calls.hpp"
+#include "analyzer/facts/direction.hpp"
+#include "analyzer/facts/own_calls.hpp"
+#include "analyzer/tables/failed_calls.hpp"
 
 #include <algorithm>
 
@@ -20,7 +20,7 @@ constexpr std::uint64_t most_bytes = std::uint64_t{1} << 56;
 /// Memory of another process is no memory of this one.
 bool MemoryHistory::is_followed(const trace::Alloc& record) const {
     if (record.captured != 0 || record.bytes == 0 || record.device >= most_devices ||
-        model::is_host_memory(record.memory) || (at_oom_ && any_oom_))
+        facts::is_host_memory(record.memory) || (at_oom_ && any_oom_))
         return false;
     const std::string_view symbol = dictionary_.symbol(record.entry);
     return symbol.find("Ipc") == symbol.npos && symbol.find("External") == symbol.npos &&
@@ -73,7 +73,7 @@ void MemoryHistory::add(const trace::Alloc& record) {
     HeldMemory memory{
         record.allocation, record.address, std::min(record.bytes, most_bytes),     record.device, record.stream,
         record.stack,      record.entry,   record.memory == trace::Memory::managed};
-    if (record.status == model::out_of_memory && model::is_program_call(record)) {
+    if (record.status == tables::out_of_memory && facts::is_program_call(record)) {
         any_oom_ = true;
         step("oom", memory, record.start, most_free(record.device));
     }

@@ -1,16 +1,16 @@
 #include "analyzer/reports/notice_text.hpp"
 
-#include "analyzer/findings/words.hpp"
+#include "analyzer/rules/words.hpp"
 
 namespace umadvisor::reports {
 
-std::string notice_text(Report& report, const trace::Notice& notice) {
+std::string notice_text(advice::Report& report, const trace::Notice& notice) {
     std::string text(notice.text);
     const auto& allocations = report.profile.noticed_allocations().all();
     if (const auto found = allocations.find(notice.allocation);
         found != allocations.end() && found->second.bytes != 0) {
         const auto& [entry, bytes, stack] = found->second;
-        text += " (" + report.profile.call_name(entry) + " " + findings::bytes_text(static_cast<double>(bytes));
+        text += " (" + report.profile.call_name(entry) + " " + text::bytes_text(static_cast<double>(bytes));
         if (stack != 0)
             text += ", allocated at " + report.symbolizer.line(stack).text();
         text += ")";

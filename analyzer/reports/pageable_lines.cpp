@@ -1,6 +1,6 @@
 #include "analyzer/reports/pageable_lines.hpp"
 
-#include "analyzer/findings/words.hpp"
+#include "analyzer/rules/words.hpp"
 
 #include <algorithm>
 #include <map>
@@ -16,7 +16,7 @@ constexpr std::size_t most_shown = 3; ///< without --all
 
 } // namespace
 
-std::vector<PageableLine> pageable_lines(Report& report) {
+std::vector<PageableLine> pageable_lines(advice::Report& report) {
     const auto& ranges = report.trace.dictionary.host_ranges;
     std::map<std::pair<std::uint64_t, std::uint64_t>, PageableLine> by_line; ///< and range
     for (const auto& [use, totals] : report.profile.pageable_uses().launches()) {
@@ -39,7 +39,7 @@ std::vector<PageableLine> pageable_lines(Report& report) {
     return lines;
 }
 
-void write_pageable(std::ostream& out, Report& report) {
+void write_pageable(std::ostream& out, advice::Report& report) {
     std::vector<PageableLine> lines = pageable_lines(report);
     std::erase_if(lines, [](const PageableLine& line) { return line.bytes < least_shown_bytes; });
     if (lines.empty())
@@ -48,9 +48,9 @@ void write_pageable(std::ostream& out, Report& report) {
     const std::size_t shown = report.all ? lines.size() : std::min(lines.size(), most_shown);
     for (std::size_t i = 0; i < shown; ++i) {
         const PageableLine& line = lines[i];
-        out << "      " << findings::bytes_text(static_cast<double>(line.bytes)) << " (" << name(line.kind)
-            << ") by " << findings::count_text(line.launches, "launch") << " of "
-            << findings::kernels_text(report.profile, {line.function}) << "   "
+        out << "      " << text::bytes_text(static_cast<double>(line.bytes)) << " (" << name(line.kind)
+            << ") by " << text::count_text(line.launches, "launch") << " of "
+            << rules::kernels_text(report.profile, {line.function}) << "   "
             << (line.stack == 0 ? "no stack recorded" : report.symbolizer.line(line.stack).text()) << "\n";
     }
     if (shown < lines.size())

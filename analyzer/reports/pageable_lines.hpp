@@ -1,7 +1,7 @@
 /// Pageable memory that kernels may reach, on machines where they do: by line, what their parameters held.
 #pragma once
 
-#include "analyzer/reports/report.hpp"
+#include "analyzer/advice/report.hpp"
 #include "trace/values.hpp"
 
 #include <cstdint>
@@ -18,9 +18,9 @@ struct PageableLine {
 };
 
 /// The largest pieces first. A trace does not tell how much of a piece kernels read.
-std::vector<PageableLine> pageable_lines(Report& report);
+std::vector<PageableLine> pageable_lines(advice::Report& report);
 
 /// A note of the text report. Nothing where no kernel was given a large piece.
-void write_pageable(std::ostream& out, Report& report);
+void write_pageable(std::ostream& out, advice::Report& report);
 
 } // namespace umadvisor::reports

@@ -6,7 +6,7 @@
 
 namespace umadvisor::reports {
 
-nlohmann::ordered_json place_json(const ResolvedPlace& at) {
+nlohmann::ordered_json place_json(const advice::ResolvedPlace& at) {
     if (at.stack == 0)
         return nullptr;
     return {
@@ -19,8 +19,8 @@ nlohmann::ordered_json place_json(const ResolvedPlace& at) {
         {"source", at.source}};
 }
 
-nlohmann::ordered_json place_json(Report& report, std::uint64_t stack) {
-    return place_json(resolve_place(report, stack, ""));
+nlohmann::ordered_json place_json(advice::Report& report, std::uint64_t stack) {
+    return place_json(advice::resolve_place(report, stack, ""));
 }
 
 } // namespace umadvisor::reports

@@ -1,10 +1,10 @@
 #include "analyzer/reports/range_lines.hpp"
 
-#include "analyzer/findings/words.hpp"
-#include "analyzer/model/named_ranges.hpp"
 #include "analyzer/reader/outside.hpp"
 #include "analyzer/reader/shown_name.hpp"
 #include "analyzer/reports/place_json.hpp"
+#include "analyzer/rules/words.hpp"
+#include "analyzer/tables/named_ranges.hpp"
 
 #include <algorithm>
 #include <array>
@@ -15,9 +15,9 @@
 namespace umadvisor::reports {
 namespace {
 
-using findings::time_text;
-using model::RangeTimes;
-using model::RangeTotals;
+using tables::RangeTimes;
+using tables::RangeTotals;
+using text::time_text;
 using Json = nlohmann::ordered_json;
 
 constexpr std::uint64_t least_steps = 3;
@@ -26,18 +26,18 @@ constexpr std::size_t most_listed = 64, longest_name = 60;
 /// A worst step by less over the median is one like others: nothing stands out to be named.
 constexpr double clearly_longer = 1.2;
 
-std::string shown(const Report& report, std::uint64_t string, std::size_t longest) {
+std::string shown(const advice::Report& report, std::uint64_t string, std::size_t longest) {
     return reader::shown_name(report.trace.dictionary.string(string), longest);
 }
 
-bool is_asked_for(const Report& report, const RangeTotals& totals) {
+bool is_asked_for(const advice::Report& report, const RangeTotals& totals) {
     return report.trace.choice() == nullptr
                ? !reader::is_library_domain(report.trace.dictionary.string(totals.domain))
                : report.trace.choice()->has(totals.text, totals.domain);
 }
 
 /// nullptr: none recurs and takes most of the time.
-const RangeTotals* steps_of(const Report& report) {
+const RangeTotals* steps_of(const advice::Report& report) {
     const RangeTotals* best = nullptr;
     const auto whole_ns = static_cast<double>(report.profile.net_ns());
     for (const auto& [key, totals] : report.profile.ranges().names()) {
@@ -52,7 +52,7 @@ const RangeTotals* steps_of(const Report& report) {
 }
 
 /// What the worst step has more of than the median one, and in which call.
-std::string why_text(Report& report, const RangeTotals& steps, const RangeTimes& median) {
+std::string why_text(advice::Report& report, const RangeTotals& steps, const RangeTimes& median) {
     const RangeTimes& worst = steps.worst;
     struct Part {
         double ns;
@@ -74,8 +74,8 @@ std::string why_text(Report& report, const RangeTotals& steps, const RangeTimes&
                 (stack == 0 ? "" : " at " + report.symbolizer.line(stack).text());
     }
     if (worst.host_faults > 2 * median.host_faults + 10)
-        text += ", " + findings::count_text(worst.host_faults - median.host_faults, "page fault") +
-                " of the host more";
+        text +=
+            ", " + text::count_text(worst.host_faults - median.host_faults, "page fault") + " of the host more";
     return text;
 }
 
@@ -89,7 +89,7 @@ Json times_json(const RangeTimes& times) {
 
 } // namespace
 
-std::string steps_text(Report& report) {
+std::string steps_text(advice::Report& report) {
     const RangeTotals* const steps = steps_of(report);
     if (steps == nullptr)
         return {};
@@ -99,7 +99,7 @@ std::string steps_text(Report& report) {
            std::to_string(steps->worst_index) + why_text(report, *steps, median) + ")";
 }
 
-std::string looked_at_text(const Report& report) {
+std::string looked_at_text(const advice::Report& report) {
     if (!report.profile.inside())
         return {};
     const reader::RangeQuery& query = report.trace.choice()->query();
@@ -116,7 +116,7 @@ std::string looked_at_text(const Report& report) {
     return text;
 }
 
-Json looked_at_json(const Report& report) {
+Json looked_at_json(const advice::Report& report) {
     if (!report.profile.inside())
         return nullptr;
     const reader::RangeQuery& query = report.trace.choice()->query();
@@ -126,7 +126,7 @@ Json looked_at_json(const Report& report) {
             {"time_ns", report.profile.nanoseconds(report.profile.inside()->ticks)}};
 }
 
-Json ranges_json(Report& report) {
+Json ranges_json(advice::Report& report) {
     std::vector<const RangeTotals*> all;
     for (const auto& [key, totals] : report.profile.ranges().names())
         if (totals.count != 0)

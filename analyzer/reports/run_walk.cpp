@@ -44,7 +44,7 @@ private:
 
 class Walk {
 public:
-    Walk(Report& report, RunObserver& observer)
+    Walk(advice::Report& report, RunObserver& observer)
         : trace_(report.trace),
           observer_(observer),
           facts_(report.trace, report.profile.rates()),
@@ -80,7 +80,7 @@ private:
     facts::Calls facts_;
     timeline::Clock clock_;
     double ns_per_tick_;
-    model::Contexts contexts_;
+    facts::Contexts contexts_;
     WaitingCalls waiting_;
 };
 
@@ -132,7 +132,7 @@ void Walk::describe(WalkedCall& call, const Record& record, const reader::Thread
     }
     if constexpr (std::is_same_v<Record, trace::Copy>) {
         call.copies = true;
-        call.direction = model::direction_of(record, trace_.dictionary.symbol(record.entry));
+        call.direction = facts::direction_of(record, trace_.dictionary.symbol(record.entry));
         call.source = record.source_memory;
         call.destination = record.destination_memory;
         call.source_allocation = record.source_allocation;
@@ -201,7 +201,7 @@ std::int64_t WalkedCall::end_ns() const {
     return start_ns + static_cast<std::int64_t>(std::min(duration_ns, room));
 }
 
-void walk(Report& report, RunObserver& observer) {
+void walk(advice::Report& report, RunObserver& observer) {
     Walk(report, observer).run();
 }
 

@@ -2,10 +2,10 @@
 /// whole runs are made from.
 #pragma once
 
-#include "analyzer/model/contexts.hpp"
-#include "analyzer/model/direction.hpp"
+#include "analyzer/advice/report.hpp"
+#include "analyzer/facts/contexts.hpp"
+#include "analyzer/facts/direction.hpp"
 #include "analyzer/reader/thread_cursor.hpp"
-#include "analyzer/reports/report.hpp"
 
 #include <array>
 #include <cstdint>
@@ -28,7 +28,7 @@ struct WalkedCall {
     std::uint64_t bytes = 0; ///< copied, set, prefetched or allocated
 
     WorkKind work{}; ///< none: it queued nothing, or failed, or became a node of a graph
-    model::Contexts::Place place;
+    facts::Contexts::Place place;
     std::uint64_t stream = 0;
     std::int64_t work_start_ns = 0, work_end_ns = 0; ///< as fitted to the waits of the run
     std::uint64_t work_ns = 0;
@@ -38,7 +38,7 @@ struct WalkedCall {
     std::array<std::uint64_t, 3> grid{}, block{};
     std::uint64_t shared_bytes = 0;
     bool copies = false; ///< a copy, also one that failed or did not run; so is what follows
-    model::Direction direction{};
+    facts::Direction direction{};
     trace::Memory source{}, destination{};
     std::uint64_t source_allocation = 0, destination_allocation = 0;
     bool asynchronous = false, staged = false;
@@ -56,6 +56,6 @@ public:
 };
 
 /// Reads the events of the report's trace once more. Memory: that of a clock.
-void walk(Report& report, RunObserver& observer);
+void walk(advice::Report& report, RunObserver& observer);
 
 } // namespace umadvisor::reports

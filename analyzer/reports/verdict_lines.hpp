@@ -10,12 +10,12 @@
 namespace umadvisor::reports {
 
 struct VerdictLine {
-    verdicts::VerdictKind kind{};
-    verdicts::VerdictTotals totals;
+    managed::VerdictKind kind{};
+    managed::VerdictTotals totals;
     std::string text; ///< what was seen, in one sentence
 };
 
 /// Without those that the symbols take back.
-std::vector<VerdictLine> verdict_lines(const Report& report, const ManagedLine& line);
+std::vector<VerdictLine> verdict_lines(const advice::Report& report, const ManagedLine& line);
 
 } // namespace umadvisor::reports

@@ -1,8 +1,8 @@
 #include "analyzer/reports/weighed_stacks.hpp"
 
-#include "analyzer/findings/words.hpp"
 #include "analyzer/reader/saturated.hpp"
 #include "analyzer/reader/shown_name.hpp"
+#include "analyzer/rules/words.hpp"
 #include "analyzer/symbols/demangle.hpp"
 
 #include <algorithm>
@@ -25,10 +25,10 @@ CodePlace named(std::string name) {
 }
 
 /// The outermost first, what was called last.
-std::vector<CodePlace> frames_of(const model::Profile& profile, symbols::Symbolizer& symbolizer,
-                                 const model::WeighedSite& weighed, model::Weight by, bool full) {
+std::vector<CodePlace> frames_of(const rules::Profile& profile, symbols::Symbolizer& symbolizer,
+                                 const WeighedSite& weighed, Weight by, bool full) {
     std::vector<CodePlace> frames = shown_frames(symbolizer, weighed.site.stack, full);
-    const bool of_host = by == model::Weight::faults && weighed.site.entry == 0;
+    const bool of_host = by == Weight::faults && weighed.site.entry == 0;
     if (of_host) // the line is all that is known of it, if that
         frames.push_back(named("(caller not recorded)"));
     const std::string call = of_host ? "page fault" : profile.call_name(weighed.site.entry);
@@ -77,13 +77,13 @@ std::uint64_t WeighedStacks::sum() const {
     return sum;
 }
 
-WeighedStacks weighed_stacks(const model::Profile& profile, symbols::Symbolizer& symbolizer, model::Weight by,
+WeighedStacks weighed_stacks(const rules::Profile& profile, symbols::Symbolizer& symbolizer, Weight by,
                              bool full, std::size_t most) {
     WeighedStacks result{profile.program(), by, {}};
-    std::vector<model::WeighedSite> sites = model::weigh(profile, by);
-    std::ranges::stable_sort(sites, std::ranges::greater{}, &model::WeighedSite::weight);
+    std::vector<WeighedSite> sites = weigh(profile, by);
+    std::ranges::stable_sort(sites, std::ranges::greater{}, &WeighedSite::weight);
     std::size_t text = 0;
-    for (const model::WeighedSite& site : sites) {
+    for (const WeighedSite& site : sites) {
         if (text >= most_text || result.stacks.size() >= most) {
             WeighedStack& rest = result.stacks.back();
             if (result.left_out++ == 0)
@@ -111,10 +111,10 @@ std::string frame_text(const CodePlace& frame) {
            (frame.file.empty() ? "" : ":" + std::to_string(frame.line)) + ")";
 }
 
-std::string weight_text(model::Weight by, std::uint64_t weight) {
-    return model::is_count(by)  ? std::to_string(weight)
-           : model::is_time(by) ? findings::time_text(static_cast<double>(weight))
-                                : findings::bytes_text(static_cast<double>(weight));
+std::string weight_text(Weight by, std::uint64_t weight) {
+    return is_count(by)  ? std::to_string(weight)
+           : is_time(by) ? text::time_text(static_cast<double>(weight))
+                         : text::bytes_text(static_cast<double>(weight));
 }
 
 } // namespace umadvisor::reports

@@ -1,7 +1,7 @@
 /// Stacks with their weights, as flame graphs and trees show them.
 #pragma once
 
-#include "analyzer/model/weights.hpp"
+#include "analyzer/reports/weights.hpp"
 #include "analyzer/symbols/symbolizer.hpp"
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct WeighedStack {
 
 struct WeighedStacks {
     std::string program;
-    model::Weight by{};
+    Weight by{};
     std::vector<WeighedStack> stacks;
     std::size_t left_out = 0; ///< stacks that are one, "(other stacks)": those that weigh least of too many
     std::uint64_t sum() const;
@@ -26,7 +26,7 @@ struct WeighedStacks {
 
 /// The heaviest first. The program's own frames, or all of them with `full`. Throws reader::Error where the
 /// trace does not tell. Of more stacks than `most` those that weigh least are one.
-WeighedStacks weighed_stacks(const model::Profile& profile, symbols::Symbolizer& symbolizer, model::Weight by,
+WeighedStacks weighed_stacks(const rules::Profile& profile, symbols::Symbolizer& symbolizer, Weight by,
                              bool full, std::size_t most = SIZE_MAX);
 
 /// The program's own frames of a stack, the innermost first, or all of them with `full`; never none where the
@@ -37,6 +37,6 @@ std::vector<symbols::CodePlace> shown_frames(symbols::Symbolizer& symbolizer, st
 std::string frame_text(const symbols::CodePlace& frame);
 
 /// "3.1 ms", "8 MiB" or "1200".
-std::string weight_text(model::Weight by, std::uint64_t weight);
+std::string weight_text(Weight by, std::uint64_t weight);
 
 } // namespace umadvisor::reports

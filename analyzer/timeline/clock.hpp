@@ -1,9 +1,9 @@
 /// When everything in a run happened, and when it would have with changes.
 #pragma once
 
+#include "analyzer/facts/awaited.hpp"
+#include "analyzer/facts/cached_map.hpp"
 #include "analyzer/facts/call.hpp"
-#include "analyzer/model/awaited.hpp"
-#include "analyzer/model/cached_map.hpp"
 #include "analyzer/timeline/edit.hpp"
 #include "analyzer/timeline/replays.hpp"
 #include "analyzer/timeline/state.hpp"
@@ -113,8 +113,8 @@ private:
     Unknown unknown_;
     std::vector<Group> groups_;
     const Clock* earlier_ = nullptr;
-    model::CachedMap<std::unordered_map<model::CallSite, Site, model::CallSiteHash>> sites_;
-    model::Awaited<std::uint32_t> awaited_; ///< groups of samples
+    facts::CachedMap<std::unordered_map<ids::CallSite, Site, ids::CallSiteHash>> sites_;
+    facts::Awaited<std::uint32_t> awaited_; ///< groups of samples
     std::vector<double> latencies_;
     double latency_ = 4500; ///< from a launch to the return of a wait for it, without the work itself
     Accuracy accuracy_;

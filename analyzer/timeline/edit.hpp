@@ -1,7 +1,7 @@
 /// What could be otherwise in a run, and what replays say of it.
 #pragma once
 
-#include "analyzer/model/waits.hpp"
+#include "analyzer/ids/call_site.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -18,7 +18,7 @@ struct Change {
         own_stream,   ///< its work and that of other streams wait no longer for each other by the rule of the
                       ///< legacy default stream
     };
-    model::CallSite site;
+    ids::CallSite site;
     What what{};
     double share = 1; ///< of these calls, spread evenly; the others stay
     double less_ns = 0, less_ns_per_byte = 0;

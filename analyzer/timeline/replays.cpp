@@ -9,8 +9,8 @@ namespace {
 
 using What = Change::What;
 
-std::uint64_t key_of(const model::CallSite& site) {
-    return model::CallSiteHash()(site);
+std::uint64_t key_of(const ids::CallSite& site) {
+    return ids::CallSiteHash()(site);
 }
 
 bool waits_for_itself(const facts::Call& call) {
@@ -47,7 +47,7 @@ bool Replays::make(Use& use) {
 }
 
 /// In the order of the replays, one each.
-void Replays::find_deeds(const model::CallSite& site) {
+void Replays::find_deeds(const ids::CallSite& site) {
     deeds_.clear();
     std::vector<Use>* const uses = uses_.find(key_of(site));
     if (uses == nullptr)

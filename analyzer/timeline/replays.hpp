@@ -144,7 +144,7 @@ private:
 
     /// What each replay takes an undecided call to have done.
     static void assume(const Lanes& lanes, const Pending& pending, Times& device, Times& own, Times& wake);
-    void find_deeds(const model::CallSite& site);
+    void find_deeds(const ids::CallSite& site);
     static bool make(Use& use);
     static Deed both(const Deed& earlier, const Deed& deed);
     static double share_of_free(const Lanes& lanes, std::size_t lane, const Pending& pending);

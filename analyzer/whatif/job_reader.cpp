@@ -1,7 +1,7 @@
 #include "analyzer/whatif/job_reader.hpp"
 
-#include "analyzer/model/graphs.hpp"
 #include "analyzer/reader/event_stream.hpp"
+#include "analyzer/tables/graphs.hpp"
 
 #include <algorithm>
 #include <map>
@@ -137,7 +137,7 @@ private:
     void add(const trace::GraphLaunch& record) {
         read_.unknowns.unscanned += record.version == 0;
         launch(record.start, graphs_.touches(record.version),
-               [](const model::GraphTouch& touch) { return touch.allocation; });
+               [](const tables::GraphTouch& touch) { return touch.allocation; });
     }
     template <class Ids, class IdOf>
     void launch(std::uint64_t start, const Ids& ids, const IdOf& id_of) {
@@ -241,7 +241,7 @@ private:
     }
 
     reader::Trace& trace_;
-    model::Graphs graphs_;
+    tables::Graphs graphs_;
     bool rewritten_, sampled_ = false, ever_sampled_ = false, faults_told_ = true, ever_detailed_ = false;
     const reader::ThreadCursor* cursor_ = nullptr;
     ReadJob read_;

@@ -1,5 +1,5 @@
-#include "analyzer/findings/words.hpp"
-#include "analyzer/reports/table.hpp"
+#include "analyzer/rules/words.hpp"
+#include "analyzer/text/table.hpp"
 #include "analyzer/whatif/outlook.hpp"
 
 #include <ostream>
@@ -7,10 +7,10 @@
 namespace umadvisor::whatif {
 namespace {
 
-using findings::bytes_text;
-using findings::count_text;
-using findings::rate_text;
-using findings::time_text;
+using text::bytes_text;
+using text::count_text;
+using text::rate_text;
+using text::time_text;
 
 std::string text_of(std::uint64_t bytes) {
     return bytes_text(static_cast<double>(bytes));
@@ -51,7 +51,7 @@ void write_fit(const Outlook& outlook, std::ostream& out) {
 }
 
 void write_row(const Outlook& outlook, const std::string& policy, const std::optional<Moved>& moved,
-               reports::Table& table) {
+               text::Table& table) {
     if (!moved)
         return;
     const bool timed = outlook.unmeasured.empty();
@@ -112,19 +112,19 @@ void write_text(const Outlook& outlook, std::ostream& out) {
     out << outlook.program << " · ";
     write_fit(outlook, out);
     if (outlook.on_demand) {
-        reports::Table table{"policies",
-                             "what would move, and how long it would take",
-                             {{"policy", "policy"},
-                              {"to_device", "to device"},
-                              {"to_host", "to host"},
-                              {"evicted", "evicted"},
-                              {"moving", "moving"},
-                              {"job", "whole job"}},
-                             {}};
+        text::Table table{"policies",
+                          "what would move, and how long it would take",
+                          {{"policy", "policy"},
+                           {"to_device", "to device"},
+                           {"to_host", "to host"},
+                           {"evicted", "evicted"},
+                           {"moving", "moving"},
+                           {"job", "whole job"}},
+                          {}};
         write_row(outlook, "on demand", outlook.on_demand, table);
         write_row(outlook, "--act " + outlook.act, outlook.acted, table);
         write_row(outlook, "at best (Belady)", outlook.optimum, table);
-        reports::write_text(table, out);
+        text::write_text(table, out);
         out << "\n";
     }
     write_basis(outlook, out);

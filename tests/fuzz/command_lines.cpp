@@ -1,9 +1,9 @@
 #include "command_lines.hpp"
 
 #include "analyzer/cli/command.hpp"
-#include "analyzer/html/page.hpp"
-#include "analyzer/model/weights.hpp"
-#include "analyzer/reports/stats.hpp"
+#include "analyzer/reports/html/page.hpp"
+#include "analyzer/reports/stats/stats.hpp"
+#include "analyzer/reports/weights.hpp"
 
 #include <algorithm>
 #include <array>
@@ -93,7 +93,7 @@ void add_tables(Lines& lines) {
 }
 
 void add_stacks(Lines& lines) {
-    for (const model::Weight weight : model::weights) {
+    for (const reports::Weight weight : reports::weights) {
         const std::string by = " --by " + std::string(name(weight));
         lines.add("tree TRACE" + by);
         lines.add("flame TRACE" + by, Format::collapsed);

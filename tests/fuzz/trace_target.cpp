@@ -1,9 +1,11 @@
 #include "trace_target.hpp"
 
+#include "analyzer/advice/report.hpp"
 #include "analyzer/reader/error.hpp"
-#include "analyzer/reports/dump.hpp"
-#include "analyzer/reports/report.hpp"
-#include "analyzer/reports/stats.hpp"
+#include "analyzer/reports/dump/dump.hpp"
+#include "analyzer/reports/json/json.hpp"
+#include "analyzer/reports/stats/stats.hpp"
+#include "analyzer/reports/text/text.hpp"
 #include "analyzer/symbols/packed_symbols.hpp"
 #include "seal.hpp"
 
@@ -44,13 +46,13 @@ bool read_trace(const std::uint8_t* input, std::size_t size) {
     seal(bytes);
     const MemoryFile file(bytes.data(), bytes.size());
     try {
-        reports::Report report(file.path(), {}, true);
+        advice::Report report(file.path(), {}, true);
         std::ostringstream out;
         reports::write_text(report, out);
         out << reports::to_json(report).dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
         reports::write_json_dump(report.trace, out);
         for (const std::string_view table : reports::stats_tables)
-            reports::write_text(reports::stats_table(report, table), out);
+            text::write_text(reports::stats_table(report, table), out);
         symbols::encode_packed(report.symbolizer.pack());
         return true;
     } catch (const reader::Error&) {

@@ -3,13 +3,14 @@ parts are linked."""
 
 import json
 import os
+import re
 import shlex
 import subprocess
 
 SHIM, ANALYZER = "lib/libumadvisor.so", "bin/umadvisor"
 # Folders of the objects that go into them, and the static libraries that these are put into.
-PARTS = ("interposer/CMakeFiles/", "residency/CMakeFiles/", "policy/CMakeFiles/", "analyzer/CMakeFiles/analyzer_core.dir/")
-LIBRARIES = ("interposer/libinterposer_core.a", "analyzer/libanalyzer_core.a", "residency/libresidency.a", "policy/libpolicy.a")
+PARTS = ("interposer/CMakeFiles/", "residency/CMakeFiles/", "policy/CMakeFiles/", "analyzer/")
+LIBRARIES = re.compile(r"interposer/libinterposer_core\.a|analyzer/\w+/libroom_\w+\.a|residency/libresidency\.a|policy/libpolicy\.a")
 SHIM_ONLY = "interposer/CMakeFiles/umadvisor_shim.dir/"  # not in interposer_core
 VERSION_SCRIPT = "exports.map"
 SCRIPT_OPTION = "-Wl,--version-script="
@@ -116,7 +117,7 @@ class Build:
                 word = str(objects[word])
             elif word.startswith(SCRIPT_OPTION) and script.exists():
                 word = SCRIPT_OPTION + str(script)
-            elif word in LIBRARIES and not placed:
+            elif LIBRARIES.fullmatch(word) and not placed:
                 placed = True
                 command += [str(to) for original, to in objects.items()
                             if original not in words and not original.startswith(SHIM_ONLY)]

@@ -61,7 +61,7 @@ class Bundle:
             return carried.read_text().strip()
         from .process import run
         git = ["git", "-C", str(Path(__file__).resolve().parents[3])]
-        found = run([*git, "log", "-1", "--format=%H", "--", "analyzer/verdicts", "analyzer/model/stays.cpp"], {})
+        found = run([*git, "log", "-1", "--format=%H", "--", "analyzer/managed"], {})
         commit = found.stdout.strip() or run([*git, "rev-parse", "HEAD"], {}).stdout.strip()
         if not commit:
             raise RuntimeError("neither a VERDICTS_COMMIT file nor git says which commit changed the verdicts last")

@@ -1,6 +1,6 @@
 /// What umadvisor did (--act), in reports and as estimates.
 #include "analyzer/reports/action_lines.hpp"
-#include "analyzer/reports/markdown.hpp"
+#include "analyzer/reports/markdown/markdown.hpp"
 #include "managed_life.hpp"
 #include "rendered.hpp"
 #include "scenario.hpp"
@@ -13,8 +13,8 @@ BOOST_AUTO_TEST_SUITE(analyzer_actions)
 
 using namespace umadvisor;
 using namespace umadvisor::test;
+using managed::WastedPrefetch;
 using nlohmann::json;
-using verdicts::WastedPrefetch;
 
 namespace {
 
@@ -47,7 +47,7 @@ json actions_of(const std::string& path) {
 
 std::uint64_t wasted(Life& life, WastedPrefetch::Why why) {
     std::uint64_t bytes = 0;
-    for (const WastedPrefetch& each : verdicts::wasted_prefetches({life.stays(), life.marks, life.terms}))
+    for (const WastedPrefetch& each : managed::wasted_prefetches({life.stays(), life.marks, life.terms}))
         bytes += each.why == why ? each.bytes : 0;
     return bytes;
 }
@@ -103,7 +103,7 @@ BOOST_FIXTURE_TEST_CASE(refusals_are_told_once_and_in_the_section, Scenario) {
     BOOST_TEST(text.find("one core") == text.rfind("one core"));
     BOOST_TEST(contains(text, "  - no call stacks\n"));
     BOOST_TEST(actions_of(file)["notices"] == json::array({"--act stage is refused: one core"}));
-    reports::Report report(file);
+    advice::Report report(file);
     std::ostringstream markdown;
     reports::write_markdown(report, markdown);
     BOOST_TEST(contains(markdown.str(), "## What umadvisor did\n\n- --act stage is refused"));

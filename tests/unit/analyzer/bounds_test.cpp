@@ -1,11 +1,11 @@
 /// What the model keeps of a trace does not grow with the number of its events.
-#include "analyzer/model/awaited.hpp"
-#include "analyzer/model/cached_map.hpp"
-#include "analyzer/model/device_contents.hpp"
-#include "analyzer/model/lifetimes.hpp"
-#include "analyzer/model/waits.hpp"
-#include "analyzer/model/work_patterns.hpp"
+#include "analyzer/facts/awaited.hpp"
+#include "analyzer/facts/cached_map.hpp"
+#include "analyzer/ids/call_site.hpp"
 #include "analyzer/reader/event_stream.hpp"
+#include "analyzer/rules/device_contents.hpp"
+#include "analyzer/rules/work_patterns.hpp"
+#include "analyzer/tables/lifetimes.hpp"
 #include "trace_builder.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -20,7 +20,7 @@ using namespace umadvisor::test;
 namespace {
 
 /// A stretch of one thread: an upload of so many bytes, and a download that waits for it.
-void copy_there_and_back(model::WorkPatterns& patterns, std::uint64_t bytes, std::uint32_t thread = 1) {
+void copy_there_and_back(rules::WorkPatterns& patterns, std::uint64_t bytes, std::uint32_t thread = 1) {
     trace::Copy up{.bytes = bytes,
                    .source_memory = trace::Memory::pinned,
                    .destination_memory = trace::Memory::device,
@@ -50,7 +50,7 @@ trace::Free freed(std::uint64_t allocation, std::uint64_t start) {
 /// allocations of other sizes.
 bool reusable_after(std::uint64_t others) {
     const reader::Dictionary dictionary;
-    model::Lifetimes lifetimes(1.0, dictionary);
+    tables::Lifetimes lifetimes(1.0, dictionary);
     lifetimes.add(allocated(1, 1 << 30, 1'000));
     trace::Set set{.address = std::uint64_t{1} << 32, .bytes = 1 << 30, .allocation = 1};
     set.start = 2'000;
@@ -67,7 +67,7 @@ bool reusable_after(std::uint64_t others) {
     }
     lifetimes.add(freed(1, 1'000'000'000));
     for (const auto& [site, totals] : lifetimes.sites())
-        if (totals.find(model::Waste::reusable) != nullptr)
+        if (totals.find(tables::Waste::reusable) != nullptr)
             return true;
     return false;
 }
@@ -75,7 +75,7 @@ bool reusable_after(std::uint64_t others) {
 /// Whether an upload that is freed unused is told to be, after as many others, that nobody has used either.
 bool unused_after(std::uint64_t others) {
     const reader::Dictionary dictionary;
-    model::DeviceContents contents(1, dictionary);
+    rules::DeviceContents contents(1, dictionary);
     trace::Copy up{
         .bytes = 16, .source_memory = trace::Memory::pinned, .destination_memory = trace::Memory::device};
     for (std::uint64_t i = 0; i <= others; ++i) {
@@ -89,8 +89,8 @@ bool unused_after(std::uint64_t others) {
     return !contents.sites().empty();
 }
 
-bool has(const model::WorkPatterns& patterns, std::uint64_t bytes) {
-    for (const model::WorkPattern& pattern : patterns.patterns())
+bool has(const rules::WorkPatterns& patterns, std::uint64_t bytes) {
+    for (const rules::WorkPattern& pattern : patterns.patterns())
         if (pattern.work.front().action->bytes == bytes)
             return true;
     return false;
@@ -99,7 +99,7 @@ bool has(const model::WorkPatterns& patterns, std::uint64_t bytes) {
 } // namespace
 
 BOOST_AUTO_TEST_CASE(sites_that_share_a_place_in_the_cache_are_apart) {
-    model::CachedMap<std::map<model::CallSite, int>> map;
+    facts::CachedMap<std::map<ids::CallSite, int>> map;
     for (int round = 0; round < 2; ++round)
         for (std::uint64_t stack = 0; stack < 10'000; ++stack)
             ++map[{stack, 1}];
@@ -109,8 +109,8 @@ BOOST_AUTO_TEST_CASE(sites_that_share_a_place_in_the_cache_are_apart) {
 }
 
 BOOST_AUTO_TEST_CASE(samples_that_wait_longest_are_forgotten) {
-    constexpr std::uint64_t most = model::Awaited<int>::most;
-    model::Awaited<int> awaited;
+    constexpr std::uint64_t most = facts::Awaited<int>::most;
+    facts::Awaited<int> awaited;
     for (std::uint64_t sample = 1; sample <= 2 * most; ++sample)
         awaited.add(sample, static_cast<int>(sample));
     BOOST_TEST(!awaited.take(1).has_value());
@@ -121,11 +121,11 @@ BOOST_AUTO_TEST_CASE(samples_that_wait_longest_are_forgotten) {
 }
 
 BOOST_AUTO_TEST_CASE(copies_of_ever_other_sizes_are_no_patterns_for_ever) {
-    model::WorkPatterns patterns;
+    rules::WorkPatterns patterns;
     copy_there_and_back(patterns, 1 << 20);
     BOOST_TEST(has(patterns, 1 << 20));
     // Sizes whose stretches are not kept: each upload whose time will be told is an action.
-    for (std::uint64_t bytes = 1; bytes < model::WorkPatterns::most_actions; ++bytes) {
+    for (std::uint64_t bytes = 1; bytes < rules::WorkPatterns::most_actions; ++bytes) {
         trace::Copy up;
         up.bytes = up.sample = bytes;
         up.source_memory = trace::Memory::pinned;
@@ -139,8 +139,8 @@ BOOST_AUTO_TEST_CASE(copies_of_ever_other_sizes_are_no_patterns_for_ever) {
 
 /// A stretch of a thread that was forgotten may begin in the middle.
 BOOST_AUTO_TEST_CASE(patterns_of_threads_without_number) {
-    model::WorkPatterns patterns;
-    for (std::uint32_t thread = 1; thread <= model::WorkPatterns::most_threads; ++thread)
+    rules::WorkPatterns patterns;
+    for (std::uint32_t thread = 1; thread <= rules::WorkPatterns::most_threads; ++thread)
         copy_there_and_back(patterns, 1 << 20, thread);
     copy_there_and_back(patterns, 2 << 20, 1'000'000);
     BOOST_TEST(!has(patterns, 2 << 20));

@@ -1,11 +1,11 @@
-#include "analyzer/model/call_time.hpp"
+#include "analyzer/facts/call_time.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <random>
 
 BOOST_AUTO_TEST_SUITE(analyzer_call_time)
 
-using umadvisor::model::CallTime;
+using umadvisor::facts::CallTime;
 
 BOOST_AUTO_TEST_CASE(measured_calls_are_added_up) {
     CallTime time;

@@ -5,9 +5,9 @@
 #include "analyzer/cli/rule_pages.hpp"
 #include "analyzer/cli/stack_options.hpp"
 #include "analyzer/cli/trace_names.hpp"
-#include "analyzer/findings/rules.hpp"
-#include "analyzer/model/api_names.hpp"
 #include "analyzer/reader/whole_file.hpp"
+#include "analyzer/rules/rule.hpp"
+#include "analyzer/tables/api_names.hpp"
 #include "command_run.hpp"
 #include "scenario.hpp"
 
@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(a_rule_goes_by_its_number_its_id_in_any_case_and_its_name) 
 }
 
 BOOST_AUTO_TEST_CASE(every_rule_has_its_page) {
-    for (const findings::Rule& rule : findings::rules) {
+    for (const rules::Rule& rule : rules::rules) {
         const Result page = run({"explain", std::string(rule.id)});
         BOOST_TEST(page.status == 0, rule.id);
         BOOST_TEST(page.out.starts_with("# " + std::string(rule.id) + " " + std::string(rule.name) + ": "),
@@ -163,12 +163,12 @@ BOOST_AUTO_TEST_CASE(every_rule_has_its_page) {
             BOOST_TEST((page.out.find(part) != std::string::npos), rule.id << " has no " << part);
         BOOST_TEST(run({"explain", std::string(rule.name)}).out == page.out);
     }
-    BOOST_TEST(cli::rule_pages().size() == findings::rules.size());
+    BOOST_TEST(cli::rule_pages().size() == rules::rules.size());
 }
 
 BOOST_AUTO_TEST_CASE(without_a_rule_there_is_a_line_for_each) {
     std::string headings;
-    for (const findings::Rule& rule : findings::rules) {
+    for (const rules::Rule& rule : rules::rules) {
         const std::string page = run({"explain", std::string(rule.id)}).out;
         headings += page.substr(2, page.find('\n') - 1);
     }
@@ -179,7 +179,7 @@ BOOST_AUTO_TEST_CASE(without_a_rule_there_is_a_line_for_each) {
 
 BOOST_AUTO_TEST_CASE(the_documented_table_is_the_list_of_rules) {
     std::string table;
-    for (const findings::Rule& rule : findings::rules) {
+    for (const rules::Rule& rule : rules::rules) {
         const std::string id(rule.id), name(rule.name);
         table +=
             "| [" + id + " " + name + "](" + id + "-" + name + ".md) | " + std::string(rule.title) + " |\n";
@@ -286,7 +286,7 @@ BOOST_AUTO_TEST_CASE(traces_of_further_processes_are_found) {
 }
 
 BOOST_AUTO_TEST_CASE(calls_are_named_as_the_program_wrote_them) {
-    using model::call_name;
+    using tables::call_name;
     BOOST_TEST(call_name("cuMemcpyHtoD_v2", true) == "cudaMemcpy");
     BOOST_TEST(call_name("cuMemcpyDtoHAsync_v2_ptsz", true) == "cudaMemcpyAsync");
     BOOST_TEST(call_name("cuMemAlloc_v2", true) == "cudaMalloc");
@@ -297,10 +297,10 @@ BOOST_AUTO_TEST_CASE(calls_are_named_as_the_program_wrote_them) {
     BOOST_TEST(call_name("cuSomethingElse_v3", true) == "cuSomethingElse");
     for (const char* moving :
          {"cuMemcpy2D_v2", "cuMemcpyBatchAsync_v2", "cuGraphLaunch", "cuMemsetD2D8", "cuMemCreate", "cuMemMap"})
-        BOOST_TEST(model::moves_memory(moving), moving);
+        BOOST_TEST(tables::moves_memory(moving), moving);
     for (const char* asking :
          {"cuMemGetInfo_v2", "cuCtxGetCurrent", "cuGraphAddMemcpyNode", "cuPointerGetAttribute"})
-        BOOST_TEST(!model::moves_memory(asking), asking);
+        BOOST_TEST(!tables::moves_memory(asking), asking);
 }
 
 BOOST_FIXTURE_TEST_CASE(options_that_may_be_repeated_take_one_value_each, Scenario) {

@@ -1,5 +1,5 @@
 /// `umadvisor diff` and `umadvisor check`, and the reports that they read.
-#include "analyzer/reports/comparison.hpp"
+#include "analyzer/reports/comparison/comparison.hpp"
 
 #include "analyzer/reader/error.hpp"
 #include "command_run.hpp"

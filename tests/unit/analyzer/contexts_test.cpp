@@ -1,4 +1,4 @@
-#include "analyzer/model/contexts.hpp"
+#include "analyzer/facts/contexts.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -22,7 +22,7 @@ trace::Stream made(std::uint64_t handle, std::uint64_t of = 0) {
 } // namespace
 
 BOOST_AUTO_TEST_CASE(default_streams_are_of_the_threads_current_context) {
-    model::Contexts contexts;
+    facts::Contexts contexts;
     BOOST_TEST(contexts.of(1, 0).context == 0u);
     contexts.add(context(trace::ContextAction::retain_primary, 0xa0, 0), 1);
     contexts.add(context(trace::ContextAction::set_current, 0xa0, 0), 1);
@@ -38,7 +38,7 @@ BOOST_AUTO_TEST_CASE(default_streams_are_of_the_threads_current_context) {
 }
 
 BOOST_AUTO_TEST_CASE(other_streams_are_of_the_context_they_were_made_in) {
-    model::Contexts contexts;
+    facts::Contexts contexts;
     contexts.add(context(trace::ContextAction::create, 0xa0, 1), 1);
     contexts.add(made(0x5000), 1);
     contexts.add(context(trace::ContextAction::create, 0xb0, 2), 1);
@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE(other_streams_are_of_the_context_they_were_made_in) {
 }
 
 BOOST_AUTO_TEST_CASE(a_handle_that_comes_back_is_the_context_made_last) {
-    model::Contexts contexts;
+    facts::Contexts contexts;
     contexts.add(context(trace::ContextAction::create, 0xa0, 1), 1);
     contexts.add(context(trace::ContextAction::destroy, 0xa0, 0), 1);
     contexts.add(context(trace::ContextAction::set_current, 0, 0), 1);

@@ -1,7 +1,7 @@
 #include "analyzer/reader/chunk_walk.hpp"
 #include "analyzer/reader/event_stream.hpp"
 #include "analyzer/reader/trace.hpp"
-#include "analyzer/reports/dump.hpp"
+#include "analyzer/reports/dump/dump.hpp"
 #include "every_record.hpp"
 #include "scenario.hpp"
 

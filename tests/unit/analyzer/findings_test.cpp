@@ -1,3 +1,4 @@
+#include "analyzer/advice/findings.hpp"
 #include "found.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -63,20 +64,20 @@ BOOST_FIXTURE_TEST_CASE(what_is_copied_once_stays_pageable, Scenario) {
 
 /// As a heap places what is made anew in each round.
 BOOST_AUTO_TEST_CASE(a_buffer_that_begins_a_little_elsewhere_each_time_is_one) {
-    model::Footprint memory;
+    facts::Footprint memory;
     for (std::uint64_t round = 0; round < 60; ++round)
         memory.add(0x5200'0000 + round * 37 % 60 * 1024, 16 * mib);
     BOOST_TEST(memory.bytes() == 16 * mib + 59 * 1024);
 }
 
 BOOST_AUTO_TEST_CASE(of_overlapping_parts_the_whole_counts) {
-    model::Footprint memory;
+    facts::Footprint memory;
     for (const std::uint64_t part : {0u, 4u, 1u, 3u, 2u}) // 8 MiB each, half of it the next one's, too
         memory.add(0x7f00'0000'0000 + part * 4 * mib, 8 * mib);
     memory.add(0x7f00'0000'0000 + 64 * mib, 8 * mib);
     memory.add(0x7f00'0000'0000, 12 * mib); // another size
     BOOST_TEST(memory.bytes() == (24 + 8 + 12) * mib);
-    model::Footprint both;
+    facts::Footprint both;
     both.add(0x7f00'0000'0000 + 20 * mib, 8 * mib);
     both.add(memory);
     BOOST_TEST(both.bytes() == (28 + 8 + 12) * mib);
@@ -129,8 +130,8 @@ BOOST_FIXTURE_TEST_CASE(one_line_reached_by_many_ways_is_one_finding, Scenario) 
     for (std::uint64_t stack = 1; stack <= 20; ++stack)
         copy(64 * mib, 6 * ms, {.stack = stack});
     reader::Trace trace(path());
-    const model::Profile profile(trace);
-    const auto found = findings::find_all(profile, [](std::uint64_t stack) { return stack % 2; }).all;
+    const rules::Profile profile(trace);
+    const auto found = advice::find_all(profile, [](std::uint64_t stack) { return stack % 2; }).all;
     BOOST_REQUIRE(found.size() == 2u);
     BOOST_TEST(evidence(found.front(), "copies") == 10);
 }

@@ -1,6 +1,6 @@
 /// Flame graphs and trees of stacks.
-#include "analyzer/reports/flame.hpp"
-#include "analyzer/reports/tree.hpp"
+#include "analyzer/reports/flame/flame.hpp"
+#include "analyzer/reports/flame/tree.hpp"
 #include "command_run.hpp"
 #include "managed_scenario.hpp"
 #include "scenario.hpp"
@@ -29,7 +29,7 @@ const CodePlace main_frame = frame("main", "/src/app.cu", 9), upload = frame("up
 
 WeighedStacks sample() {
     return {"app",
-            model::Weight::copied,
+            reports::Weight::copied,
             {{{main_frame, upload, frame("cudaMemcpy")}, 600},
              {{main_frame, frame("cudaMemcpyAsync")}, 395},
              {{main_frame, upload, frame("cudaMemset")}, 5}}};
@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(a_collapsed_line_for_each_stack) {
                                       "main (app.cu:9);upload (up.cu:3);cudaMemcpy 600\n"
                                       "main (app.cu:9);upload (up.cu:3);cudaMemset 5\n");
     // Equal lines are one, and names do not break the format.
-    BOOST_TEST(collapsed({"app", model::Weight::copied, {{{frame("f;g\n")}, 1}, {{frame("f;g\n")}, 2}}}) ==
+    BOOST_TEST(collapsed({"app", reports::Weight::copied, {{{frame("f;g\n")}, 1}, {{frame("f;g\n")}, 2}}}) ==
                "f:g? 3\n");
 }
 
@@ -104,7 +104,7 @@ BOOST_AUTO_TEST_CASE(speedscope_gets_what_its_schema_asks_for) {
     BOOST_TEST(frames[first[0].get<std::size_t>()]["file"] == "/src/app.cu");
     BOOST_TEST(frames[first[0].get<std::size_t>()]["line"] == 9);
     BOOST_TEST(frames[profile["samples"][3][0].get<std::size_t>()]["name"] == "libx.so+0x10");
-    stacks.by = model::Weight::blocked;
+    stacks.by = reports::Weight::blocked;
     BOOST_TEST(reports::to_speedscope(stacks)["profiles"][0]["unit"] == "nanoseconds");
 }
 
@@ -177,7 +177,7 @@ BOOST_AUTO_TEST_CASE(names_are_cut) {
     BOOST_TEST(shown.ends_with("n…:3)"));
     BOOST_TEST(frame("", name, 3).text().size() < 1'200u);
     BOOST_TEST(
-        reports::to_speedscope({"app", model::Weight::copied, {{{frame(name, name, 3)}, 1}}}).dump().size() <
+        reports::to_speedscope({"app", reports::Weight::copied, {{{frame(name, name, 3)}, 1}}}).dump().size() <
         5'000u);
     // No character is cut in two.
     std::string umlauts = "x";

@@ -1,8 +1,8 @@
 /// Findings in other formats, and which of them are shown.
+#include "analyzer/advice/selection.hpp"
 #include "analyzer/reader/error.hpp"
-#include "analyzer/reports/markdown.hpp"
-#include "analyzer/reports/sarif.hpp"
-#include "analyzer/reports/selection.hpp"
+#include "analyzer/reports/markdown/markdown.hpp"
+#include "analyzer/reports/sarif/sarif.hpp"
 #include "command_run.hpp"
 #include "scenario.hpp"
 
@@ -56,26 +56,26 @@ std::string suppressions(const std::string& text) {
 } // namespace
 
 BOOST_AUTO_TEST_CASE(a_pattern_names_a_rule_and_a_line) {
-    const reports::FindingPattern whole = reports::parse_pattern("pageable-copy");
+    const advice::FindingPattern whole = advice::parse_pattern("pageable-copy");
     BOOST_TEST(whole.rule->id == "UMA-101");
     BOOST_TEST(whole.file == "");
-    const reports::FindingPattern line = reports::parse_pattern("UMA-103@src/upload.cu:41");
+    const advice::FindingPattern line = advice::parse_pattern("UMA-103@src/upload.cu:41");
     BOOST_TEST(line.rule->id == "UMA-103");
     BOOST_TEST(line.file == "src/upload.cu");
     BOOST_TEST(line.line == 41);
-    const reports::FindingPattern colon = reports::parse_pattern("UMA-103@odd:name");
+    const advice::FindingPattern colon = advice::parse_pattern("UMA-103@odd:name");
     BOOST_TEST(colon.file == "odd:name");
     BOOST_TEST(colon.line == 0);
-    BOOST_CHECK_THROW(reports::parse_pattern("UMA-999"), reader::Error);
-    BOOST_CHECK_THROW(reports::parse_pattern("UMA-103@"), reader::Error);
-    BOOST_CHECK_THROW(reports::parse_pattern("UMA-103@:7"), reader::Error);
+    BOOST_CHECK_THROW(advice::parse_pattern("UMA-999"), reader::Error);
+    BOOST_CHECK_THROW(advice::parse_pattern("UMA-103@"), reader::Error);
+    BOOST_CHECK_THROW(advice::parse_pattern("UMA-103@:7"), reader::Error);
 }
 
 BOOST_AUTO_TEST_CASE(a_file_is_the_end_of_a_path) {
     symbols::CodePlace place{.file = "/src/app/upload.cu", .line = 41};
     const auto kept = [&](const char* pattern) {
-        reports::Selection selection;
-        selection.only.push_back(reports::parse_pattern(pattern));
+        advice::Selection selection;
+        selection.only.push_back(advice::parse_pattern(pattern));
         return selection.keeps("UMA-101", {&place, 1});
     };
     BOOST_TEST(kept("UMA-101@upload.cu"));
@@ -221,7 +221,7 @@ BOOST_FIXTURE_TEST_CASE(markdown_does_not_take_names_for_its_own, Scenario) {
     const std::uint64_t kernel = function("void k<1>(int*)");
     launch(kernel, {});
     copy_often(64 * mib, 20 * ms, {.stack = stack()});
-    reports::Report report(path());
+    advice::Report report(path());
     report.findings.front().summary = "a|b *c* <d>\n# e";
     std::ostringstream out;
     reports::write_markdown(report, out);

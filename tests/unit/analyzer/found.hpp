@@ -1,8 +1,9 @@
 /// The findings on a scenario, and what tests ask of them. Call stacks are their own lines.
 #pragma once
 
-#include "analyzer/findings/finding.hpp"
-#include "analyzer/findings/words.hpp"
+#include "analyzer/advice/findings.hpp"
+#include "analyzer/rules/finding.hpp"
+#include "analyzer/rules/words.hpp"
 #include "scenario.hpp"
 #include "text.hpp"
 
@@ -14,8 +15,8 @@
 
 namespace umadvisor::test {
 
-using findings::Confidence;
-using findings::Finding;
+using rules::Confidence;
+using rules::Finding;
 using trace::Memory;
 
 inline const auto close = boost::test_tools::tolerance(0.001);
@@ -34,13 +35,13 @@ inline void check_figures(const std::string& path) {
         // How fast a trace's own pageable copies were is told as it was measured, and scenarios have the
         // H200's.
         if (value > 0 && name.ends_with("bytes_per_s") && name.find("pageable") == std::string_view::npos)
-            usual.push_back(" " + findings::rate_text(value));
+            usual.push_back(" " + text::rate_text(value));
         value *= 1.0371;
     });
     other.device = "Odd Card";
     reader::Trace trace(path);
-    const model::Profile profile(trace, nullptr, other);
-    for (const Finding& finding : findings::find_all(profile, own_line).all) {
+    const rules::Profile profile(trace, nullptr, other);
+    for (const Finding& finding : advice::find_all(profile, own_line).all) {
         std::string text = finding.title + "\n" + finding.summary + "\n" + finding.advice + "\n" +
                            finding.basis + "\n" + finding.allocation_text;
         for (const std::string& detail : finding.details)
@@ -57,8 +58,8 @@ inline Found findings_of(Scenario& scenario, const machine::Rates& rates = {}) {
     const std::string path = scenario.path();
     check_figures(path);
     reader::Trace trace(path);
-    const model::Profile profile(trace, nullptr, rates);
-    return findings::find_all(profile, own_line).all;
+    const rules::Profile profile(trace, nullptr, rates);
+    return advice::find_all(profile, own_line).all;
 }
 
 /// Those of the rules whose ids begin so.

@@ -152,7 +152,7 @@ BOOST_FIXTURE_TEST_CASE(pageable_copies_inside_a_graph_are_found_at_its_launch, 
         launch_graph(1);
     now += 80 * ms; // no less than what can be saved
     synchronize();
-    const Finding finding = lone(reports::Report(path()).findings, "UMA-101");
+    const Finding finding = lone(advice::Report(path()).findings, "UMA-101");
     BOOST_TEST(finding.stack == line);
     // 4 x 64 MiB at 10.3 GB/s, less at 55.5 GB/s and what page-locking takes
     BOOST_TEST(finding.saving_ns > 4 * 5.0e6 - 6.2e6);
@@ -163,7 +163,7 @@ BOOST_FIXTURE_TEST_CASE(small_copies_of_a_graph_cost_no_calls, Graphs) {
     for (std::uint64_t i = 1; i <= 200; ++i)
         copy_node(1, i, 100, Memory::pinned);
     launch_graph(1);
-    nothing_in(reports::Report(path()).findings);
+    nothing_in(advice::Report(path()).findings);
 }
 
 BOOST_AUTO_TEST_CASE(a_sample_of_a_graph_is_not_a_kernels) {
@@ -190,7 +190,7 @@ BOOST_AUTO_TEST_CASE(first_touch_by_a_graph_is_found_at_its_launch) {
     s.launch_graph(1);
     s.synchronize();
     s.residency(x, 64 * mib, 0, trace::SampleMoment::after_synchronize);
-    const Finding finding = lone(reports::Report(s.path()).findings, "UMA-203");
+    const Finding finding = lone(advice::Report(s.path()).findings, "UMA-203");
     BOOST_TEST(finding.stack == s.line);
     BOOST_TEST(contains(finding.summary, "kernel"));
 }

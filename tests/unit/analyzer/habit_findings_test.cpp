@@ -80,8 +80,8 @@ BOOST_AUTO_TEST_CASE(rows_that_are_not_a_fault) {
 BOOST_FIXTURE_TEST_CASE(narrow_rows_do_not_show_the_rate_of_the_link, Scenario) {
     copy(16 * 16 * rows, 200 * ms, {.source = Memory::pinned, .height = 16 * rows, .pitch = 4096});
     reader::Trace trace(path());
-    const model::Profile profile(trace);
-    BOOST_TEST(profile.copies().link(model::Direction::HtoD).bytes == 0u);
+    const rules::Profile profile(trace);
+    BOOST_TEST(profile.copies().link(facts::Direction::HtoD).bytes == 0u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
@@ -237,8 +237,8 @@ BOOST_AUTO_TEST_CASE(ways_to_a_line_that_follow_each_other_need_its_memory_once)
             s.free(first);
         s.free(second);
         reader::Trace trace(s.path());
-        const model::Profile profile(trace);
-        return findings::find_allocation_churn(profile, [](std::uint64_t) { return 1; });
+        const rules::Profile profile(trace);
+        return rules::find_allocation_churn(profile, [](std::uint64_t) { return 1; });
     };
     BOOST_REQUIRE(of(true).size() == 1u);
     BOOST_TEST(of(true).front().saving_ns == 20e6, close);
@@ -255,8 +255,8 @@ BOOST_AUTO_TEST_CASE(managed_memory_for_every_round) {
             s.free(buffer, 2 * ms, 2);
         }
         reader::Trace trace(s.path());
-        const model::Profile profile(trace);
-        return findings::find_managed_churn(profile, own_line);
+        const rules::Profile profile(trace);
+        return rules::find_managed_churn(profile, own_line);
     };
     const Finding finding = lone(rounds(10, trace::Origin::program), "UMA-410");
     BOOST_TEST(finding.stack == 1u);

@@ -1,5 +1,5 @@
 /// Launches by kernel and shape, and what synchronisations say of them.
-#include "analyzer/model/launches.hpp"
+#include "analyzer/tables/launches.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -16,7 +16,7 @@ reader::Shape shape(std::uint32_t number, std::uint64_t function) {
     return shape;
 }
 
-const model::LaunchTotals& totals(const model::Launches& launches, std::uint64_t function) {
+const tables::LaunchTotals& totals(const tables::Launches& launches, std::uint64_t function) {
     return launches.groups().at({.function = function});
 }
 
@@ -24,7 +24,7 @@ const model::LaunchTotals& totals(const model::Launches& launches, std::uint64_t
 
 /// Numbers and places of shapes begin anew in each chunk.
 BOOST_AUTO_TEST_CASE(shapes_of_one_number_are_not_one_kernel) {
-    model::Launches launches;
+    tables::Launches launches;
     for (const reader::Shape& each : {shape(1, 10), shape(1, 20), shape(1, 10), shape(0, 30), shape(1, 10)}) {
         launches.define(1, each);
         launches.add(1, {}, &each);
@@ -39,7 +39,7 @@ BOOST_AUTO_TEST_CASE(shapes_of_one_number_are_not_one_kernel) {
 }
 
 BOOST_AUTO_TEST_CASE(a_thread_waits_for_its_own_launches) {
-    model::Launches launches;
+    tables::Launches launches;
     const reader::Shape often = shape(1, 10), once = shape(2, 20);
     for (const std::uint32_t thread : {1u, 2u}) {
         launches.define(thread, often);

@@ -1,5 +1,5 @@
 /// Memory that libraries keep for themselves.
-#include "analyzer/findings/library_memory.hpp"
+#include "analyzer/rules/library_memory.hpp"
 #include "found.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -30,7 +30,7 @@ std::string library_of(std::initializer_list<const char*> objects) {
     Scenario s;
     const std::uint64_t stack = stack_through(s, objects);
     const reader::Trace trace(s.path());
-    const findings::LibraryMemory* const library = findings::library_memory_at(trace.dictionary, stack);
+    const rules::LibraryMemory* const library = rules::library_memory_at(trace.dictionary, stack);
     return library == nullptr ? "" : std::string(library->library);
 }
 
@@ -76,7 +76,7 @@ BOOST_FIXTURE_TEST_CASE(what_libraries_took_is_one_line, Scenario) {
     allocate(64 * mib, Memory::device, stack_through(*this, {cudart, cublas}));
     allocate(1 * mib, Memory::device, stack_through(*this, {cudart, "/venv/lib/libcusolver.so.12"}));
     reader::Trace trace(path());
-    const std::string text = findings::library_memory_text(model::Profile(trace));
+    const std::string text = rules::library_memory_text(rules::Profile(trace));
     BOOST_TEST(text == "64 MiB by cuBLAS (CUBLAS_WORKSPACE_CONFIG, or cublasSetWorkspace)");
 }
 

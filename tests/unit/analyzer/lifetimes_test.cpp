@@ -1,3 +1,4 @@
+#include "analyzer/advice/findings.hpp"
 /// Findings on memory that the program could do without at its peak.
 #include "found.hpp"
 
@@ -284,8 +285,8 @@ BOOST_AUTO_TEST_CASE(locked_again_and_again) {
 
 Found pinned_once(Program& p) {
     reader::Trace trace(p.path());
-    const model::Profile profile(trace);
-    return findings::find_pinned_once(profile, own_line);
+    const rules::Profile profile(trace);
+    return rules::find_pinned_once(profile, own_line);
 }
 
 /// 64 MiB are page-locked in 20 ms, copied to the device so many times, and unlocked in 5 ms.
@@ -395,9 +396,9 @@ BOOST_AUTO_TEST_CASE(failures_of_one_line_are_one_finding) {
             s.allocate(times * 128 * mib, Memory::device, {.stack = stack, .status = 2});
     }
     reader::Trace trace(s.path());
-    const model::Profile profile(trace);
-    const auto of_line = [&profile](const findings::LineOf& line_of) {
-        return of_rule(findings::find_all(profile, line_of).all, "UMA-408");
+    const rules::Profile profile(trace);
+    const auto of_line = [&profile](const rules::LineOf& line_of) {
+        return of_rule(advice::find_all(profile, line_of).all, "UMA-408");
     };
     BOOST_TEST(of_line(own_line).size() == 2u);
     const Finding finding = lone(of_line([](std::uint64_t) { return 1; }), "UMA-408");

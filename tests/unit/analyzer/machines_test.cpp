@@ -1,7 +1,10 @@
 /// What findings become where host and device share memory in another way than across PCIe.
-#include "analyzer/findings/memory_modes.hpp"
-#include "analyzer/html/page.hpp"
-#include "analyzer/reports/report.hpp"
+#include "analyzer/advice/findings.hpp"
+#include "analyzer/advice/memory_modes.hpp"
+#include "analyzer/advice/report.hpp"
+#include "analyzer/reports/html/page.hpp"
+#include "analyzer/reports/json/json.hpp"
+#include "analyzer/reports/text/text.hpp"
 #include "command_run.hpp"
 #include "found.hpp"
 #include "rendered.hpp"
@@ -65,10 +68,10 @@ struct Machine : Scenario {
         prefetch(0, 8 * mib, where, {.stack = at, .status = status, .host_range = host_range});
     }
 
-    findings::Findings find(const machine::Rates& rates = {}) {
+    advice::Findings find(const machine::Rates& rates = {}) {
         file_ = std::make_unique<reader::Trace>(path());
-        const model::Profile profile(*file_, nullptr, rates);
-        return findings::find_all(profile, own_line);
+        const rules::Profile profile(*file_, nullptr, rates);
+        return advice::find_all(profile, own_line);
     }
 
 private:
@@ -105,7 +108,7 @@ BOOST_AUTO_TEST_CASE(page_locked_memory_is_advised_where_the_driver_stages_copie
     for (const MemoryMode mode : {MemoryMode::coherent_numa, MemoryMode::coherent_cdmm}) {
         Machine m(mode);
         m.upload_pageable();
-        const findings::Findings found = m.find();
+        const advice::Findings found = m.find();
         nothing_in(found.all);
         nothing_in(found.unpriced);
         nothing_in(m.find(measured_on("NVIDIA GH200")).all);
@@ -128,7 +131,7 @@ BOOST_AUTO_TEST_CASE(no_saving_is_told_at_the_prices_of_another_link) {
 
     Machine coherent(MemoryMode::coherent_numa);
     upload_again(coherent);
-    const findings::Findings found = coherent.find();
+    const advice::Findings found = coherent.find();
     nothing_in(found.all);
     BOOST_TEST(rules_of(found.unpriced) == rules_of(discrete.find().all));
     for (const Finding& finding : found.unpriced) {
@@ -137,7 +140,7 @@ BOOST_AUTO_TEST_CASE(no_saving_is_told_at_the_prices_of_another_link) {
     }
     BOOST_TEST(found.together_ns == 0);
 
-    const findings::Findings priced = coherent.find(measured_on("NVIDIA GH200"));
+    const advice::Findings priced = coherent.find(measured_on("NVIDIA GH200"));
     BOOST_TEST(rules_of(priced.all) == rules_of(found.unpriced));
     BOOST_TEST(priced.unpriced.empty());
     BOOST_TEST(coherent.find(measured_on("NVIDIA H100")).all.empty());
@@ -146,7 +149,7 @@ BOOST_AUTO_TEST_CASE(no_saving_is_told_at_the_prices_of_another_link) {
 BOOST_AUTO_TEST_CASE(copies_within_one_memory_are_waste) {
     Machine m(MemoryMode::one_pool);
     m.upload_pageable();
-    const findings::Findings found = m.find();
+    const advice::Findings found = m.find();
     const Finding finding = lone(found.all, "UMA-124");
     BOOST_TEST(finding.saving_ns > 10.0 * ms);
     BOOST_TEST(evidence(finding, "copies") == 10);
@@ -161,7 +164,7 @@ BOOST_AUTO_TEST_CASE(neither_copies_inside_the_device_nor_small_ones_are_waste) 
         m.launch(m.kernel, {m.memory});
         m.synchronize();
     }
-    const findings::Findings found = m.find();
+    const advice::Findings found = m.find();
     for (const auto& list : {found.all, found.unpriced})
         nothing_in(of_rule(list, "UMA-124"));
 }
@@ -169,7 +172,7 @@ BOOST_AUTO_TEST_CASE(neither_copies_inside_the_device_nor_small_ones_are_waste) 
 BOOST_AUTO_TEST_CASE(kernels_that_reach_pageable_memory_again_and_again_where_it_stays_on_the_host) {
     Machine m(MemoryMode::coherent_cdmm);
     m.reach(m.range(8 * mib), 3, m.line);
-    const findings::Findings found = m.find();
+    const advice::Findings found = m.find();
     const Finding finding = lone(found.unpriced, "UMA-217");
     BOOST_TEST(evidence(finding, "launches") == 3);
     BOOST_TEST(evidence(finding, "range_bytes") == 8 * mib);
@@ -217,14 +220,14 @@ BOOST_AUTO_TEST_CASE(one_discrete_device_beside_another_makes_no_pool) {
     Machine m(MemoryMode::one_pool);
     m.builder.add(device_of(MemoryMode::discrete, "NVIDIA H200"));
     m.upload_pageable();
-    const findings::Findings found = m.find();
+    const advice::Findings found = m.find();
     nothing_in(found.all);
 }
 
 BOOST_AUTO_TEST_CASE(the_report_names_the_mode_and_lists_what_has_no_price) {
     Machine m(MemoryMode::coherent_cdmm);
     m.reach(m.range(8 * mib), 3, m.line);
-    reports::Report report(m.path());
+    advice::Report report(m.path());
     std::ostringstream text;
     reports::write_text(report, text);
     BOOST_TEST(contains(text.str(), "NVIDIA GH200, coherent (CDMM)"));

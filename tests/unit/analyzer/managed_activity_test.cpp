@@ -8,8 +8,8 @@ BOOST_AUTO_TEST_SUITE(analyzer_managed_activity)
 
 using namespace umadvisor;
 using namespace umadvisor::test;
-using model::BlockPlace;
-using model::ManagedSiteActivity;
+using managed::BlockPlace;
+using managed::ManagedSiteActivity;
 using trace::Memory;
 using trace::MigrationCause;
 using Kind = trace::ManagedEventKind;
@@ -17,14 +17,14 @@ using Kind = trace::ManagedEventKind;
 namespace {
 
 std::uint64_t to_device(const ManagedSiteActivity& site) {
-    return model::sum_of(site.told.to_device);
+    return managed::sum_of(site.told.to_device);
 }
 std::uint64_t to_host(const ManagedSiteActivity& site) {
-    return model::sum_of(site.told.to_host);
+    return managed::sum_of(site.told.to_host);
 }
 
-model::MoverShare share_of(const model::KernelShares& shares, std::uint64_t function) {
-    model::MoverShare sum;
+managed::MoverShare share_of(const managed::KernelShares& shares, std::uint64_t function) {
+    managed::MoverShare sum;
     for (const auto& [site, share] : shares.sites)
         if (site.function == function)
             sum.add(share);
@@ -47,14 +47,14 @@ BOOST_FIXTURE_TEST_CASE(events_belong_to_the_allocation_at_their_address, Manage
     const auto& one = read.site(first_line).told;
     BOOST_TEST(one.to_device[static_cast<std::size_t>(MigrationCause::coherence)] == 2 * mib);
     BOOST_TEST(one.to_device[static_cast<std::size_t>(MigrationCause::prefetch)] == 2 * mib);
-    BOOST_TEST(model::sum_of(one.device_faults) == 4u);
+    BOOST_TEST(managed::sum_of(one.device_faults) == 4u);
     BOOST_TEST(one.device_faults[static_cast<std::size_t>(trace::FaultAccess::write)] == 4u);
     const auto& two = read.site(second_line).told;
-    BOOST_TEST(model::sum_of(two.to_host) == 4096u);
-    BOOST_TEST(model::sum_of(two.to_device) == 0u);
-    BOOST_TEST(model::sum_of(two.host_faults) == 16u);
+    BOOST_TEST(managed::sum_of(two.to_host) == 4096u);
+    BOOST_TEST(managed::sum_of(two.to_device) == 0u);
+    BOOST_TEST(managed::sum_of(two.host_faults) == 16u);
     BOOST_TEST(read.activity.unattributed().events == 1u);
-    BOOST_TEST(model::sum_of(read.activity.unattributed().to_host) == 8192u);
+    BOOST_TEST(managed::sum_of(read.activity.unattributed().to_host) == 8192u);
 }
 
 BOOST_FIXTURE_TEST_CASE(every_kind_is_added_up, Managed) {
@@ -139,7 +139,7 @@ BOOST_FIXTURE_TEST_CASE(one_launch_that_reaches_the_memory_moved_it, Managed) {
     launch(later, {memory});
     fault(Kind::device_fault, address_of(memory), 4);
     const ManagedRead read(*this);
-    const model::KernelShares& kernels = read.site(line).kernels;
+    const managed::KernelShares& kernels = read.site(line).kernels;
     BOOST_TEST(share_of(kernels, step).bytes == 2.0 * mib);
     BOOST_TEST(share_of(kernels, step).shared == 0.0);
     BOOST_TEST(share_of(kernels, step).faults == 0.0);
@@ -161,7 +161,7 @@ BOOST_FIXTURE_TEST_CASE(several_launches_share_evenly_and_say_so, Managed) {
     launch_untold(three); // its parameters are not known: it may reach anything
     fault(Kind::device_fault, address_of(memory), 5);
     const ManagedRead read(*this);
-    const model::KernelShares& kernels = read.site(line).kernels;
+    const managed::KernelShares& kernels = read.site(line).kernels;
     BOOST_TEST(share_of(kernels, one).bytes == 1.0 * mib);
     BOOST_TEST(share_of(kernels, two).bytes == 1.0 * mib);
     BOOST_TEST(share_of(kernels, three).bytes == 0.0);
@@ -183,7 +183,7 @@ BOOST_FIXTURE_TEST_CASE(an_event_waits_for_what_was_launched_before_it_in_its_st
     synchronize({.kind = trace::SyncKind::event_query, .object = 0xe});
     fault(Kind::device_fault, address_of(memory), 9);
     const ManagedRead read(*this);
-    const model::KernelShares& kernels = read.site(line).kernels;
+    const managed::KernelShares& kernels = read.site(line).kernels;
     BOOST_TEST(share_of(kernels, before).faults == 1.0);
     BOOST_TEST(share_of(kernels, after).faults == 11.0);
 }
@@ -240,7 +240,7 @@ BOOST_AUTO_TEST_CASE(totals_tell_of_evictions_only_where_moves_are_not_told_one_
         s.launch(s.function("_Z6kernelv"), {memory});
         s.counters(8 * mib, 4 * mib); // no host fault, no prefetch
         const ManagedRead read(s);
-        const bool told = read.site(line).verdicts.kinds().contains(verdicts::VerdictKind::oversubscribed);
+        const bool told = read.site(line).verdicts.kinds().contains(managed::VerdictKind::oversubscribed);
         BOOST_TEST(told == (kinds == light_kinds));
     }
 }
@@ -264,7 +264,7 @@ BOOST_FIXTURE_TEST_CASE(blocks_remember_round_trips_and_where_they_are, Managed)
     BOOST_TEST(site.blocks_seen == 3u);
     BOOST_TEST(site.round_trips == 3u);
     BOOST_TEST_REQUIRE(site.blocks.size() == 3u);
-    const model::BlockOfAllocation& busiest = site.blocks[0];
+    const managed::BlockOfAllocation& busiest = site.blocks[0];
     BOOST_TEST(busiest.allocation == memory);
     BOOST_TEST(busiest.offset == 2 * mib);
     BOOST_TEST(busiest.bytes == 2 * mib);
@@ -280,10 +280,10 @@ BOOST_FIXTURE_TEST_CASE(blocks_remember_round_trips_and_where_they_are, Managed)
 }
 
 BOOST_AUTO_TEST_CASE(blocks_grow_where_there_would_be_too_many) {
-    model::BlockBudget budget{.most = 8};
+    managed::BlockBudget budget{.most = 8};
     trace::ManagedEvent event{.kind = Kind::migration, .bytes = 4096, .to = device};
     {
-        model::BlockHistory history(budget), other(budget);
+        managed::BlockHistory history(budget), other(budget);
         for (std::uint64_t i = 0; i < 1000; ++i)
             history.add(event, i * 2 * mib, i * 2 * mib + 4095);
         BOOST_TEST(history.blocks().size() <= 8u);
@@ -379,7 +379,7 @@ BOOST_FIXTURE_TEST_CASE(memory_is_bounded_by_what_lives, Managed) {
     const ManagedRead read(*this);
     BOOST_TEST(read.activity.sites().size() == 1u);
     BOOST_TEST(to_device(read.site(line)) == 6000 * 4 * mib);
-    BOOST_TEST(read.activity.block_budget().used == 2 * model::ManagedRanges::most_freed);
+    BOOST_TEST(read.activity.block_budget().used == 2 * managed::ManagedRanges::most_freed);
     BOOST_TEST(read.site(line).blocks_seen == 12'000u);
     BOOST_TEST(read.site(line).blocks.size() == ManagedSiteActivity::most_blocks);
 }

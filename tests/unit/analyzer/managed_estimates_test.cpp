@@ -1,3 +1,4 @@
+#include "analyzer/advice/findings.hpp"
 #include "managed_program.hpp"
 
 BOOST_AUTO_TEST_SUITE(analyzer_managed_estimates)
@@ -222,8 +223,8 @@ BOOST_AUTO_TEST_CASE(a_launch_has_one_batch_of_faults_whatever_memory_they_are_o
 BOOST_AUTO_TEST_CASE(no_more_is_promised_than_was_recorded) {
     const auto saving_and_time = [](Program& program) {
         reader::Trace trace(program.path());
-        const model::Profile profile(trace);
-        return std::pair(findings::find_all(profile, own_line).all.front().saving_ns,
+        const rules::Profile profile(trace);
+        return std::pair(advice::find_all(profile, own_line).all.front().saving_ns,
                          static_cast<double>(profile.recorded_ns()));
     };
     const auto [saving, recorded] = saving_and_time(Program().bounce(40));

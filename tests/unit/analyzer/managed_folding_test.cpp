@@ -1,3 +1,4 @@
+#include "analyzer/advice/findings.hpp"
 #include "managed_program.hpp"
 
 BOOST_AUTO_TEST_SUITE(analyzer_managed_folding)
@@ -61,8 +62,8 @@ BOOST_FIXTURE_TEST_CASE(stacks_with_one_line_are_one_finding, Program) {
     id = managed(bytes, stack());
     bounce(4);
     reader::Trace trace(path());
-    const model::Profile profile(trace);
-    const auto one_line = findings::find_all(profile, [](std::uint64_t) { return 1; }).all;
+    const rules::Profile profile(trace);
+    const auto one_line = advice::find_all(profile, [](std::uint64_t) { return 1; }).all;
     BOOST_TEST(evidence(lone(one_line, "UMA-202"), "allocations") == 2);
     BOOST_TEST(ids_of(*this) == "UMA-202 UMA-202");
 }
@@ -90,7 +91,7 @@ BOOST_AUTO_TEST_CASE(calls_are_the_drivers_where_the_program_uses_no_runtime) {
 
 BOOST_AUTO_TEST_CASE(ids_and_names_stay) {
     std::string text;
-    for (const findings::Rule& rule : findings::rules)
+    for (const rules::Rule& rule : rules::rules)
         text += std::string(rule.id) + " " + std::string(rule.name) + "\n";
     BOOST_TEST(
         text ==

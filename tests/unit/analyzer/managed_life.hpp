@@ -2,7 +2,7 @@
 /// millisecond.
 #pragma once
 
-#include "analyzer/verdicts/verdict.hpp"
+#include "analyzer/managed/verdict.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -20,24 +20,25 @@ public:
         terms.faults_told = terms.thrashing_told = true;
     }
 
-    verdicts::Marks marks;
-    verdicts::Terms terms;
+    managed::Marks marks;
+    managed::Terms terms;
     std::uint64_t pace = step_ns;
 
     Life& launch(std::uint64_t stream = 0) {
-        return add({.kind = model::UseKind::launch, .kernel = {7, 70, 1}, .queue = {1, stream, 0}});
+        return add({.kind = managed::UseKind::launch, .kernel = {7, 70, 1}, .queue = {1, stream, 0}});
     }
-    Life& wait() { return add({.kind = model::UseKind::wait}); }
+    Life& wait() { return add({.kind = managed::UseKind::wait}); }
     Life& to_device(std::uint64_t offset, std::uint64_t bytes) {
-        return add({.kind = model::UseKind::prefetch_to_device, .offset = offset, .bytes = bytes, .place = 80});
+        return add(
+            {.kind = managed::UseKind::prefetch_to_device, .offset = offset, .bytes = bytes, .place = 80});
     }
     Life& to_device() { return to_device(0, stays_.bytes()); }
     Life& to_host() {
-        return add({.kind = model::UseKind::prefetch_to_host, .bytes = stays_.bytes(), .place = 81});
+        return add({.kind = managed::UseKind::prefetch_to_host, .bytes = stays_.bytes(), .place = 81});
     }
     /// `faults` on neighbouring pages.
     Life& host_fault(std::uint64_t offset = 0, bool write = false, std::uint64_t faults = 1) {
-        return add({.kind = model::UseKind::host_fault,
+        return add({.kind = managed::UseKind::host_fault,
                     .offset = offset,
                     .bytes = faults * page,
                     .count = faults,
@@ -45,7 +46,7 @@ public:
                     .write = write});
     }
     Life& look(std::uint64_t host_bytes, std::uint64_t content = 0, std::uint64_t lone_line = 0) {
-        return add({.kind = model::UseKind::look_before_launch,
+        return add({.kind = managed::UseKind::look_before_launch,
                     .faults_told = terms.faults_told,
                     .host_bytes = host_bytes,
                     .content = content,
@@ -53,19 +54,19 @@ public:
     }
     /// All is on the host.
     Life& look_at_filled(bool regular) {
-        return add({.kind = model::UseKind::look_before_launch,
+        return add({.kind = managed::UseKind::look_before_launch,
                     .faults_told = terms.faults_told,
                     .host_bytes = stays_.bytes(),
                     .regularity = regular ? trace::Regularity::regular : trace::Regularity::irregular});
     }
     Life& look_after(std::uint64_t host_bytes) {
-        return add({.kind = model::UseKind::look_after_wait,
+        return add({.kind = managed::UseKind::look_after_wait,
                     .faults_told = terms.faults_told,
                     .host_bytes = host_bytes});
     }
     Life& totals(std::uint64_t to_host, std::uint64_t device_faults = 0, std::uint64_t evicted = 0) {
         const std::uint64_t since = totals_told_;
-        add({.kind = model::UseKind::totals,
+        add({.kind = managed::UseKind::totals,
              .host_bytes = to_host,
              .since = since,
              .device_faults = device_faults,
@@ -80,40 +81,40 @@ public:
     Life& fill() { return host_fault(0, true, 4).look(stays_.bytes()); }
 
     /// Given now, though it happened that long ago.
-    Life& late(std::uint64_t steps, model::UseStep step) {
+    Life& late(std::uint64_t steps, managed::UseStep step) {
         step.time = now_ - steps * pace;
         stays_.add(step);
         return *this;
     }
 
-    const model::Stays& stays() {
+    const managed::Stays& stays() {
         stays_.finish();
         return stays_;
     }
-    const std::vector<verdicts::Verdict>& verdicts() {
-        found_ = verdicts::judge({stays(), marks, terms});
+    const std::vector<managed::Verdict>& verdicts() {
+        found_ = managed::judge({stays(), marks, terms});
         return found_;
     }
-    verdicts::LateCandidates late() { return verdicts::late_candidates({stays(), marks, terms}); }
+    managed::LateCandidates late() { return managed::late_candidates({stays(), marks, terms}); }
     /// "ping_pong read_back"
     std::string names() {
         std::string names;
-        for (const verdicts::Verdict& verdict : verdicts())
+        for (const managed::Verdict& verdict : verdicts())
             names += (names.empty() ? "" : " ") + std::string(name(verdict.kind));
         return names;
     }
 
 private:
-    Life& add(model::UseStep step) {
+    Life& add(managed::UseStep step) {
         step.time = now_ += pace;
         stays_.add(step);
         return *this;
     }
 
-    model::StepBudget budget_;
-    model::Stays stays_;
+    managed::StepBudget budget_;
+    managed::Stays stays_;
     std::uint64_t now_ = 1'000 * step_ns, totals_told_ = 0;
-    std::vector<verdicts::Verdict> found_;
+    std::vector<managed::Verdict> found_;
 };
 
 } // namespace umadvisor::test

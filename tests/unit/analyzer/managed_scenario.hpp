@@ -1,7 +1,7 @@
 /// Programs with managed memory as traces.
 #pragma once
 
-#include "analyzer/model/profile.hpp"
+#include "analyzer/rules/profile.hpp"
 #include "scenario.hpp"
 
 #include <stdexcept>
@@ -75,17 +75,17 @@ struct Managed : Scenario {
 struct ManagedRead {
     explicit ManagedRead(Managed& s) : trace(s.path()), profile(trace) {}
     reader::Trace trace;
-    model::Profile profile;
-    const model::ManagedActivity& activity = profile.managed();
-    const model::ManagedSiteActivity& site(std::uint64_t stack) const {
+    rules::Profile profile;
+    const managed::ManagedActivity& activity = profile.managed();
+    const managed::ManagedSiteActivity& site(std::uint64_t stack) const {
         for (const auto& [key, what] : activity.sites())
             if (key.stack == stack)
                 return what;
         throw std::out_of_range("no such site");
     }
-    model::MovedBytes moved(std::uint64_t stack) const { return activity.estimate().moved(site(stack)); }
-    model::MovedBasis basis(std::uint64_t stack) const { return activity.estimate().basis(site(stack)); }
-    model::MovedBytes untold() const { return activity.estimate().untold(); }
+    managed::MovedBytes moved(std::uint64_t stack) const { return activity.estimate().moved(site(stack)); }
+    managed::MovedBasis basis(std::uint64_t stack) const { return activity.estimate().basis(site(stack)); }
+    managed::MovedBytes untold() const { return activity.estimate().untold(); }
 };
 
 } // namespace umadvisor::test

@@ -1,7 +1,7 @@
 /// Device memory over time for PyTorch's memory_viz, and the pickles it is written as.
 #include "analyzer/reports/memory_history.hpp"
-#include "analyzer/reports/memory_viz.hpp"
-#include "analyzer/reports/pickle.hpp"
+#include "analyzer/reports/memory_viz/memory_viz.hpp"
+#include "analyzer/reports/memory_viz/pickle.hpp"
 #include "command_run.hpp"
 #include "scenario.hpp"
 

@@ -7,8 +7,8 @@ BOOST_AUTO_TEST_SUITE(analyzer_move_ledger)
 
 using namespace umadvisor;
 using namespace umadvisor::test;
-using model::MovedBasis;
-using model::MovedBytes;
+using managed::MovedBasis;
+using managed::MovedBytes;
 
 constexpr std::uint64_t page = 4 * kib, granule = 64 * kib;
 

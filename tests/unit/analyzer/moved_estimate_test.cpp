@@ -7,7 +7,7 @@ BOOST_AUTO_TEST_SUITE(analyzer_moved_estimate)
 
 using namespace umadvisor;
 using namespace umadvisor::test;
-using model::MovedBasis;
+using managed::MovedBasis;
 
 BOOST_FIXTURE_TEST_CASE(bytes_are_counted_where_all_was_told, Managed) {
     tell(all_kinds);
@@ -79,7 +79,7 @@ BOOST_FIXTURE_TEST_CASE(little_memory_does_not_move_more_than_its_faults_allow, 
     now += 10;
     counters(64 * mib, 64 * mib);
     const ManagedRead read(*this);
-    const model::MovedBytes moved = read.moved(little_line);
+    const managed::MovedBytes moved = read.moved(little_line);
     BOOST_TEST(moved.to_host <= 64u * 1024 * 1024 / 101);
     BOOST_TEST(moved.to_host <= 64u * 1024);
     BOOST_TEST(moved.to_device <= moved.to_host + 64 * 1024);

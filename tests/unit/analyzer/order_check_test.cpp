@@ -1,3 +1,4 @@
+#include "analyzer/advice/findings.hpp"
 /// What remedies would do to the order of a program's work: each fault beside a twin that needs no order.
 #include "busy_device.hpp"
 #include "transfers.hpp"
@@ -8,7 +9,7 @@ BOOST_AUTO_TEST_SUITE(analyzer_order_check)
 
 using namespace umadvisor;
 using namespace umadvisor::test;
-using findings::Order;
+using rules::Order;
 using trace::SyncKind;
 
 namespace {
@@ -32,8 +33,8 @@ struct Checked {
 
 Checked check(Scenario& scenario) {
     reader::Trace trace(scenario.path());
-    const model::Profile profile(trace);
-    findings::Findings found = findings::find_all(profile, own_line);
+    const rules::Profile profile(trace);
+    advice::Findings found = advice::find_all(profile, own_line);
     return {std::move(found.all), std::move(found.stopped)};
 }
 
@@ -84,7 +85,7 @@ BOOST_AUTO_TEST_CASE(a_copy_in_the_default_stream_does_not_wait_for_a_stream_tha
     const Finding stopped = of_rule(race.stopped, "UMA-506").front();
     BOOST_TEST((stopped.order == Order::named));
     BOOST_TEST(
-        std::ranges::any_of(stopped.lost_order, [](const findings::OrderLoss& pair) { return !pair.by_host; }));
+        std::ranges::any_of(stopped.lost_order, [](const rules::OrderLoss& pair) { return !pair.by_host; }));
     BOOST_TEST((fine.order_of("UMA-506") == Order::kept));
 }
 
@@ -261,15 +262,15 @@ BOOST_AUTO_TEST_CASE(memory_that_two_streams_use_is_freed_in_the_order_of_one) {
 
 BOOST_AUTO_TEST_CASE(lines_that_need_an_order_come_first_and_once) {
     Finding larger, part;
-    larger.rule = part.rule = &findings::rule("UMA-106");
+    larger.rule = part.rule = &rules::rule("UMA-106");
     larger.places = {{"another", 7}};
     part.places = {{"left out", 3}};
     for (int pair = 0; pair < 2; ++pair) {
-        findings::add_order_place(part, "first", 1);
-        findings::add_order_place(part, "second", 2);
+        rules::add_order_place(part, "first", 1);
+        rules::add_order_place(part, "second", 2);
     }
-    findings::add_order_place(larger, "first", 1);
-    findings::fold(larger, part);
+    rules::add_order_place(larger, "first", 1);
+    rules::fold(larger, part);
     const std::vector<std::pair<std::string, std::uint64_t>> expected{
         {"first", 1}, {"second", 2}, {"another", 7}};
     BOOST_TEST((larger.places == expected));

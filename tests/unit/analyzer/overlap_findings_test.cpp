@@ -246,7 +246,7 @@ BOOST_AUTO_TEST_CASE(kernels_that_fill_the_device_gain_nothing) {
 
 /// What is known of work that never runs.
 struct Order {
-    model::DefaultStreamOrder seen;
+    rules::DefaultStreamOrder seen;
 
     void work(std::uint64_t stack, std::uint32_t stream, std::uint64_t allocation, bool told = true) {
         facts::Call call;

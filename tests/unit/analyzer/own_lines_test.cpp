@@ -1,5 +1,5 @@
 /// Findings whose line is a library's that the program called.
-#include "analyzer/findings/own_lines.hpp"
+#include "analyzer/advice/own_lines.hpp"
 #include "text.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -11,8 +11,8 @@
 
 BOOST_AUTO_TEST_SUITE(analyzer_own_lines)
 
-using umadvisor::findings::Finding;
-using umadvisor::findings::prefer_own_lines;
+using umadvisor::advice::prefer_own_lines;
+using umadvisor::rules::Finding;
 using umadvisor::test::contains;
 
 namespace {

@@ -155,8 +155,8 @@ std::string two_copies_of_one_caller() {
 
 BOOST_AUTO_TEST_CASE(advice_groups_by_the_line_that_is_shown) {
     const std::string path = two_copies_of_one_caller();
-    BOOST_TEST(reports::Report(path).findings.size() == 2u);
-    const reports::Report hidden(path, {.hide = {"libwrap.so"}});
+    BOOST_TEST(advice::Report(path).findings.size() == 2u);
+    const advice::Report hidden(path, {.hide = {"libwrap.so"}});
     BOOST_REQUIRE(hidden.findings.size() == 1u);
     const std::string text = text_of(path, {.hide = {"libwrap.so"}});
     BOOST_TEST(contains(text, "    app+0x3000   "));

@@ -1,12 +1,12 @@
 /// What the HTML report says of itself: texts of strangers, and where memory was.
-#include "analyzer/html/after.hpp"
-#include "analyzer/html/blocks.hpp"
-#include "analyzer/html/closeups.hpp"
-#include "analyzer/html/markup.hpp"
-#include "analyzer/html/page.hpp"
-#include "analyzer/html/placement.hpp"
-#include "analyzer/html/rows.hpp"
-#include "analyzer/html/timeline.hpp"
+#include "analyzer/reports/html/after.hpp"
+#include "analyzer/reports/html/blocks.hpp"
+#include "analyzer/reports/html/closeups.hpp"
+#include "analyzer/reports/html/markup.hpp"
+#include "analyzer/reports/html/page.hpp"
+#include "analyzer/reports/html/placement.hpp"
+#include "analyzer/reports/html/rows.hpp"
+#include "analyzer/reports/html/timeline.hpp"
 #include "managed_scenario.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -321,7 +321,7 @@ struct ShortKernel : Managed {
 namespace {
 
 html::Timeline timeline_of(Scenario& scenario) {
-    reports::Report report(scenario.path());
+    advice::Report report(scenario.path());
     html::TimelinePass pass(report);
     pass.run();
     return pass.finish();
@@ -406,7 +406,7 @@ BOOST_FIXTURE_TEST_CASE(a_stream_is_on_the_device_of_its_context, TwoDevices) {
 }
 
 BOOST_FIXTURE_TEST_CASE(the_bar_names_no_cause_without_time, ShortKernel) {
-    reports::Report report(path(), {}, true);
+    advice::Report report(path(), {}, true);
     html::PageMaker maker({});
     maker.beside(report)();
     const std::string page = maker.page(report);

@@ -1,5 +1,5 @@
 /// The most that is in use at once, against a count of every moment.
-#include "analyzer/model/peak_use.hpp"
+#include "analyzer/tables/peak_use.hpp"
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
@@ -8,7 +8,7 @@
 
 BOOST_AUTO_TEST_SUITE(analyzer_peak_use)
 
-using umadvisor::model::PeakUse;
+using umadvisor::tables::PeakUse;
 
 namespace {
 

@@ -1,6 +1,6 @@
 /// Runs as timelines of Perfetto's.
 #include "analyzer/reader/trace_file.hpp"
-#include "analyzer/reports/perfetto_file.hpp"
+#include "analyzer/reports/perfetto/perfetto_file.hpp"
 #include "command_run.hpp"
 #include "perfetto_trace.hpp"
 #include "scenario.hpp"

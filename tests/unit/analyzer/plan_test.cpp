@@ -1,5 +1,5 @@
 /// Plans: what a trace says of allocations that are shared with other processes, and of copies that are staged.
-#include "analyzer/reports/plan.hpp"
+#include "analyzer/reports/plan/plan.hpp"
 #include "scenario.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -70,7 +70,7 @@ struct Copying : Program {
 ordered_json plan_of(std::initializer_list<Program*> programs) {
     reports::Plan plan;
     for (Program* const program : programs) {
-        reports::Report report(program->path());
+        advice::Report report(program->path());
         plan.add(report);
     }
     return plan.document();

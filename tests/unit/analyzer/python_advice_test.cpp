@@ -1,6 +1,6 @@
 /// Advice for lines of Python speaks of what their framework offers.
-#include "analyzer/findings/python_advice.hpp"
-#include "analyzer/reports/report.hpp"
+#include "analyzer/advice/python_advice.hpp"
+#include "analyzer/advice/report.hpp"
 #include "scenario.hpp"
 #include "text.hpp"
 
@@ -15,7 +15,7 @@ BOOST_AUTO_TEST_SUITE(analyzer_python_advice)
 
 using namespace umadvisor;
 using namespace umadvisor::test;
-using findings::PythonAdvice;
+using advice::PythonAdvice;
 using symbols::PythonFramework;
 
 namespace {
@@ -31,7 +31,7 @@ struct Frames {
 };
 
 /// The one finding of a program that copies pageable memory from such a stack.
-findings::Finding pageable_copy_from(const Frames& frames, const trace::Device& device = {}) {
+rules::Finding pageable_copy_from(const Frames& frames, const trace::Device& device = {}) {
     Scenario s(0, device);
     constexpr std::uint64_t interpreter = 99;
     std::uint64_t parent = 0, id = 100;
@@ -53,24 +53,24 @@ findings::Finding pageable_copy_from(const Frames& frames, const trace::Device& 
         parent = ++id;
     }
     s.copy_often(256 * mib, 25 * ms, {.stack = parent});
-    const reports::Report report(s.path());
-    const std::vector<findings::Finding>& found = report.findings.empty() ? report.unpriced : report.findings;
+    const advice::Report report(s.path());
+    const std::vector<rules::Finding>& found = report.findings.empty() ? report.unpriced : report.findings;
     BOOST_TEST_REQUIRE(found.size() == 1u);
     return found[0];
 }
 
-bool speaks(const findings::Finding& finding, PythonFramework framework) {
-    const PythonAdvice* const words = findings::python_advice(*finding.rule, framework);
+bool speaks(const rules::Finding& finding, PythonFramework framework) {
+    const PythonAdvice* const words = advice::python_advice(*finding.rule, framework);
     return words != nullptr && finding.advice.starts_with(words->advice);
 }
 
-bool speaks_of_cuda(const findings::Finding& finding) {
+bool speaks_of_cuda(const rules::Finding& finding) {
     return finding.advice.find("cudaMallocHost instead of malloc") != std::string::npos;
 }
 
 /// What is advised and what it is warned of.
 std::string words_of(std::string_view rule, PythonFramework framework) {
-    const PythonAdvice* const words = findings::python_advice(*findings::find_rule(rule), framework);
+    const PythonAdvice* const words = advice::python_advice(*rules::find_rule(rule), framework);
     return words == nullptr ? "" : std::string(words->advice) + " " + std::string(words->trap);
 }
 
@@ -79,7 +79,7 @@ std::string words_of(std::string_view rule, PythonFramework framework) {
 BOOST_AUTO_TEST_CASE(findings_without_a_price_are_advised_in_python_too) {
     trace::Device device;
     device.pageable_memory_access = 1; // nobody has measured its link
-    const findings::Finding finding =
+    const rules::Finding finding =
         pageable_copy_from({{torch_library}, {packages + "/torch/_tensor.py", script}}, device);
     BOOST_TEST(finding.unpriced);
     BOOST_TEST(speaks(finding, PythonFramework::torch));
@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE(python_without_a_framework_keeps_the_names_of_cuda) {
                                  Frames{{"/nowhere/libffi.so.8"}, {"/home/user/torch/train.py"}},
                                  Frames{{"/nowhere/libffi.so.8"}, {"/home/user/libtorch/train.py"}},
                                  Frames{{"/nowhere/libffi.so.8"}, {packages + "/torchless/train.py"}}}) {
-        const findings::Finding finding = pageable_copy_from(frames);
+        const rules::Finding finding = pageable_copy_from(frames);
         BOOST_TEST(speaks(finding, PythonFramework::none), frames.python[0]);
         BOOST_TEST(contains(finding.advice, "cudaMallocHost"));
     }
@@ -124,20 +124,20 @@ BOOST_AUTO_TEST_CASE(lines_of_cpp_keep_their_advice) {
 }
 
 BOOST_AUTO_TEST_CASE(a_thread_of_the_framework_has_no_python_line_but_a_python_program) {
-    findings::Finding finding = pageable_copy_from({{torch_library}, {}});
+    rules::Finding finding = pageable_copy_from({{torch_library}, {}});
     BOOST_TEST(speaks(finding, PythonFramework::torch));
     finding = pageable_copy_from({{"/nowhere/libcublas.so.12"}, {}});
     BOOST_TEST(speaks_of_cuda(finding));
 }
 
 BOOST_AUTO_TEST_CASE(numba_has_words_of_its_own_and_the_names_of_cuda_for_the_rest) {
-    const findings::Finding finding = pageable_copy_from(
+    const rules::Finding finding = pageable_copy_from(
         {{"/nowhere/libffi.so.8"}, {packages + "/numba_cuda/numba/cuda/dispatcher.py", script}});
     BOOST_TEST(speaks(finding, PythonFramework::numba));
     BOOST_TEST(contains(finding.advice, "cuda.to_device(a) once"));
-    const findings::Rule& churn = findings::rule("UMA-109");
-    BOOST_TEST(findings::python_advice(churn, PythonFramework::numba) ==
-               findings::python_advice(churn, PythonFramework::none));
+    const rules::Rule& churn = rules::rule("UMA-109");
+    BOOST_TEST(advice::python_advice(churn, PythonFramework::numba) ==
+               advice::python_advice(churn, PythonFramework::none));
 }
 
 BOOST_AUTO_TEST_CASE(the_trap_follows_the_advice) {
@@ -146,27 +146,26 @@ BOOST_AUTO_TEST_CASE(the_trap_follows_the_advice) {
 }
 
 BOOST_AUTO_TEST_CASE(a_rule_without_words_for_a_framework_keeps_its_own) {
-    std::vector all{findings::Finding{.rule = &findings::rule("UMA-206"), .advice = "as it was"}};
-    findings::advise_in_python(all, [](std::uint64_t) { return PythonFramework::torch; });
+    std::vector all{rules::Finding{.rule = &rules::rule("UMA-206"), .advice = "as it was"}};
+    advice::advise_in_python(all, [](std::uint64_t) { return PythonFramework::torch; });
     BOOST_TEST(all[0].advice == "as it was");
 }
 
 BOOST_AUTO_TEST_CASE(what_was_folded_in_speaks_of_the_framework_too) {
-    const auto find = [](const findings::Rule& rule, const char* advice) {
-        return findings::Finding{.rule = &rule, .advice = advice};
+    const auto find = [](const rules::Rule& rule, const char* advice) {
+        return rules::Finding{.rule = &rule, .advice = advice};
     };
-    std::vector all{find(findings::rule("UMA-102"), "cudaMallocHost")};
-    findings::fold(all[0], find(findings::rule("UMA-101"), "cudaHostAlloc"));
-    findings::fold(all[0], find(findings::rule("UMA-206"), "as it was"));
-    findings::advise_in_python(all, [](std::uint64_t) { return PythonFramework::torch; });
+    std::vector all{find(rules::rule("UMA-102"), "cudaMallocHost")};
+    rules::fold(all[0], find(rules::rule("UMA-101"), "cudaHostAlloc"));
+    rules::fold(all[0], find(rules::rule("UMA-206"), "as it was"));
+    advice::advise_in_python(all, [](std::uint64_t) { return PythonFramework::torch; });
     const std::vector<std::string>& details = all[0].details;
     BOOST_REQUIRE(details.size() == 2u);
     BOOST_TEST(details[0].starts_with("in part also UMA-101"), details[0]);
     BOOST_TEST(lacks(details[0], "cudaHostAlloc"));
-    BOOST_TEST(
-        details[0].find(findings::python_advice(findings::rule("UMA-101"), PythonFramework::torch)->advice) !=
-            std::string::npos,
-        details[0]);
+    BOOST_TEST(details[0].find(advice::python_advice(rules::rule("UMA-101"), PythonFramework::torch)->advice) !=
+                   std::string::npos,
+               details[0]);
     BOOST_TEST(details[1].ends_with("as it was"), details[1]);
 }
 
@@ -204,17 +203,17 @@ BOOST_AUTO_TEST_CASE(frameworks_are_advised_in_their_own_words) {
             BOOST_TEST(words_of(rule, framework).find(word) != std::string::npos, rule << ": " << word);
     // No call of the C API, nor a launch as C++ writes it; CuPy has enumerators of CUDA's names.
     const std::regex calls("<<<|\\bcu(da)?[A-Z]\\w*\\(|\\bcudaMallocHost\\b|\\bnullptr\\b");
-    for (const findings::Rule& rule : findings::rules)
+    for (const rules::Rule& rule : rules::rules)
         for (const PythonFramework framework : {torch, cupy, jax})
             BOOST_TEST(!std::regex_search(words_of(rule.id, framework), calls), rule.id);
 }
 
 BOOST_AUTO_TEST_CASE(most_rules_have_words_for_most_frameworks) {
     std::size_t known = 0;
-    for (const findings::Rule& rule : findings::rules)
+    for (const rules::Rule& rule : rules::rules)
         for (const PythonFramework framework :
              {PythonFramework::torch, PythonFramework::cupy, PythonFramework::jax})
-            if (const PythonAdvice* const words = findings::python_advice(rule, framework)) {
+            if (const PythonAdvice* const words = advice::python_advice(rule, framework)) {
                 ++known;
                 BOOST_TEST(!words->advice.empty());
                 BOOST_TEST(!words->advice.ends_with('.'), words->advice);

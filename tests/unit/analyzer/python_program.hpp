@@ -1,3 +1,4 @@
+#include "analyzer/advice/findings.hpp"
 /// A program in Python as a scenario: calls have lines.
 #pragma once
 
@@ -32,7 +33,7 @@ public:
     /// A call of a thread without Python.
     std::uint64_t call_elsewhere() { return stack(); }
 
-    findings::LineOf line_of() const {
+    rules::LineOf line_of() const {
         return [lines = lines_](std::uint64_t stack) {
             const auto found = lines.find(stack);
             return found == lines.end() ? stack : found->second;
@@ -40,8 +41,8 @@ public:
     }
     Found found() {
         reader::Trace trace(path());
-        const model::Profile profile(trace);
-        return findings::find_all(profile, line_of()).all;
+        const rules::Profile profile(trace);
+        return advice::find_all(profile, line_of()).all;
     }
 
     /// The host's own time.

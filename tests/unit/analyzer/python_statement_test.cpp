@@ -1,7 +1,7 @@
 /// Findings on statements of Python that cost more than their CUDA calls.
 #include "python_program.hpp"
 
-#include "analyzer/findings/own_lines.hpp"
+#include "analyzer/advice/own_lines.hpp"
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
@@ -266,9 +266,9 @@ Found moved(PythonProgram& s, std::uint64_t before, std::uint64_t behind, std::u
         s.wait(behind, us);
     }
     reader::Trace trace(s.path());
-    const model::Profile profile(trace);
-    Found all{Finding{.rule = &findings::rule("UMA-407"), .stack = elsewhere, .confidence = Confidence::high}};
-    findings::prefer_python_lines(
+    const rules::Profile profile(trace);
+    Found all{Finding{.rule = &rules::rule("UMA-407"), .stack = elsewhere, .confidence = Confidence::high}};
+    advice::prefer_python_lines(
         all, profile, s.line_of(), [elsewhere](std::uint64_t stack) { return stack != elsewhere; },
         [framework](std::uint64_t) { return framework; });
     return all;

@@ -1,6 +1,7 @@
 /// Named ranges (NVTX) as steps: what is looked at with --range, and what reports say of each name.
-#include "analyzer/model/named_ranges.hpp"
-#include "analyzer/reports/report.hpp"
+#include "analyzer/advice/findings.hpp"
+#include "analyzer/advice/report.hpp"
+#include "analyzer/tables/named_ranges.hpp"
 #include "command_run.hpp"
 #include "found.hpp"
 #include "scenario.hpp"
@@ -43,23 +44,23 @@ void copies(Named& program, std::uint64_t stack, int count = 4) {
 
 struct Looked {
     reader::Trace trace;
-    model::Profile profile;
-    std::vector<findings::Finding> found;
+    rules::Profile profile;
+    std::vector<rules::Finding> found;
 
     Looked(const std::string& path, const reader::RangeQuery& query = {})
         : trace(path, query),
           profile(trace),
-          found(findings::find_all(profile, [](std::uint64_t stack) { return stack; }).all) {}
+          found(advice::find_all(profile, [](std::uint64_t stack) { return stack; }).all) {}
 };
 
-double saving(const std::vector<findings::Finding>& found, std::string_view rule) {
+double saving(const std::vector<rules::Finding>& found, std::string_view rule) {
     double sum = 0;
-    for (const findings::Finding& finding : found)
+    for (const rules::Finding& finding : found)
         sum += finding.rule->id == rule ? finding.saving_ns : 0;
     return sum;
 }
 
-const model::RangeTotals& totals_of(const Looked& looked, std::string_view name) {
+const tables::RangeTotals& totals_of(const Looked& looked, std::string_view name) {
     for (const auto& [key, totals] : looked.profile.ranges().names())
         if (looked.trace.dictionary.string(totals.text) == name)
             return totals;
@@ -208,7 +209,7 @@ BOOST_FIXTURE_TEST_CASE(the_worst_step_and_where_its_time_went, Named) {
     }
     const std::string file = path();
     const Looked all(file);
-    const model::RangeTotals& steps = totals_of(all, "train_step");
+    const tables::RangeTotals& steps = totals_of(all, "train_step");
     BOOST_TEST(steps.count == 20u);
     BOOST_TEST(steps.worst_index == 7u);
     BOOST_TEST(steps.median().all_ns == 3.0 * ms, boost::test_tools::tolerance(0.02));
@@ -326,7 +327,7 @@ BOOST_FIXTURE_TEST_CASE(hostile_names, Named) {
 }
 
 BOOST_AUTO_TEST_CASE(many_ranges_in_bounded_memory) {
-    model::NamedRanges ranges(1);
+    tables::NamedRanges ranges(1);
     trace::Range push, pop;
     push.action = RangeAction::push;
     pop.action = RangeAction::pop;
@@ -340,7 +341,7 @@ BOOST_AUTO_TEST_CASE(many_ranges_in_bounded_memory) {
         BOOST_REQUIRE(call.range < 4u); // numbers are given out again
         ranges.add(pop, 0, 1000 * i + 500);
     }
-    BOOST_TEST(ranges.names().size() == model::NamedRanges::most_names);
+    BOOST_TEST(ranges.names().size() == tables::NamedRanges::most_names);
     BOOST_TEST(ranges.unnamed() != 0u);
     for (int i = 0; i < 200'000; ++i) // never popped
         ranges.add(push, 1, 1);
@@ -351,7 +352,7 @@ BOOST_AUTO_TEST_CASE(many_ranges_in_bounded_memory) {
 
 /// A range that has ended waits for its calls, which the clock settles later.
 BOOST_AUTO_TEST_CASE(calls_that_are_settled_after_the_end) {
-    model::NamedRanges ranges(1);
+    tables::NamedRanges ranges(1);
     trace::Range record{.text = 1};
     ranges.add(record, 0, 0);
     record.text = 2;

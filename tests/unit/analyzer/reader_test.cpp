@@ -1,8 +1,9 @@
+#include "analyzer/advice/report.hpp"
 #include "analyzer/reader/error.hpp"
 #include "analyzer/reader/event_stream.hpp"
 #include "analyzer/reader/trace.hpp"
-#include "analyzer/reports/dump.hpp"
-#include "analyzer/reports/report.hpp"
+#include "analyzer/reports/dump/dump.hpp"
+#include "analyzer/reports/text/text.hpp"
 #include "scenario.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -30,7 +31,7 @@ bool mentions(const reader::Error& error, const std::string& text) {
 /// Everything a command would do with a file. True: a report; false: one clear error.
 bool read_all(const std::string& path) {
     try {
-        reports::Report report(path);
+        advice::Report report(path);
         std::ostringstream out;
         reports::write_text(report, out);
         reports::write_json_dump(report.trace, out);

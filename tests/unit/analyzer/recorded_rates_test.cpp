@@ -1,4 +1,5 @@
 /// The prices that a trace carries: found, added to a trace that was written, and no others used.
+#include "analyzer/advice/findings.hpp"
 #include "analyzer/machine/recorded_rates.hpp"
 
 #include "analyzer/reader/added_chunk.hpp"
@@ -100,7 +101,7 @@ BOOST_AUTO_TEST_CASE(added_to_a_trace_it_is_one_more_chunk) {
     BOOST_TEST(changed == 1u); // the number of chunks
     reader::Trace trace(path);
     BOOST_TEST(trace.file.completeness().whole());
-    const model::Profile profile(trace);
+    const rules::Profile profile(trace);
     BOOST_TEST(trace.file.completeness().whole());
     BOOST_TEST(profile.rates().host_first_touch == 2e9);
 }
@@ -148,8 +149,8 @@ struct Locked : Scenario {
     }
     Finding finding() {
         reader::Trace trace(path());
-        const model::Profile profile(trace);
-        return among(findings::find_all(profile, own_line).all, "UMA-409");
+        const rules::Profile profile(trace);
+        return among(advice::find_all(profile, own_line).all, "UMA-409");
     }
 };
 
@@ -194,8 +195,8 @@ BOOST_AUTO_TEST_CASE(buffers_that_are_locked_once_for_many_copies) {
         for (int i = 0; i < times; ++i)
             s.copy(64 * mib, 5 * ms, {.stack = line});
         reader::Trace trace(s.path());
-        const model::Profile profile(trace);
-        return among(findings::find_all(profile, own_line).all, "UMA-101");
+        const rules::Profile profile(trace);
+        return among(advice::find_all(profile, own_line).all, "UMA-101");
     };
     BOOST_TEST(
         (copied(3).confidence == Confidence::low)); // 11 ms spared, 18 to lock the pages three times as slowly

@@ -1,7 +1,9 @@
 /// The report of a trace, as people and as programs read it.
 #pragma once
 
-#include "analyzer/reports/report.hpp"
+#include "analyzer/advice/report.hpp"
+#include "analyzer/reports/json/json.hpp"
+#include "analyzer/reports/text/text.hpp"
 #include "text.hpp"
 
 #include <nlohmann/json.hpp>
@@ -11,12 +13,12 @@
 namespace umadvisor::test {
 
 inline nlohmann::json json_of(const std::string& path) {
-    reports::Report report(path);
+    advice::Report report(path);
     return nlohmann::json::parse(reports::to_json(report).dump());
 }
 
 inline std::string text_of(const std::string& path, const symbols::Options& options = {}) {
-    reports::Report report(path, options);
+    advice::Report report(path, options);
     report.all_managed = true;
     std::ostringstream out;
     reports::write_text(report, out);

@@ -1,11 +1,11 @@
 /// The schedule of streams and engines against what comes out on paper.
-#include "analyzer/model/schedule.hpp"
+#include "analyzer/rules/schedule.hpp"
 
 #include <boost/test/unit_test.hpp>
 
 BOOST_AUTO_TEST_SUITE(analyzer_schedule)
 
-using namespace umadvisor::model;
+using namespace umadvisor::rules;
 
 namespace {
 

@@ -1,6 +1,6 @@
 /// The tables of `umadvisor stats`, and the distributions they are made from.
-#include "analyzer/model/distribution.hpp"
-#include "analyzer/reports/table.hpp"
+#include "analyzer/facts/distribution.hpp"
+#include "analyzer/text/table.hpp"
 #include "command_run.hpp"
 #include "scenario.hpp"
 
@@ -13,7 +13,7 @@ BOOST_AUTO_TEST_SUITE(analyzer_stats)
 
 using namespace umadvisor;
 using namespace umadvisor::test;
-using model::Distribution;
+using facts::Distribution;
 using nlohmann::json;
 namespace tt = boost::test_tools;
 
@@ -98,11 +98,11 @@ BOOST_AUTO_TEST_CASE(distributions_add_up) {
 }
 
 BOOST_AUTO_TEST_CASE(a_table_is_written_in_three_ways) {
-    const reports::Table table{"things",
-                               "Things",
-                               {{"n", "N"}, {"share", "Share (%)", 1}, {"what", "What"}},
-                               {{std::uint64_t{12}, 99.25, std::string("say \"a, b\"")},
-                                {std::uint64_t{3}, std::monostate{}, std::string("é")}}};
+    const text::Table table{"things",
+                            "Things",
+                            {{"n", "N"}, {"share", "Share (%)", 1}, {"what", "What"}},
+                            {{std::uint64_t{12}, 99.25, std::string("say \"a, b\"")},
+                             {std::uint64_t{3}, std::monostate{}, std::string("é")}}};
     std::ostringstream text, csv;
     write_text(table, text);
     BOOST_TEST(text.str() == "Things\n\n"

@@ -8,12 +8,12 @@ BOOST_AUTO_TEST_SUITE(analyzer_stays)
 
 using namespace umadvisor;
 using namespace umadvisor::test;
-using model::Stay;
+using managed::Stay;
 
 namespace {
 
 /// "host populated, device 4194304 by fault, ..."
-std::string text(const model::Stays& stays) {
+std::string text(const managed::Stays& stays) {
     std::string text;
     for (const Stay& stay : stays.list()) {
         text += text.empty() ? "" : ", ";
@@ -73,7 +73,7 @@ BOOST_FIXTURE_TEST_CASE(pages_that_nobody_had_are_no_return, Life) {
 
 BOOST_FIXTURE_TEST_CASE(faults_are_put_where_they_belong_however_late_they_are_told, Life) {
     look(0).device_round().totals(0).totals(1 << 16).look(1 << 16).device_round();
-    late(5, {.kind = model::UseKind::host_fault, .bytes = 4096, .place = 91});
+    late(5, {.kind = managed::UseKind::host_fault, .bytes = 4096, .place = 91});
     BOOST_TEST(text(stays()) == "device populated, host 65536 by fault, device 65536 by fault");
     BOOST_TEST(stays().list()[1].code == 91u);
 }
@@ -177,8 +177,8 @@ BOOST_FIXTURE_TEST_CASE(of_a_long_history_the_middle_is_left_out, Life) {
     look(0).device_round();
     for (int i = 0; i < 500; ++i)
         host_fault().look(1 << 16, i == 0 ? 5 : 0).device_round();
-    BOOST_TEST(stays().list().size() == 2 * model::Stays::most_kept);
-    BOOST_TEST(stays().left_out() == 1001 - 2 * model::Stays::most_kept);
+    BOOST_TEST(stays().list().size() == 2 * managed::Stays::most_kept);
+    BOOST_TEST(stays().left_out() == 1001 - 2 * managed::Stays::most_kept);
     BOOST_TEST(stays().arrived(true) == 500u << 16);
     BOOST_TEST(stays().arrived(false) == 500u << 16);
     BOOST_TEST(stays().list()[1].content == 5u);
@@ -186,12 +186,12 @@ BOOST_FIXTURE_TEST_CASE(of_a_long_history_the_middle_is_left_out, Life) {
 }
 
 BOOST_AUTO_TEST_CASE(steps_that_wait_share_a_budget) {
-    model::StepBudget budget{.most = 100};
+    managed::StepBudget budget{.most = 100};
     {
-        model::Stays first(1 << 20, budget), second(1 << 20, budget);
+        managed::Stays first(1 << 20, budget), second(1 << 20, budget);
         for (std::uint64_t i = 0; i < 400; ++i)
-            for (model::Stays* stays : {&first, &second})
-                stays->add({.time = i, .kind = model::UseKind::wait});
+            for (managed::Stays* stays : {&first, &second})
+                stays->add({.time = i, .kind = managed::UseKind::wait});
         BOOST_TEST(budget.used <= 2 * budget.most);
     }
     BOOST_TEST(budget.used == 0u);

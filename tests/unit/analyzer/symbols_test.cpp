@@ -189,12 +189,12 @@ BOOST_AUTO_TEST_CASE(what_a_linked_in_runtime_calls_is_not_the_line) {
 BOOST_AUTO_TEST_CASE(what_a_linked_in_runtime_calls_is_in_no_flame_graph) {
     user_upload();
     reader::Trace trace(stack_of(runtime_stack, self(), true));
-    const model::Profile profile(trace);
+    const rules::Profile profile(trace);
     symbols::Symbolizer symbolizer(trace.dictionary);
     const auto functions = [&](bool full) {
         std::string text;
         const reports::WeighedStacks stacks =
-            reports::weighed_stacks(profile, symbolizer, model::Weight::copied, full);
+            reports::weighed_stacks(profile, symbolizer, reports::Weight::copied, full);
         for (const CodePlace& frame : stacks.stacks.at(0).frames)
             text += frame.function.string() + " ";
         return text;

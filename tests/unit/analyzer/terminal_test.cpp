@@ -1,7 +1,7 @@
 /// Text on terminals: nothing is lost, it is set in the terminal's width, and where it is none nothing changes.
-#include "analyzer/reports/columns.hpp"
-#include "analyzer/reports/table.hpp"
-#include "analyzer/reports/terminal_text.hpp"
+#include "analyzer/text/columns.hpp"
+#include "analyzer/text/table.hpp"
+#include "analyzer/text/terminal_text.hpp"
 #include "command_run.hpp"
 #include "scenario.hpp"
 
@@ -18,9 +18,9 @@ BOOST_AUTO_TEST_SUITE(analyzer_terminal)
 
 using namespace umadvisor;
 using namespace umadvisor::test;
-using reports::Style;
-using reports::Styled;
-using reports::wrapped;
+using text::Style;
+using text::Styled;
+using text::wrapped;
 
 namespace {
 
@@ -52,7 +52,7 @@ std::string words(const std::string& text) {
 void check_width(const std::string& text, std::size_t width) {
     std::istringstream lines(without_escapes(text));
     for (std::string line; std::getline(lines, line);)
-        BOOST_TEST((reports::columns(line) <= width || words(line).find(' ', 1) == std::string::npos), line);
+        BOOST_TEST((text::columns(line) <= width || words(line).find(' ', 1) == std::string::npos), line);
 }
 
 std::string trace_of_pageable_copies() {
@@ -76,7 +76,7 @@ BOOST_AUTO_TEST_CASE(lines_are_wrapped_with_a_hanging_indent) {
 
 BOOST_AUTO_TEST_CASE(what_a_terminal_would_obey_is_shown) {
     const auto printed = [](bool colour) {
-        reports::TerminalText text({.colour = colour});
+        text::TerminalText text({.colour = colour});
         text.stream() << Styled{Style::title, "a\033[2Jb"} << "\tc\x7f\r\n\001"
                       << "1d";
         std::ostringstream out;
@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE(a_line_is_broken_before_what_stands_apart) {
 }
 
 BOOST_AUTO_TEST_CASE(colours_take_no_column) {
-    reports::TerminalText text({.width = 12, .colour = true});
+    text::TerminalText text({.width = 12, .colour = true});
     text.stream() << Styled{Style::title, "one two"} << " " << Styled{Style::saving, "three"} << "\n";
     std::ostringstream out;
     text.print(out);
@@ -112,7 +112,7 @@ BOOST_AUTO_TEST_CASE(a_stream_without_colour_has_none) {
     std::ostringstream plain;
     plain << Styled{Style::title, "one"};
     BOOST_TEST(plain.str() == "one");
-    reports::TerminalText text({.width = 80});
+    text::TerminalText text({.width = 80});
     text.stream() << Styled{Style::title, "one"};
     text.print(plain);
     BOOST_TEST(plain.str() == "oneone");
@@ -177,10 +177,10 @@ BOOST_AUTO_TEST_CASE(tables_leave_out_numbers_for_want_of_width) {
 }
 
 BOOST_AUTO_TEST_CASE(what_a_row_is_of_is_cut_last) {
-    const reports::Table table{"t",
-                               "Title",
-                               {{"a", "Share"}, {"b", "Bytes"}, {"c", "Name"}},
-                               {{1.0, std::uint64_t{12345}, std::string(40, 'n')}}};
+    const text::Table table{"t",
+                            "Title",
+                            {{"a", "Share"}, {"b", "Bytes"}, {"c", "Name"}},
+                            {{1.0, std::uint64_t{12345}, std::string(40, 'n')}}};
     const auto text = [&table](std::size_t width) {
         std::ostringstream out;
         write_text(table, out, width);

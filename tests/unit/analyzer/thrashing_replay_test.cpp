@@ -1,11 +1,11 @@
-#include "analyzer/model/thrashing_replay.hpp"
+#include "analyzer/managed/thrashing_replay.hpp"
 
 #include <boost/test/unit_test.hpp>
 
 BOOST_AUTO_TEST_SUITE(analyzer_thrashing_replay)
 
 using namespace umadvisor;
-using model::ThrashingReplay;
+using managed::ThrashingReplay;
 using trace::ManagedEvent;
 using trace::ManagedEventKind;
 using trace::MigrationCause;
@@ -50,7 +50,7 @@ BOOST_AUTO_TEST_CASE(turns_within_the_lapse_thrash_and_slower_ones_do_not) {
 BOOST_FIXTURE_TEST_CASE(the_drivers_pages_and_the_rules_are_compared_one_by_one, Turns) {
     turns(12, 100);
     tell(8 * page, granule); // half of it is what the rule finds, the other half is not
-    const model::ThrashingPages pages = replay.pages();
+    const managed::ThrashingPages pages = replay.pages();
     BOOST_TEST(pages.told == 16u);
     BOOST_TEST(pages.found == 16u);
     BOOST_TEST(pages.agreed == 8u);

@@ -1,0 +1,296 @@
+#include "analyzer/advice/findings.hpp"
+
+#include "analyzer/advice/inside.hpp"
+#include "analyzer/advice/memory_modes.hpp"
+#include "analyzer/advice/order_check.hpp"
+#include "analyzer/advice/replay.hpp"
+#include "analyzer/rules/words.hpp"
+#include "analyzer/timeline/clock.hpp"
+#include "analyzer/timeline/times.hpp"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <span>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+namespace umadvisor::advice {
+namespace {
+
+/// Hosts differ by this factor in how long they take to lock, touch and copy pages: fresh pages were touched at
+/// 1.8 to 4.5 GB/s.
+constexpr double host_spread = 3;
+
+/// Whether both count the time of the same calls.
+bool same_call(const rules::Finding& one, const rules::Finding& other) {
+    return one.stack == other.stack && one.stack != 0 &&
+           (one.rule->same_calls_as == other.rule->id || other.rule->same_calls_as == one.rule->id);
+}
+
+/// This many findings, those with the highest price, have a replay of their own; with the replay of all
+/// findings together they fill six blocks of `Times`. For the others, the share that all together save counts.
+constexpr std::size_t most_replayed = 6 * timeline::Times::count - 1;
+
+/// The time that all edits together save: the best estimate, and the least and most that the recorded calls
+/// allow.
+struct Together {
+    double saved_ns = 0, at_least_ns = 0, at_most_ns = 0;
+    timeline::Spared spared;
+};
+
+/// So many of the dearest are replayed both ways where calls do not decide how the run went. With all together
+/// and the run as it is, each way fills a block.
+constexpr std::size_t most_bounded = timeline::Times::count - 2;
+/// Both ends are told where they lie so far apart, of the larger; and by `least_saving_of_run`.
+constexpr double least_range = 0.25;
+/// Each further replay takes time. The least share of the run that must be undecided for one: what a finding
+/// told in full saves.
+constexpr double least_open_of_run = 0.01;
+
+bool is_range(const rules::Profile& profile, double at_least_ns, double at_most_ns) {
+    return at_most_ns - at_least_ns > least_range * at_most_ns &&
+           at_most_ns - at_least_ns > rules::least_saving_of_run * static_cast<double>(profile.net_ns());
+}
+
+/// Whether the edit lets the host continue before data has arrived that it may read.
+bool leaves_waits_out(const timeline::Edit& edit) {
+    return std::ranges::any_of(edit.changes, [](const timeline::Change& change) { return change.data_needed; });
+}
+
+/// Indices of the findings to replay under both assumptions: the dearest whose saving the recorded calls leave
+/// open by enough to be reported as a range.
+std::vector<std::size_t> undecided(const rules::Profile& profile, std::span<const rules::Finding* const> edited,
+                                   std::size_t alone) {
+    const double open_ns = profile.clock().undecided_ns();
+    const bool much = open_ns > least_open_of_run * static_cast<double>(profile.net_ns());
+    std::vector<std::size_t> result;
+    for (std::size_t i = 0; i < std::min(edited.size(), alone) && result.size() < most_bounded; ++i)
+        if ((much && open_ns > least_range * edited[i]->saving_ns) || leaves_waits_out(edited[i]->edit))
+            result.push_back(i);
+    return result;
+}
+
+constexpr std::array ways{timeline::Assumed::short_work, timeline::Assumed::long_work};
+
+/// Adds replays of `chosen`, of all together and of the run as it is, one way and the other.
+void add_ways(std::vector<timeline::Edit>& edits, const std::vector<std::size_t>& chosen) {
+    if (chosen.empty())
+        return;
+    const std::size_t together = edits.size() - 1;
+    for (const timeline::Assumed way : ways) {
+        const auto add = [&](std::vector<timeline::Change> changes) {
+            edits.push_back({std::move(changes), way});
+        };
+        for (const std::size_t each : chosen)
+            add(edits[each].changes);
+        add(edits[together].changes);
+        add({});
+    }
+}
+
+/// The run as it is, which takes as long each way but for what is off, is the last.
+std::vector<timeline::Gain> gains_of_way(std::span<const timeline::Gain> gains) {
+    std::vector<timeline::Gain> result(gains.begin(), gains.end() - 1);
+    for (timeline::Gain& gain : result)
+        gain.saved_ns -= gains.back().saved_ns;
+    return result;
+}
+
+double gained(double price_ns, const timeline::Gain& gain) {
+    return std::min(price_ns, std::max(gain.saved_ns, price_ns * gain.critical_share()));
+}
+
+/// A finding's saving is the price of what it edits; of that counts what the run would be shorter by.
+Together bound_by_replay(const rules::Profile& profile, std::vector<rules::Finding>& all) {
+    std::vector<rules::Finding*> edited;
+    for (rules::Finding& finding : all)
+        if (!finding.edit.changes.empty())
+            edited.push_back(&finding);
+    if (edited.empty())
+        return {};
+    std::ranges::stable_sort(edited, std::ranges::greater{}, &rules::Finding::saving_ns);
+    std::vector<timeline::Edit> edits;
+    timeline::Edit together;
+    for (const rules::Finding* const finding : edited) {
+        if (edits.size() < most_replayed)
+            edits.push_back(finding->edit);
+        std::ranges::copy(finding->edit.changes, std::back_inserter(together.changes));
+    }
+    edits.push_back(std::move(together));
+    const std::size_t last = edits.size() - 1;
+    const std::vector<std::size_t> chosen = undecided(profile, edited, last);
+    add_ways(edits, chosen);
+    Replayed replayed = replay(profile, edits, last);
+    const std::vector<timeline::Gain>& gains = replayed.gains;
+    if (gains.empty()) {
+        // Rules without a price of their own promise the whole run, and leave it to the replay.
+        const auto net_ns = static_cast<double>(profile.net_ns());
+        std::erase_if(all, [net_ns](const rules::Finding& finding) {
+            return !finding.edit.changes.empty() && finding.saving_ns >= net_ns;
+        });
+        return {};
+    }
+    std::vector<double> prices;
+    for (std::size_t i = 0; i < edited.size(); ++i) {
+        rules::Finding& finding = *edited[i];
+        prices.push_back(finding.saving_ns);
+        finding.saving_ns =
+            i < last ? gained(finding.saving_ns, gains[i]) : finding.saving_ns * gains[last].critical_share();
+        if (profile.replay_error() > rules::most_replay_error)
+            finding.confidence = rules::Confidence::low;
+    }
+    Together all_edits{gains[last].saved_ns, gains[last].saved_ns, gains[last].saved_ns,
+                       std::move(replayed.spared)};
+    if (chosen.empty())
+        return all_edits;
+    const std::size_t of_way = chosen.size() + 2;
+    for (std::size_t way = 0; way < ways.size(); ++way) {
+        const std::vector<timeline::Gain> ended =
+            gains_of_way(std::span(gains).subspan(last + 1 + way * of_way, of_way));
+        for (std::size_t i = 0; i < chosen.size(); ++i) {
+            rules::Finding& finding = *edited[chosen[i]];
+            const double edited_ns = gains[chosen[i]].edited_ns;
+            // If the calls waited for less time, more of their duration was their own work.
+            const double dearer = edited_ns > 0 ? std::max(1.0, ended[i].edited_ns / edited_ns) : 1;
+            const double end_ns = std::max(0.0, gained(prices[chosen[i]] * dearer, ended[i]));
+            const double least_ns = way == 0 ? finding.saving_ns : finding.saving_at_least_ns;
+            finding.saving_at_least_ns = std::min(least_ns, end_ns);
+            finding.saving_at_most_ns = std::max({finding.saving_ns, finding.saving_at_most_ns, end_ns});
+        }
+        all_edits.at_least_ns = std::min(all_edits.at_least_ns, ended.back().saved_ns);
+        all_edits.at_most_ns = std::max(all_edits.at_most_ns, ended.back().saved_ns);
+    }
+    return all_edits;
+}
+
+/// The ends of what calls allow stay around the saving, and are left out where they are close to it.
+void tidy_ranges(const rules::Profile& profile, std::vector<rules::Finding>& all) {
+    for (rules::Finding& finding : all) {
+        const double least_ns = std::min(finding.saving_at_least_ns, finding.saving_ns);
+        const double most_ns =
+            std::max(rules::within_recorded(profile, finding.saving_at_most_ns), finding.saving_ns);
+        const bool told = finding.saving_at_most_ns > 0 && is_range(profile, least_ns, most_ns);
+        finding.saving_at_least_ns = told ? least_ns : 0;
+        finding.saving_at_most_ns = told ? most_ns : 0;
+    }
+}
+
+/// Findings without an edit add what they save alone.
+double saved_together(const rules::Profile& profile, const std::vector<rules::Finding>& all, double edits_ns) {
+    double sum = 0, most = 0, others_ns = 0;
+    for (const rules::Finding& finding : all) {
+        sum += finding.saving_ns;
+        most = std::max(most, finding.saving_ns);
+        others_ns += finding.edit.changes.empty() ? finding.saving_ns : 0;
+    }
+    return rules::within_recorded(profile, std::min(sum, std::max(most, edits_ns + others_ns)));
+}
+
+/// Neither time nor memory of a run is worth a change that saves so little of it.
+bool is_negligible(const rules::Profile& profile, const rules::Finding& finding) {
+    return finding.rule->urgency == rules::Urgency::saving && finding.saving_bytes == 0 &&
+           finding.saving_ns < std::max(rules::least_saving_ns,
+                                        rules::least_saving_of_run * static_cast<double>(profile.net_ns()));
+}
+
+/// No finding claims time of the run that another has claimed. Findings with a replay claim first.
+void claim_once(const rules::Profile& profile, std::vector<rules::Finding>& all) {
+    auto left_ns = static_cast<double>(profile.net_ns());
+    if (left_ns <= 0)
+        return;
+    for (const bool replayed : {true, false})
+        for (rules::Finding& finding : all)
+            if (finding.edit.changes.empty() != replayed) {
+                finding.saving_ns = std::min(finding.saving_ns, left_ns);
+                left_ns -= finding.saving_ns;
+            }
+    std::erase_if(all, [&profile](const rules::Finding& finding) { return is_negligible(profile, finding); });
+}
+
+/// Where the host was not measured, a remedy may cost there what it saves elsewhere.
+void doubt_host_prices(const rules::Profile& profile, std::vector<rules::Finding>& all) {
+    if (profile.knows_host())
+        return;
+    for (rules::Finding& finding : all) {
+        const double doubt_ns =
+            (host_spread - 1) * finding.host_cost_ns + (1 - 1 / host_spread) * finding.host_gain_ns;
+        if (doubt_ns == 0 || finding.saving_ns > doubt_ns)
+            continue;
+        finding.confidence = rules::Confidence::low;
+        finding.details.push_back(
+            "on another host the remedy may cost as much time as it saves: the trace has no prices of "
+            "its own machine, so page-locking, first touch and copies by the host have the "
+            "prices of an H200's host (run umadvisor calibrate, then record again)");
+    }
+}
+
+/// Those that save most come first.
+std::vector<rules::Finding> fold_same_calls(std::vector<rules::Finding> all) {
+    std::vector<rules::Finding> kept;
+    for (rules::Finding& each : all) {
+        const auto larger =
+            std::ranges::find_if(kept, [&each](const rules::Finding& other) { return same_call(other, each); });
+        if (larger == kept.end())
+            kept.push_back(std::move(each));
+        else
+            rules::fold(*larger, each);
+    }
+    return kept;
+}
+
+} // namespace
+
+Findings find_all(const rules::Profile& profile, const rules::LineOf& line_of) {
+    std::vector<rules::Finding> all;
+    for (auto rule = rules::rules.begin(); rule != rules::rules.end(); ++rule)
+        if (std::none_of(rules::rules.begin(), rule,
+                         [rule](const rules::Rule& other) { return other.find == rule->find; }))
+            std::ranges::move(rule->find(profile, line_of), std::back_inserter(all));
+    std::vector<rules::Finding> unpriced = keep_to_machine(profile, all);
+    doubt_host_prices(profile, all);
+    const auto drop_negligible = [&] {
+        std::erase_if(all,
+                      [&profile](const rules::Finding& finding) { return is_negligible(profile, finding); });
+    };
+    keep_inside(profile, all);
+    drop_negligible(); // a replay makes none larger
+    std::vector<rules::Finding> stopped = keep_order(profile, line_of, all, unpriced);
+    for (rules::Finding& finding : stopped)
+        finding.saving_ns = 0;
+    std::vector<rules::Finding> waits;
+    std::ranges::copy_if(all, std::back_inserter(waits), [&profile](const rules::Finding& finding) {
+        return finding.rule->in_statement && profile.dictionary().is_python(finding.stack);
+    });
+    Together edits = bound_by_replay(profile, all);
+    for (rules::Finding& finding : all)
+        finding.saving_ns = rules::within_recorded(profile, finding.saving_ns);
+    drop_negligible();
+    std::erase_if(waits, [&all](const rules::Finding& wait) {
+        return std::ranges::any_of(all, [&wait](const rules::Finding& finding) {
+            return finding.rule == wait.rule && finding.stack == wait.stack;
+        });
+    });
+    std::ranges::stable_sort(all, std::ranges::greater{}, [](const rules::Finding& finding) {
+        return std::tuple(finding.rule->urgency, finding.saving_ns, finding.saving_bytes);
+    });
+    Findings findings{.all = fold_same_calls(std::move(all)),
+                      .hidden = std::move(waits),
+                      .unpriced = std::move(unpriced),
+                      .stopped = std::move(stopped),
+                      .spared = std::move(edits.spared)};
+    claim_once(profile, findings.all);
+    tidy_ranges(profile, findings.all);
+    findings.together_ns = saved_together(profile, findings.all, edits.saved_ns);
+    const double least_ns = std::max(0.0, findings.together_ns - (edits.saved_ns - edits.at_least_ns));
+    const double most_ns =
+        rules::within_recorded(profile, findings.together_ns + (edits.at_most_ns - edits.saved_ns));
+    if (is_range(profile, least_ns, most_ns)) {
+        findings.together_at_least_ns = least_ns;
+        findings.together_at_most_ns = most_ns;
+    }
+    return findings;
+}
+
+} // namespace umadvisor::advice

@@ -1,0 +1,93 @@
+#include "analyzer/advice/own_lines.hpp"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+
+namespace umadvisor::advice {
+namespace {
+
+const std::string touched_by_library =
+    "the host touches it here, in a library that the program called; the caller was not recorded";
+
+/// Where Python was while calls were made elsewhere.
+struct Meanwhile {
+    std::uint64_t line = 0; ///< 0: not known
+    bool within = false;    ///< it had begun and went on
+};
+
+/// By the calls of Python before and behind. A line that made both had begun before, and went on. Else the line
+/// behind waited for it, or, where PyTorch computes gradients, the one before set it to work.
+Meanwhile python_meanwhile(const rules::Statements& statements, std::uint64_t stack,
+                           const rules::LineOf& line_of, const std::function<bool(std::uint64_t)>& is_own,
+                           bool by_starter) {
+    std::map<std::uint64_t, std::uint64_t> within, beside;
+    std::uint64_t all = 0;
+    for (const auto& [site, steps] : statements.background()) {
+        if (line_of(site.stack) != stack)
+            continue;
+        for (const auto& [step, count] : steps) {
+            const std::uint64_t before = line_of(statements.sites()[step.first].site.stack),
+                                behind = line_of(statements.sites()[step.second].site.stack);
+            all += count;
+            (before == behind ? within : beside)[before == behind || by_starter ? before : behind] += count;
+        }
+    }
+    const auto best_of = [&is_own](const std::map<std::uint64_t, std::uint64_t>& lines) {
+        std::pair<std::uint64_t, std::uint64_t> best;
+        for (const auto& line : lines)
+            if (line.second > best.second && is_own(line.first))
+                best = line;
+        return best;
+    };
+    const auto inside = best_of(within), near = best_of(beside);
+    if (2 * inside.second >= all && inside.second != 0)
+        return {inside.first, true};
+    return {near.second >= inside.second ? near.first : inside.first, false};
+}
+
+} // namespace
+
+void prefer_python_lines(std::vector<rules::Finding>& findings, const rules::Profile& profile,
+                         const rules::LineOf& line_of, const std::function<bool(std::uint64_t)>& is_own,
+                         const FrameworkOf& framework_of) {
+    const rules::Statements& statements = profile.statements();
+    if (statements.background().empty())
+        return;
+    for (rules::Finding& finding : findings) {
+        if (finding.stack == 0 || profile.dictionary().is_python(finding.stack) || is_own(finding.stack))
+            continue;
+        const Meanwhile meanwhile =
+            python_meanwhile(statements, line_of(finding.stack), line_of, is_own,
+                             framework_of(finding.stack) == symbols::PythonFramework::torch);
+        if (meanwhile.line == 0)
+            continue;
+        finding.summary +=
+            meanwhile.within
+                ? "; threads of the framework do this while the program is at this line"
+                : "; threads of the framework do this, and the program is at this line before or behind it";
+        finding.places.emplace(finding.places.begin(), "done here, in a thread of the framework",
+                               std::exchange(finding.stack, meanwhile.line));
+        finding.confidence =
+            std::min(finding.confidence, meanwhile.within ? rules::Confidence::medium : rules::Confidence::low);
+    }
+}
+
+void prefer_own_lines(std::vector<rules::Finding>& findings, const std::function<bool(std::uint64_t)>& is_own) {
+    for (rules::Finding& finding : findings) {
+        if (!finding.touched_by_host || is_own(finding.stack))
+            continue;
+        const auto own = std::ranges::find_if(
+            finding.places, [&](const auto& place) { return place.second != 0 && is_own(place.second); });
+        if (own != finding.places.end()) {
+            finding.summary += "; " + std::exchange(own->first, touched_by_library);
+            std::swap(finding.stack, own->second);
+        } else if (finding.allocation_stack != 0 && is_own(finding.allocation_stack)) {
+            finding.places.emplace(finding.places.begin(), touched_by_library, finding.stack);
+            finding.stack = finding.allocation_stack;
+        }
+    }
+}
+
+} // namespace umadvisor::advice

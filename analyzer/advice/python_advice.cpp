@@ -1,0 +1,65 @@
+#include "analyzer/advice/python_advice.hpp"
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <string>
+#include <utility>
+
+namespace umadvisor::advice {
+namespace {
+
+constexpr std::array advices{
+#define PYTHON_ADVICE(rule_id, framework, advice, trap)                                                        \
+    PythonAdvice{rules::rule(rule_id).id, symbols::PythonFramework::framework, advice, trap},
+#include "analyzer/advice/python_advice.def"
+#undef PYTHON_ADVICE
+};
+static_assert(std::ranges::adjacent_find(advices, std::greater_equal{}, [](const PythonAdvice& each) {
+                  return std::pair(each.rule, each.framework);
+              }) == advices.end());
+
+} // namespace
+
+const PythonAdvice* python_advice(const rules::Rule& rule, symbols::PythonFramework framework) {
+    const auto found = std::ranges::find_if(
+        advices, [&](const PythonAdvice& each) { return each.rule == rule.id && each.framework == framework; });
+    if (found == advices.end() && framework == symbols::PythonFramework::numba)
+        return python_advice(rule, symbols::PythonFramework::none);
+    return found == advices.end() ? nullptr : &*found;
+}
+
+namespace {
+
+std::string text_of(const PythonAdvice& known) {
+    return std::string(known.advice) + (known.trap.empty() ? "" : ". Mind: " + std::string(known.trap));
+}
+
+/// A finding that was folded into another ends one of its details with its advice.
+void advise_part(rules::Finding& finding, rules::Finding::Part& part, const PythonAdvice& known) {
+    const auto detail = std::ranges::find_if(finding.details, [&part](const std::string& text) {
+        return text.starts_with("in part also " + std::string(part.rule->id)) && text.ends_with(part.advice);
+    });
+    if (detail == finding.details.end())
+        return;
+    detail->resize(detail->size() - part.advice.size());
+    part.advice = text_of(known) + part.order_advice;
+    *detail += part.advice;
+}
+
+} // namespace
+
+void advise_in_python(std::vector<rules::Finding>& findings, const FrameworkOf& framework_of) {
+    for (rules::Finding& finding : findings) {
+        const std::optional<symbols::PythonFramework> framework = framework_of(finding.stack);
+        if (!framework)
+            continue;
+        if (const PythonAdvice* const known = python_advice(*finding.rule, *framework))
+            finding.advice = text_of(*known) + finding.order_advice;
+        for (rules::Finding::Part& part : finding.parts)
+            if (const PythonAdvice* const known = python_advice(*part.rule, *framework))
+                advise_part(finding, part, *known);
+    }
+}
+
+} // namespace umadvisor::advice

@@ -1,0 +1,120 @@
+#include "analyzer/advice/report.hpp"
+
+#include "analyzer/advice/own_lines.hpp"
+#include "analyzer/advice/python_advice.hpp"
+#include "analyzer/reader/outside.hpp"
+#include "analyzer/reader/saturated.hpp"
+#include "analyzer/rules/words.hpp"
+
+#include <algorithm>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace umadvisor::advice {
+
+namespace {
+
+std::optional<machine::Rates> rates_for(const reader::Dictionary& dictionary, const RatesOf& rates_of) {
+    if (!rates_of || dictionary.devices.empty())
+        return std::nullopt;
+    return rates_of(std::string(dictionary.devices.front().device_name));
+}
+
+symbols::Options with_source_rule(symbols::Options options, const reader::Trace& trace) {
+    struct stat status {};
+    const bool own = ::stat(trace.file.source().opened().c_str(), &status) == 0 && status.st_uid == ::geteuid();
+    options.source.shown = own || options.foreign_source;
+    const reader::Header& header = trace.file.header();
+    if (header.closed && header.realtime_ns != 0 && header.last.ticks > header.first.ticks) {
+        const std::uint64_t length = trace.time.length(header.last.ticks - header.first.ticks);
+        options.source.run_ended_ns = static_cast<std::int64_t>(
+            std::min<std::uint64_t>(reader::saturated_sum(header.realtime_ns, length), INT64_MAX));
+    }
+    return options;
+}
+
+} // namespace
+
+Report::Report(const std::string& path, const symbols::Options& options, bool with_statistics,
+               const RatesOf& rates_of, const reader::RangeQuery& query,
+               const std::function<std::function<void()>(Report&)>& beside)
+    : trace(path, query),
+      statistics(with_statistics ? std::optional<tables::Statistics>(trace.dictionary) : std::nullopt),
+      profile(trace, statistics ? &*statistics : nullptr, rates_for(trace.dictionary, rates_of)),
+      symbolizer(trace.dictionary, with_source_rule(options, trace),
+                 symbols::packed_symbols(trace.file.source())),
+      full_stacks(options.full_stacks) {
+    if (beside)
+        beside_ = std::async(std::launch::async, beside(*this));
+    Findings found = find_all(profile, [this](std::uint64_t stack) {
+        // What is called outside the ranges that are looked at has lines of its own.
+        return symbolizer.line_stack(stack) | (stack & reader::outside_mark);
+    });
+    findings = std::move(found.all);
+    hidden = std::move(found.hidden);
+    unpriced = std::move(found.unpriced);
+    stopped = std::move(found.stopped);
+    together_ns = found.together_ns;
+    spared = std::move(found.spared);
+    together_at_least_ns = found.together_at_least_ns;
+    together_at_most_ns = found.together_at_most_ns;
+    const auto is_own = [this](std::uint64_t stack) {
+        return symbols::is_own(symbolizer.owner(symbolizer.line(stack)));
+    };
+    const auto framework_of = [this](std::uint64_t stack) { return symbolizer.python_framework(stack); };
+    for (std::vector<rules::Finding>* const list : {&findings, &unpriced, &stopped}) {
+        prefer_own_lines(*list, is_own);
+        prefer_python_lines(
+            *list, profile, [this](std::uint64_t stack) { return symbolizer.line_stack(stack); }, is_own,
+            framework_of);
+        advise_in_python(*list, framework_of);
+    }
+}
+
+void Report::finish_beside() {
+    if (beside_.valid())
+        beside_.get();
+}
+
+std::string Report::why_empty() const {
+    if (left_out != 0)
+        return "nothing but findings that were asked to be left out: " + std::to_string(left_out);
+    if (!unpriced.empty())
+        return "nothing whose saving is known on this machine: " +
+               text::count_text(unpriced.size(), "finding") + " without a price";
+    if (profile.records() == 0)
+        return trace.file.completeness().whole() ? "no CUDA call was recorded"
+                                                 : "no record of the trace could be read";
+    std::uint64_t copies = 0, managed = 0, observed = 0;
+    for (const auto& [site, totals] : profile.copies().sites())
+        copies += totals.small.count + totals.large.count;
+    for (const auto& [site, totals] : profile.allocations().sites())
+        if (site.memory == trace::Memory::managed && site.origin == trace::Origin::program) {
+            managed += totals.count;
+            observed += totals.observed;
+        }
+    std::string text = "no habit that costs time was seen: looked at " + text::count_text(copies, "copy") +
+                       ", " + text::count_text(profile.launches().count(), "launch") + " and " +
+                       text::count_text(managed, "managed allocation");
+    if (managed > observed)
+        text += "; the residency of " + std::to_string(managed - observed) + " of them was never sampled";
+    return text;
+}
+
+std::vector<Report::StackLine> Report::whole_stack(std::uint64_t stack) {
+    std::vector<StackLine> lines;
+    const std::vector<symbols::CodePlace> places = symbolizer.places(stack);
+    for (const symbols::CodePlace& place : places) {
+        std::string text = place.text();
+        if (text.size() > stack_text_left_) {
+            lines.push_back({"(" + text::count_text(places.size() - lines.size(), "frame") +
+                             " left out: the stacks of this report have too much text)"});
+            break;
+        }
+        stack_text_left_ -= text.size();
+        lines.push_back({std::move(text), place.inlined});
+    }
+    return lines;
+}
+
+} // namespace umadvisor::advice

@@ -1,0 +1,57 @@
+#include "analyzer/advice/resolved.hpp"
+
+#include "analyzer/advice/verify_command.hpp"
+
+#include <utility>
+
+namespace umadvisor::advice {
+
+ResolvedPlace resolve_place(Report& report, std::uint64_t stack, std::string what) {
+    ResolvedPlace at{std::move(what), stack, {}, {}};
+    if (stack != 0) {
+        at.place = report.symbolizer.line(stack);
+        at.source = report.symbolizer.source_text(at.place);
+    }
+    return at;
+}
+
+std::string ResolvedPlace::text() const {
+    return stack == 0 ? "no stack recorded" : place.text();
+}
+
+namespace {
+
+/// Code to insert is CUDA's: at a line of Python the advice in words is all there is.
+std::vector<ResolvedEdit> remedy_of(Report& report, const rules::Finding& finding, const ResolvedPlace& line) {
+    std::vector<ResolvedEdit> remedy;
+    for (const rules::CodeEdit& edit : finding.code_edits) {
+        ResolvedPlace at = resolve_place(report, edit.stack, "");
+        if (at.place.language == symbols::Language::python)
+            return {{rules::EditKind::rework, finding.advice, line}};
+        remedy.push_back({edit.kind, edit.text, std::move(at)});
+    }
+    if (remedy.empty())
+        remedy.push_back({rules::EditKind::rework, finding.advice, line});
+    return remedy;
+}
+
+} // namespace
+
+ResolvedFinding resolve(Report& report, const rules::Finding& finding) {
+    ResolvedFinding resolved{.finding = finding,
+                             .line = resolve_place(report, finding.stack, finding.summary),
+                             .memory = {},
+                             .others = {},
+                             .remedy = {},
+                             .verify = verify_command(report, *finding.rule)};
+    resolved.remedy = remedy_of(report, finding, resolved.line);
+    if (!finding.allocation_text.empty())
+        resolved.memory = resolve_place(report, finding.allocation_stack,
+                                        (finding.allocation_stack == 0 ? "memory: " : "allocated here: ") +
+                                            finding.allocation_text);
+    for (const auto& [what, stack] : finding.places)
+        resolved.others.push_back(resolve_place(report, stack, what));
+    return resolved;
+}
+
+} // namespace umadvisor::advice

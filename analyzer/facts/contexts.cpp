@@ -1,0 +1,44 @@
+#include "analyzer/facts/contexts.hpp"
+
+namespace umadvisor::facts {
+namespace {
+
+std::uint64_t value_of(const std::unordered_map<std::uint64_t, std::uint64_t>& in, std::uint64_t key) {
+    const auto found = in.find(key);
+    return found == in.end() ? 0 : found->second;
+}
+
+} // namespace
+
+std::uint64_t Contexts::current(std::uint32_t thread) const {
+    const auto found = current_.find(thread);
+    return found == current_.end() ? 0 : found->second;
+}
+
+void Contexts::add(const trace::Context& record, std::uint32_t thread) {
+    if (record.action == trace::ContextAction::set_current) // a failed one tells what is current all the same
+        current_[thread] = record.context;
+    else if (record.status != 0)
+        return;
+    if (record.action == trace::ContextAction::create)
+        current_[thread] = record.context;
+    // Handles come back: the last that was made under one is meant.
+    const bool green = record.action == trace::ContextAction::create_green;
+    if (const std::uint64_t handle = green ? record.green : record.context;
+        handle != 0 && record.action != trace::ContextAction::destroy)
+        devices_[handle] = record.device;
+}
+
+void Contexts::add(const trace::Stream& record, std::uint32_t thread) {
+    if (record.action == trace::StreamAction::create && record.status == 0)
+        streams_[record.stream] = record.context != 0 ? record.context : current(thread);
+    else if (record.action == trace::StreamAction::destroy)
+        streams_.erase(record.stream);
+}
+
+Contexts::Place Contexts::of(std::uint32_t thread, std::uint64_t stream) const {
+    const std::uint64_t context = stream > stream_of_the_thread ? value_of(streams_, stream) : current(thread);
+    return {context, value_of(devices_, context)};
+}
+
+} // namespace umadvisor::facts

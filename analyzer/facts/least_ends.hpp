@@ -1,0 +1,43 @@
+/// When device work can have ended at the earliest.
+#pragma once
+
+#include "analyzer/facts/awaited.hpp"
+#include "analyzer/facts/call.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace umadvisor::facts {
+
+/// Work does not begin before its call, nor before the work of its stream that was queued earlier has ended. It
+/// takes what was measured, or of a copy or memory set what no machine is faster than. Memory: of each stream
+/// the last `most_before` pieces of work whose length is known, and those that somebody holds.
+class LeastEnds {
+public:
+    static constexpr std::uint32_t most_before = 64;
+
+    struct Piece {
+        double start = 0, least_ns = 0; ///< nanoseconds, as facts::Call has them
+        std::shared_ptr<const Piece> before;
+        std::uint32_t depth = 0;
+    };
+    /// A piece of work, or a moment behind one.
+    struct Work {
+        std::shared_ptr<const Piece> last; ///< of its stream whose length is known; null: none
+        double start = 0;                  ///< of its call
+
+        double end() const;
+    };
+
+    /// Returns the work that the call queues, which surely moves or sets `bytes`.
+    Work add(const facts::Call& call, std::uint64_t bytes);
+    /// The device took `ns` for the work that carries `sample`.
+    void measured(std::uint64_t sample, double ns);
+
+private:
+    std::vector<std::shared_ptr<Piece>> last_; ///< by StreamPlace::number
+    Awaited<std::shared_ptr<Piece>> awaited_;
+};
+
+} // namespace umadvisor::facts

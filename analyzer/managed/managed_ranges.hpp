@@ -1,0 +1,114 @@
+/// Managed allocations by address and time, the ones freed lately included: what happened to them is told late.
+#pragma once
+
+#include "analyzer/facts/running_launches.hpp"
+#include "analyzer/ids/allocation_site.hpp"
+#include "analyzer/managed/block_history.hpp"
+#include "analyzer/managed/verdict.hpp"
+#include "trace/event_records.hpp"
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+namespace umadvisor::ids {
+struct AllocationSite;
+}
+
+namespace umadvisor::managed {
+
+struct ManagedSiteActivity;
+
+/// A call that moves a part of an allocation, or will.
+struct PrefetchCall {
+    std::uint64_t address = 0, last = 0; ///< first and last byte
+    std::uint64_t start = 0, stack = 0, entry = 0;
+    bool to_host = false, by_umadvisor = false;
+};
+
+/// How much of an allocation the host had when it was looked at last.
+struct OnHost {
+    std::uint64_t bytes = UINT64_MAX; ///< UINT64_MAX: not known
+    std::uint64_t time = 0, epoch = 0;
+};
+
+struct ManagedAllocation {
+    ManagedAllocation(const trace::Alloc& record, BlockBudget& block_budget, StepBudget& step_budget);
+
+    std::uint64_t id, address, last; ///< first and last byte
+    std::uint64_t from;              ///< ticks
+    std::uint64_t until = UINT64_MAX;
+    ManagedSiteActivity* site = nullptr;
+    const ids::AllocationSite* made_at = nullptr;
+    bool launched_on = false;        ///< by launches that nobody has waited for
+    bool prefetched = false;         ///< since the last wait
+    bool recent = false;             ///< used since the driver's totals were told last
+    bool arriving = false;           ///< reached since all launches were waited for; SureArrivals
+    std::uint64_t most_arriving = 0; ///< bytes that the host had when that began; SureArrivals
+    OnHost on_host;                  ///< SureArrivals
+    std::uint64_t account = 0;       ///< MoveLedger
+    std::uint64_t late_totals = 0;   ///< ticks: the last that were shared with it for a fault told late
+    facts::RunningLaunches launches;
+    std::optional<std::uint64_t> device; ///< of the last launch that reaches it
+    std::deque<PrefetchCall> prefetches; ///< the last few
+    BlockHistory blocks;
+    Stays stays;
+    Marks marks;
+
+    std::uint64_t bytes() const { return last - address + 1; }
+    /// Where its first block begins: blocks are aligned.
+    std::uint64_t base() const { return address & ~std::uint64_t{0x1f'ffff}; }
+    bool holds(std::uint64_t byte, std::uint64_t time) const {
+        return address <= byte && byte <= last && from <= time && time <= until;
+    }
+    void add(const PrefetchCall& call);
+    /// The last such call before `time` that moves `byte` that way; nullptr: none.
+    const PrefetchCall* find_prefetch(std::uint64_t byte, std::uint64_t time, bool to_host) const;
+};
+
+/// Memory: the live ones and `most_freed`.
+class ManagedRanges {
+public:
+    static constexpr std::size_t most_freed = 4096;
+
+    /// What lived at its addresses ends there: its Free record is lost.
+    ManagedAllocation& add(const trace::Alloc& record);
+    /// nullptr where it is not known as managed, else the one that is freed now.
+    ManagedAllocation* remove(const trace::Free& record);
+    /// The one that `address` was in at `time`; nullptr: none.
+    ManagedAllocation* find(std::uint64_t address, std::uint64_t time);
+    /// The nearest live ones that hold a byte of a granule that it holds one of, a few each way.
+    std::vector<ManagedAllocation*> beside(const ManagedAllocation& allocation) const;
+    /// By the id of one that lives.
+    ManagedAllocation* find_live(std::uint64_t id);
+    bool empty() const { return live_.empty() && freed_.empty(); }
+    const BlockBudget& block_budget() const { return budget_; }
+
+    /// One that is too long gone to be kept, the oldest first; nullptr: none. Ask after each add() and
+    /// remove().
+    std::unique_ptr<ManagedAllocation> next_expired();
+    /// All that are kept, at the end.
+    template <class Visit>
+    void for_each(const Visit& visit) {
+        for (const auto& allocation : freed_)
+            visit(*allocation);
+        for (const auto& [address, allocation] : live_)
+            visit(*allocation);
+    }
+
+private:
+    using Live = std::map<std::uint64_t, std::unique_ptr<ManagedAllocation>>; ///< by address; do not overlap
+    Live::iterator retire(Live::iterator at, std::uint64_t end);
+
+    BlockBudget budget_;
+    StepBudget steps_;
+    Live live_;
+    std::unordered_map<std::uint64_t, ManagedAllocation*> ids_; ///< of live ones
+    std::deque<std::unique_ptr<ManagedAllocation>> freed_;      ///< the last freed at the back
+};
+
+} // namespace umadvisor::managed

@@ -1,0 +1,136 @@
+/// What happened to the managed memory of one allocating line, and who made it happen.
+#pragma once
+
+#include "analyzer/facts/running_launches.hpp"
+#include "analyzer/ids/allocation_site.hpp"
+#include "analyzer/managed/block_history.hpp"
+#include "analyzer/managed/device_turns.hpp"
+#include "analyzer/managed/managed_tally.hpp"
+#include "analyzer/managed/managed_totals.hpp"
+#include "analyzer/managed/tally.hpp"
+
+#include <compare>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <set>
+#include <span>
+#include <vector>
+
+namespace umadvisor::managed {
+
+struct ManagedAllocation;
+
+/// What one of those that may have caused something is held to have caused; several get even shares.
+struct MoverShare {
+    double bytes = 0, faults = 0;
+    double shared = 0; ///< of both together, what others were candidates for, too
+    void add(const MoverShare& other);
+};
+
+/// Kernels by their share. Memory: `most` of them; what further ones did is in `others`.
+struct KernelShares {
+    static constexpr std::size_t most = 64;
+    std::map<facts::KernelSite, MoverShare> sites;
+    MoverShare others; ///< beyond `most`
+    MoverShare nobody; ///< there was no candidate
+
+    void add(std::span<const facts::KernelSite> candidates, double bytes, double faults);
+};
+
+struct PrefetchSite {
+    std::uint64_t stack = 0, entry = 0;
+    bool by_umadvisor = false;
+    auto operator<=>(const PrefetchSite&) const = default;
+};
+
+struct HostAccess {
+    std::uint64_t faults = 0, bytes = 0; ///< bytes that came back for it
+};
+
+/// A block of one of the allocations.
+struct BlockOfAllocation {
+    std::uint64_t allocation = 0, offset = 0, bytes = 0;
+    BlockActivity activity;
+};
+
+/// Where one allocation was, from its beginning to its end.
+struct AllocationLife {
+    std::uint64_t allocation = 0, bytes = 0;
+    std::uint64_t from = 0, until = 0; ///< ticks; until 0: to the end
+    std::deque<Stay> stays;
+    std::uint64_t left_out = 0; ///< stays, in the middle
+};
+
+/// How much of something lies inside the ranges that are looked at.
+struct InsidePart {
+    double inside = 0, all = 0;
+    void add(double amount, bool is_inside) {
+        all += amount;
+        inside += is_inside ? amount : 0;
+    }
+    void add(const InsidePart& other) {
+        inside += other.inside;
+        all += other.all;
+    }
+};
+
+/// Memory: bounded, whatever happens.
+struct ManagedSiteActivity {
+    static constexpr std::size_t most_codes = 256, most_prefetch_sites = 64, most_blocks = 32,
+                                 most_neighbours = 8;
+
+    std::uint64_t in_granules = 0;   ///< bytes of all allocations, each in whole granules
+    std::uint64_t largest = 0;       ///< of these
+    InsidePart moves, launches;      ///< moves: bytes that migrated; launches: that reach it
+    bool read_mostly = false;        ///< it may lie on both sides
+    bool prefetched_to_host = false; ///< it may come there without a fault
+    ManagedTally told;
+    MovedBytes extrapolated; ///< what was told, and its share of what was not; `by_launches` is not in it
+    MovedBytes by_launches;  ///< given to it without any event, since launches reached nothing else
+    MovedBytes by_stays;     ///< where it was seen
+    MovedBytes by_intervals; ///< its part of what the totals grew by from one reading to the next
+    KernelShares kernels;    ///< that pulled it to the device
+    KernelShares evictors;   ///< that ran when it had to make room
+    std::map<std::uint64_t, HostAccess> host_codes; ///< by frame; 0: those of which no more is known
+    std::map<PrefetchSite, MovedBytes> prefetches;  ///< stack 0: those beyond the bound and unknown ones
+    std::vector<BlockOfAllocation> blocks;          ///< with the most traffic
+    std::uint64_t blocks_seen = 0, round_trips = 0; ///< of all blocks
+    DevicePairs devices;                            ///< that take it from each other
+    std::set<ids::AllocationSite> neighbours;       ///< other ones with memory in a granule of this
+    VerdictTally verdicts;
+    LateCandidates late;
+    std::uint64_t made = 0, made_and_returned = 0; ///< bytes that kernels used first; and that came to the host
+    AllocationLife life; ///< of the allocation that moved most; the first of equal ones
+
+    void allocated(std::uint64_t bytes);
+    /// What of its moves lies inside the ranges that are looked at; where none was told, of its launches.
+    double inside_share() const {
+        const InsidePart& part = moves.all > 0 ? moves : launches;
+        return part.all > 0 ? part.inside / part.all : 0;
+    }
+    void touched_by_host(std::uint64_t code, std::uint64_t faults, std::uint64_t bytes);
+    void prefetched(const PrefetchSite& site, MoveDirection direction, std::uint64_t bytes);
+    /// The end of an allocation: of its blocks those with the most traffic are kept.
+    void take_blocks(const ManagedAllocation& allocation);
+    void add(const ManagedSiteActivity& other);
+    void made_by_kernels(const Stays& stays);
+    void stands_beside(const ids::AllocationSite& other) {
+        if (neighbours.size() < most_neighbours)
+            neighbours.insert(other);
+    }
+    /// The same for where it was: that of the allocation that moved most is kept.
+    void take_life(const ManagedAllocation& allocation);
+
+    bool empty() const {
+        return told.events == 0 && by_launches.to_device == 0 && by_launches.to_host == 0 &&
+               by_stays.to_device == 0 && by_stays.to_host == 0 && by_intervals.to_device == 0 &&
+               by_intervals.to_host == 0 && verdicts.kinds().empty();
+    }
+
+private:
+    bool moved_more(const std::deque<Stay>& stays) const;
+    void keep_largest_blocks();
+};
+
+} // namespace umadvisor::managed

@@ -1,0 +1,37 @@
+/// The driver's totals, which name no memory, among the allocations that were used while they grew.
+#pragma once
+
+#include "analyzer/managed/managed_ranges.hpp"
+
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <vector>
+
+namespace umadvisor::managed {
+
+/// Memory: the allocations used since the totals were told last, and `most_kept` totals.
+class SharedTotals {
+public:
+    static constexpr std::size_t most_kept = 256; ///< for faults that are told late
+
+    /// It has been used. Forget it before it goes.
+    void use(ManagedAllocation& allocation);
+    void forget(const ManagedAllocation& allocation);
+    /// Something of what comes to the host next was asked for.
+    void prefetch_to_host() { prefetched_to_host_ = true; }
+
+    /// `moves_told`: one by one; `running`: what is still used in the time that begins now.
+    void share(const trace::ManagedCounters& before, const trace::ManagedCounters& after, bool moves_told,
+               std::span<ManagedAllocation* const> running);
+    /// A fault is told late: the totals of its time may have been told without it.
+    void share_late(ManagedAllocation& allocation, std::uint64_t time);
+
+private:
+    std::vector<ManagedAllocation*> used_; ///< since the totals were told last
+    bool prefetched_to_host_ = false;      ///< the same
+    std::deque<UseStep> last_;
+    std::uint64_t told_ = 0; ///< when, ticks
+};
+
+} // namespace umadvisor::managed

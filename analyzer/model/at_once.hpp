@@ -1,9 +1,0 @@
-/// How soon behind a call another one comes at once.
-#pragma once
-
-namespace umadvisor::model {
-
-/// The host does nothing of its own in so little time.
-inline constexpr double at_once_ns = 20'000;
-
-} // namespace umadvisor::model

@@ -1,0 +1,41 @@
+/// What is different between two runs, by their reports.
+#pragma once
+
+#include "analyzer/reports/comparison/reported.hpp"
+
+#include <cstddef>
+#include <iosfwd>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+namespace umadvisor::reports {
+
+/// Findings by what became of them, in each list those that matter most first.
+struct Comparison {
+    struct Pair {
+        ReportedFinding before, after;
+    };
+    std::vector<ReportedFinding> went, came;
+    std::vector<Pair> changed; ///< in both, with savings that are not alike
+    std::size_t same = 0;      ///< in both
+};
+
+/// docs/comparison.md says when two findings are one.
+Comparison compare(const ReportedRuns& before, const ReportedRuns& after);
+
+/// A side of a comparison as it was named.
+struct ComparedSide {
+    std::string file;
+    ReportedRuns runs;
+};
+
+/// What `umadvisor diff` prints.
+void write_text(const ComparedSide& before, const ComparedSide& after, std::ostream& out);
+/// The document that docs/comparison.md describes.
+nlohmann::ordered_json to_json(const ComparedSide& before, const ComparedSide& after);
+
+/// A finding as `umadvisor check` shows it.
+void write_text(const ReportedFinding& finding, std::ostream& out);
+
+} // namespace umadvisor::reports

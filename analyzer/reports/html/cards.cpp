@@ -1,0 +1,316 @@
+#include "analyzer/reader/shown_name.hpp"
+#include "analyzer/reports/html/parts.hpp"
+#include "analyzer/rules/words.hpp"
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace umadvisor::html {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// A code block of a rule's page: the lines that are indented below `**heading**`.
+std::vector<std::string> code_of(std::string_view page, std::string_view heading) {
+    std::vector<std::string> lines;
+    std::size_t at = page.find(heading);
+    if (at == std::string_view::npos)
+        return lines;
+    at = page.find('\n', at);
+    while (at != std::string_view::npos) {
+        const std::size_t end = page.find('\n', ++at);
+        const std::string_view line = page.substr(at, end - at);
+        constexpr std::string_view indent = "    ";
+        if (line.starts_with(indent))
+            lines.emplace_back(line.substr(indent.size()));
+        else if (!line.empty())
+            break;
+        at = end;
+    }
+    return lines;
+}
+
+/// The lines of both, with what goes and what comes marked (longest common subsequence).
+void write_difference(Markup& out, const std::vector<std::string>& before,
+                      const std::vector<std::string>& after) {
+    std::vector<std::vector<std::size_t>> common(before.size() + 1, std::vector<std::size_t>(after.size() + 1));
+    for (std::size_t i = before.size(); i-- > 0;)
+        for (std::size_t j = after.size(); j-- > 0;)
+            common[i][j] =
+                before[i] == after[j] ? common[i + 1][j + 1] + 1 : std::max(common[i + 1][j], common[i][j + 1]);
+    std::size_t i = 0, j = 0;
+    const auto line = [&out](std::string_view kind, std::string_view sign, const std::string& text) {
+        out.markup("<span class=\"")
+            .markup(kind)
+            .markup("\"><i>")
+            .markup(sign)
+            .markup("</i>")
+            .text(text)
+            .markup("\n</span>");
+    };
+    out.markup("<div class=\"src\"><pre tabindex=\"0\" aria-label=\"before and after\">");
+    while (i < before.size() || j < after.size())
+        if (i < before.size() && j < after.size() && before[i] == after[j]) {
+            line("", "", before[i++]);
+            ++j;
+        } else if (j == after.size() || (i < before.size() && common[i + 1][j] >= common[i][j + 1])) {
+            line("d", "−", before[i++]);
+        } else {
+            line("a", "+", after[j++]);
+        }
+    out.markup("</pre></div>");
+}
+
+/// The paragraph of a rule's page that says why it costs.
+std::string why_it_costs(std::string_view page) {
+    constexpr std::string_view heading = "**Why it costs.** ";
+    const std::size_t at = page.find(heading);
+    if (at == std::string_view::npos)
+        return {};
+    const std::size_t begin = at + heading.size();
+    std::string text(page.substr(begin, page.find("\n\n", begin) - begin));
+    std::ranges::replace(text, '\n', ' ');
+    return text;
+}
+
+void write_source(Markup& out, const Json& line, std::string_view what, bool with_source) {
+    if (line.is_null())
+        return;
+    out.markup("<div class=\"src\"><div class=\"loc\"><span class=\"m\">")
+        .text(line["text"].get<std::string>());
+    out.markup("</span><span class=\"mut\">").text(what).markup("</span></div>");
+    const auto source = line["source"].get<std::string>();
+    if (with_source && !source.empty()) {
+        out.markup("<pre tabindex=\"0\" aria-label=\"source line\"><span class=\"f\"><i>");
+        out.text(std::to_string(line["line"].get<int>())).markup("</i>").text(source).markup("</span></pre>");
+    }
+    out.markup("</div>");
+}
+
+void write_where_column(Markup& out, const Json& finding, const PageOptions& options,
+                        std::size_t& stack_text_left, std::size_t explained) {
+    out.markup("<div><h3>Look here</h3>");
+    write_source(out, finding["line"], "", options.with_source);
+    out.element("p class=\"what\"", finding["summary"].get<std::string>());
+    if (const Json& memory = finding["allocation"]; !memory.is_null()) {
+        out.markup("<h3>Allocated here</h3>");
+        if (memory["line"].is_null())
+            out.element("p", memory["text"].get<std::string>());
+        else
+            write_source(out, memory["line"], memory["text"].get<std::string>(), options.with_source);
+    }
+    if (!finding["places"].empty())
+        out.element("h3", "Also");
+    constexpr std::size_t most_places = 12;
+    std::size_t count = 0;
+    for (const Json& place : finding["places"]) {
+        if (++count > most_places)
+            break;
+        if (place["line"].is_null())
+            out.element("p", place["text"].get<std::string>());
+        else
+            write_source(out, place["line"], place["text"].get<std::string>(), options.with_source);
+    }
+    if (finding["places"].size() > most_places)
+        out.element("p class=\"mut\"",
+                    std::to_string(finding["places"].size() - most_places) + " more lines: report --all");
+    if (!finding["stack"].empty()) {
+        out.markup("<details class=\"stack\"><summary>Stack (")
+            .text(text::count_text(finding["stack"].size(), "frame"));
+        out.markup(")</summary><ol>");
+        constexpr std::size_t most_frames = 40, longest_frame = 160;
+        std::size_t told = 0;
+        for (const Json& frame : finding["stack"]) {
+            const std::string text = reader::shown_name(frame.get<std::string>(), longest_frame);
+            if (told == most_frames || text.size() > stack_text_left)
+                break;
+            stack_text_left -= text.size();
+            out.element("li class=\"m\"", text);
+            ++told;
+        }
+        if (told < finding["stack"].size())
+            out.element("li class=\"mut\"",
+                        std::to_string(finding["stack"].size() - told) + " more: umadvisor report --json");
+        out.markup("</ol></details>");
+    }
+    const auto rule = finding["rule"].get<std::string>();
+    if (explained != 0)
+        out.element("p class=\"mut\"", "Finding " + std::to_string(explained) + " explains " + rule + ".");
+    else if (options.page_of_rule)
+        if (const std::string why = why_it_costs(options.page_of_rule(rule)); !why.empty()) {
+            out.markup("<details class=\"stack\"><summary>What is ")
+                .text(rule)
+                .markup("?</summary><p>")
+                .text(why);
+            out.markup(" <span class=\"mut m\">umadvisor explain ").text(rule).markup("</span></p></details>");
+        }
+    out.markup("</div>");
+}
+
+std::string evidence_text(const std::string& key, double value) {
+    if (key.ends_with("_ns"))
+        return text::time_text(value);
+    if (key.ends_with("_per_s"))
+        return text::rate_text(value);
+    if (key.ends_with("bytes") || key.starts_with("bytes"))
+        return text::bytes_text(value);
+    std::string text = std::to_string(value);
+    text.erase(text.find_last_not_of('0') + 1);
+    if (text.back() == '.')
+        text.pop_back();
+    return text;
+}
+
+struct Card {
+    std::size_t number = 0;
+    std::map<std::string, std::size_t> explained; ///< rules, by the card that explains them
+    double largest = 0, net = 0;
+    std::size_t stack_text_left = 150'000; ///< bytes, of all cards
+    bool unpriced = false;                 ///< of findings whose saving is not known
+};
+
+void write_what_column(Markup& out, const Json& finding, const Card& card, const PageOptions& options,
+                       std::size_t explained) {
+    const auto advice = finding["advice"].get<std::string>();
+    out.markup("<div><h3>Do</h3>").element("p class=\"do\"", advice);
+    for (const Json& detail : finding["details"])
+        out.element("p class=\"do mut\"", detail.get<std::string>());
+    if (options.page_of_rule && explained == 0) {
+        const std::string_view page = options.page_of_rule(finding["rule"].get<std::string>());
+        const std::vector<std::string> before = code_of(page, "**Before**"), after = code_of(page, "**After**");
+        if (!before.empty() && !after.empty()) {
+            out.markup("<h3>The same in an example</h3>");
+            write_difference(out, before, after);
+        }
+    }
+    const double saving = finding["saving_ns"].get<double>();
+    out.markup("<h3>Why</h3>")
+        .element("p", (card.unpriced ? "Saving " : "Saving from: ") + finding["basis"].get<std::string>());
+    if (finding.contains("saving_at_most_ns"))
+        out.element("p", "Calls leave open how the run went: it saves " +
+                             text::time_text(finding["saving_at_least_ns"].get<double>()) + " to " +
+                             text::time_text(finding["saving_at_most_ns"].get<double>()) + ".");
+    if (saving > 0 && card.net > 0) {
+        const auto bar = [&](std::string_view words, double ns, std::string_view colour) {
+            out.element("span", words)
+                .markup(
+                    "<svg class=\"cmpbar\" width=\"100%\" height=\"8\" aria-hidden=\"true\"><rect class=\"c-");
+            out.markup(colour).markup("\" width=\"" + percent(std::clamp(ns / card.net, 0.0, 1.0)) +
+                                      "\" height=\"8\"/></svg>");
+            out.element("b", text::time_text(ns));
+        };
+        out.markup("<div class=\"cmp\">");
+        bar("the run now", card.net, "launch");
+        bar("with this fixed", std::max(0.0, card.net - saving), "good");
+        out.markup("</div>");
+    }
+    if (!finding["evidence"].empty()) {
+        out.markup("<details class=\"stack\"><summary>Evidence (")
+            .text(text::count_text(finding["evidence"].size(), "number"));
+        out.markup(")</summary><dl class=\"evidence\">");
+        for (const auto& [key, value] : finding["evidence"].items())
+            out.element("dt class=\"m\"", key).element("dd", evidence_text(key, value.get<double>()));
+        out.markup("</dl></details>");
+    }
+    out.markup("</div>");
+}
+
+/// Where it is: of the line as the summary shows it.
+std::string place_of(const Json& finding) {
+    return finding["line"].is_null() ? "no stack recorded" : finding["line"]["text"].get<std::string>();
+}
+
+void write_card(Markup& out, const Json& finding, Card& card, const PageOptions& options) {
+    const double saving = finding["saving_ns"].get<double>();
+    const auto bytes = finding["saving_bytes"].get<std::uint64_t>();
+    const auto confidence = finding["confidence"].get<std::string>();
+    const std::string number = std::to_string(card.number), id = "f" + number;
+    out.markup("<details class=\"card\" id=\"" + id + "\"" + (card.number == 1 ? " open" : "") +
+               "><summary><span class=\"rank\">" + number + "</span><span class=\"ttl\">");
+    out.element("b", finding["title"].get<std::string>())
+        .markup("<span><span class=\"at m\">")
+        .text(place_of(finding));
+    out.markup("</span> · ").text(finding["summary"].get<std::string>()).markup("</span></span>");
+    const double share = card.largest > 0 ? saving / card.largest : 0;
+    out.markup("<svg class=\"sbar\" width=\"100%\" height=\"9\" role=\"img\" aria-label=\"");
+    if (card.unpriced)
+        out.markup("part of the run not known");
+    else
+        out.text(text::percent_text(card.net > 0 ? saving / card.net : 0)).markup(" of the run");
+    out.markup("\"><rect class=\"c-sunk\" width=\"100%\" "
+               "height=\"9\"/><rect class=\"c-good\" width=\"");
+    out.markup(percent(std::clamp(share, 0.0, 1.0)) + "\" height=\"9\"/></svg><span class=\"save\" data-ns=\"");
+    out.text(std::to_string(saving))
+        .markup("\">")
+        .text(card.unpriced ? std::string(text::saving_unknown) : text::saving_text(saving, bytes))
+        .markup("</span>");
+    out.markup("<span class=\"conf\"><span class=\"dots\" aria-hidden=\"true\">");
+    out.markup(confidence == "high"     ? "●●●"
+               : confidence == "medium" ? "●●○"
+                                        : "●○○")
+        .markup("</span> ")
+        .text(confidence);
+    out.markup("</span><span class=\"mut rid m\">").text(finding["rule"].get<std::string>());
+    out.markup("</span><span class=\"chev\" aria-hidden=\"true\">›</span></summary><div class=\"body\">");
+    const auto [first, fresh] = card.explained.try_emplace(finding["rule"].get<std::string>(), card.number);
+    const std::size_t explained = fresh ? 0 : first->second;
+    write_where_column(out, finding, options, card.stack_text_left, explained);
+    write_what_column(out, finding, card, options, explained);
+    out.markup("<div class=\"wide\"><h3>Verify</h3><div class=\"line\"><pre class=\"m\" tabindex=\"0\" "
+               "aria-label=\"command\">");
+    out.text(finding["verify"].get<std::string>());
+    out.markup("</pre><button class=\"btn js\" data-copy>Copy</button></div></div><div class=\"acts\">");
+    if (!card.unpriced) // the timeline marks what saves time
+        out.markup("<button class=\"btn js\" data-show=\"" + number + "\">Show on the timeline</button>");
+    out.element("span class=\"mut\"", (card.unpriced ? std::string(text::saving_unknown)
+                                                     : std::string(text::saving_lead(saving, bytes)) +
+                                                           text::saving_text(saving, bytes, card.net)) +
+                                          " · confidence " + confidence);
+    out.markup("</div></div></details>");
+}
+
+} // namespace
+
+void write_cards(Markup& out, const Json& document, const PageOptions& options) {
+    const Json& list = document["findings"];
+    const Json unpriced = document.value("unpriced", Json::array());
+    const std::size_t count = list.size() + unpriced.size();
+    Card card;
+    card.net = document["process"]["net_ns"].get<double>();
+    for (const Json& finding : list)
+        card.largest = std::max(card.largest, finding["saving_ns"].get<double>());
+    out.markup("<section id=\"findings\" aria-labelledby=\"h-findings\"><div class=\"sh\"><h2 "
+               "id=\"h-findings\">Findings</h2>");
+    out.element(
+        "span class=\"mut\"",
+        count == 0
+            ? "none"
+            : std::to_string(list.size()) + ", biggest saving first" +
+                  (unpriced.empty() ? "" : "; " + std::to_string(unpriced.size()) + ", saving not known"));
+    if (count != 0)
+        out.markup("<div class=\"ctl\"><button class=\"btn js\" id=\"openall\" aria-expanded=\"false\">Open "
+                   "all</button></div>");
+    out.markup("</div><div class=\"panel\"><div class=\"cards\">");
+    constexpr std::size_t most_cards = 200;
+    for (const Json* const each : {&list, &unpriced}) {
+        card.unpriced = each == &unpriced;
+        for (const Json& finding : *each)
+            if (++card.number <= most_cards)
+                write_card(out, finding, card, options);
+    }
+    out.markup("</div>");
+    if (list.empty())
+        out.element("p class=\"none\"",
+                    document["why_empty"].is_null() ? "" : document["why_empty"].get<std::string>());
+    if (count > most_cards)
+        out.element("p class=\"more\"",
+                    std::to_string(count - most_cards) + " more findings: umadvisor report --all");
+    if (const auto left_out = document["findings_left_out"].get<std::size_t>(); left_out != 0)
+        out.element("p class=\"more\"", text::count_text(left_out, "finding") + " left out as asked");
+    out.markup("</div></section>");
+}
+
+} // namespace umadvisor::html

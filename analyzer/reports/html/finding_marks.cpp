@@ -1,0 +1,179 @@
+#include "analyzer/reports/html/finding_marks.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+namespace umadvisor::html {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// A call of a line, or its work, that a detail has.
+struct Shown {
+    std::uint64_t detail = 0; ///< its stack
+    double begin = 0, length = 0;
+};
+
+/// The calls of a line.
+struct OfLine {
+    Worst worst;              ///< the longest
+    std::vector<Shown> shown; ///< the longest that each detail has
+};
+
+class Marker {
+public:
+    Marker(advice::Report& report, const Timeline& timeline,
+           const std::unordered_map<std::size_t, std::size_t>& line_numbers)
+        : report_(report), timeline_(timeline), line_numbers_(line_numbers) {
+        for (const auto& [stack, worst] : timeline.calls)
+            if (worst.last != 0) // else no call of it was placed
+                add(worst, lines_[report.symbolizer.line_stack(stack)]);
+        std::vector<OfLine*> by_name(timeline.names.size());
+        for (const auto& [stack, detail] : timeline.details) {
+            show(lines_[report.symbolizer.line_stack(stack)], {stack, detail.begin, detail.end - detail.begin});
+            for (const auto* const rows : {&detail.calls, &detail.work})
+                for (const auto& [number, pieces] : *rows)
+                    for (const Piece& piece : pieces) {
+                        OfLine*& line = by_name[piece.name];
+                        if (line == nullptr) // its address stays, whatever else is inserted
+                            line = &lines_[report.symbolizer.line_stack(timeline.names[piece.name].stack)];
+                        show(*line, {stack, piece.begin, piece.end - piece.begin});
+                    }
+        }
+    }
+
+    FindingMarks marks() {
+        FindingMarks result{Json::array(), {}};
+        for (const rules::Finding& finding : report_.findings)
+            result.list.push_back(mark(finding));
+        result.details = std::move(chosen_);
+        return result;
+    }
+
+private:
+    static void add(const Worst& worst, OfLine& line) {
+        line.worst.first = line.worst.last == 0 ? worst.first : std::min(line.worst.first, worst.first);
+        line.worst.last = std::max(line.worst.last, worst.last);
+        if (worst.length >= line.worst.length) {
+            line.worst.length = worst.length;
+            line.worst.time = worst.time;
+        }
+    }
+
+    /// The pieces of a detail come one behind the other.
+    static void show(OfLine& line, const Shown& piece) {
+        if (line.shown.empty() || line.shown.back().detail != piece.detail)
+            line.shown.push_back(piece);
+        else if (piece.length > line.shown.back().length)
+            line.shown.back() = piece;
+    }
+
+    const OfLine* of_line(std::uint64_t stack) {
+        const auto found = stack == 0 ? lines_.end() : lines_.find(report_.symbolizer.line_stack(stack));
+        return found == lines_.end() ? nullptr : &found->second;
+    }
+
+    /// The page has the details of the findings that save most, and all further findings that these show.
+    const Shown* choose(const OfLine& line) {
+        constexpr double alike = 0.5; // so long, another call of the line tells as much
+        const auto is_chosen = [this](const Shown& shown) {
+            return std::ranges::find(chosen_, shown.detail) != chosen_.end();
+        };
+        const Shown* best = nullptr;
+        for (const Shown& shown : line.shown)
+            if (is_chosen(shown) && (best == nullptr || shown.length > best->length))
+                best = &shown;
+        const auto longest = std::ranges::max_element(line.shown, {}, &Shown::length);
+        if (longest == line.shown.end() || (best != nullptr && best->length >= alike * longest->length))
+            return best;
+        const std::size_t pieces = pieces_of(timeline_.details.at(longest->detail));
+        if (pieces > pieces_left_)
+            return best;
+        pieces_left_ -= pieces;
+        chosen_.push_back(longest->detail);
+        return &*longest;
+    }
+
+    static std::size_t pieces_of(const Detail& detail) {
+        std::size_t sum = 0;
+        for (const auto* const rows : {&detail.causes, &detail.calls, &detail.work})
+            for (const auto& [number, pieces] : *rows)
+                sum += pieces.size();
+        for (const auto& [number, pieces] : detail.link)
+            sum += pieces.size();
+        for (const auto& [number, line] : detail.lines)
+            sum += line.stays.size() + line.moves.size() + line.launches.size();
+        return sum;
+    }
+
+    /// A mark is the place where the finding costs most, and the row that shows it. A row with too many pieces
+    /// is drawn in full in some windows only: then the mark is in one of these, on the finding's line or else
+    /// on a line that the finding names.
+    Json mark(const rules::Finding& finding) {
+        Json mark{{"row", nullptr}, {"at", nullptr}, {"from", nullptr}, {"until", nullptr}, {"length", 0}};
+        const Shown* shown = nullptr;
+        const auto look = [&](std::uint64_t stack) {
+            const OfLine* const line = of_line(stack);
+            if (line == nullptr || shown != nullptr)
+                return;
+            shown = choose(*line);
+            if (mark["at"].is_null() || shown != nullptr)
+                mark = {{"row", nullptr},
+                        {"at", line->worst.time},
+                        {"from", line->worst.first},
+                        {"until", line->worst.last},
+                        {"length", line->worst.length}};
+        };
+        look(finding.stack);
+        if (!timeline_.details.empty()) {
+            for (const auto& [what, stack] : finding.places)
+                look(stack);
+            look(finding.allocation_stack);
+        }
+        if (shown != nullptr) {
+            mark["at"] = shown->begin;
+            mark["length"] = shown->length;
+        }
+        mark_line(finding, mark, shown != nullptr);
+        return mark;
+    }
+
+    void mark_line(const rules::Finding& finding, Json& mark, bool is_shown) {
+        if (finding.allocation_stack == 0)
+            return;
+        const std::uint64_t stack = report_.symbolizer.line_stack(finding.allocation_stack);
+        for (std::size_t i = 0; i < timeline_.lines.size(); ++i) {
+            const LineRow& line = timeline_.lines[i];
+            if (line.stack != stack)
+                continue;
+            mark["row"] = line_numbers_.at(i);
+            const auto worst = std::ranges::max_element(line.moves, {}, &MoveMark::bytes);
+            const bool of_managed = finding.rule->group() == '2';
+            if (worst != line.moves.end() && !is_shown && (of_managed || mark["at"].is_null())) {
+                mark["at"] = worst->time;
+                mark["from"] = line.moves.front().time;
+                mark["until"] = line.moves.back().time;
+            }
+            if (mark["at"].is_null())
+                mark["at"] = line.first;
+            return;
+        }
+    }
+
+    advice::Report& report_;
+    const Timeline& timeline_;
+    const std::unordered_map<std::size_t, std::size_t>& line_numbers_;
+    std::unordered_map<std::uint64_t, OfLine> lines_;
+    std::vector<std::uint64_t> chosen_; ///< stacks of details that the page has
+    std::size_t pieces_left_ = 64'000;  ///< that these may have
+};
+
+} // namespace
+
+FindingMarks finding_marks(advice::Report& report, const Timeline& timeline,
+                           const std::unordered_map<std::size_t, std::size_t>& line_numbers) {
+    return Marker(report, timeline, line_numbers).marks();
+}
+
+} // namespace umadvisor::html

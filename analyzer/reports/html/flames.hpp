@@ -1,0 +1,13 @@
+/// What the flame graph is made of.
+#pragma once
+
+#include "analyzer/advice/report.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace umadvisor::html {
+
+/// Stacks, their frames as numbers, by time blocked, bytes copied and page faults, as far as the trace tells.
+nlohmann::ordered_json flames_json(advice::Report& report);
+
+} // namespace umadvisor::html

@@ -1,0 +1,32 @@
+/// The parts of the page that are there without its script.
+#pragma once
+
+#include "analyzer/reports/html/after.hpp"
+#include "analyzer/reports/html/bar.hpp"
+#include "analyzer/reports/html/markup.hpp"
+#include "analyzer/reports/html/page.hpp"
+#include "analyzer/reports/html/timeline.hpp"
+#include "analyzer/text/table.hpp"
+
+#include <array>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+
+namespace umadvisor::html {
+
+/// Of each Cause: what the page calls it, and the name of its colour.
+struct CauseWords {
+    std::string_view name, brief, colour;
+};
+extern const std::array<CauseWords, causes> cause_words;
+
+/// `document`: as reports::to_json has it.
+void write_head(Markup& out, const nlohmann::ordered_json& document, const Timeline& timeline,
+                const After& after);
+void write_cards(Markup& out, const nlohmann::ordered_json& document, const PageOptions& options);
+void write_tables(Markup& out, advice::Report& report);
+/// Sorts, filters and copies by script. `more_in`: the command that shows rows which the page leaves out.
+void write_table(Markup& out, const text::Table& table, const std::string& more_in);
+
+} // namespace umadvisor::html

@@ -1,0 +1,136 @@
+#include "analyzer/reports/html/parts.hpp"
+#include "analyzer/reports/stats/stats.hpp"
+#include "analyzer/rules/words.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace umadvisor::html {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t most_rows = 500;
+
+/// The unit that a column's title ends in: "ns" of "Total Time (ns)".
+std::string_view unit_of(std::string_view title) {
+    const std::size_t at = title.rfind(" (");
+    return at == std::string_view::npos ? std::string_view() : title.substr(at + 2, title.size() - at - 3);
+}
+
+/// A number as a person reads it.
+std::string cell_text(std::string_view unit, double value) {
+    if (unit == "ns")
+        return text::time_text(value);
+    if (unit == "B")
+        return text::bytes_text(value);
+    if (unit == "B/s")
+        return text::rate_text(value);
+    if (unit == "%")
+        return text::percent_text(value / 100);
+    std::string text = std::to_string(value);
+    constexpr std::size_t decimals = 3;
+    text.resize(std::min(text.size(), text.find('.') + decimals));
+    text.erase(text.find_last_not_of('0') + 1);
+    if (text.back() == '.')
+        text.pop_back();
+    return text;
+}
+
+/// Without the unit, which the cells have. A share stays apart from what it is of, and bytes from their count.
+std::string title_of(std::string_view title) {
+    const std::string_view unit = unit_of(title);
+    const std::string name(title.substr(0, unit.empty() ? title.size() : title.rfind(" (")));
+    return unit == "%" ? "Share" : name == "Live at End" && unit == "B" ? "Bytes at End" : name;
+}
+
+bool is_number(const text::Table& table, std::size_t column) {
+    return std::ranges::any_of(table.rows, [column](const auto& row) {
+        return std::holds_alternative<double>(row[column]) ||
+               std::holds_alternative<std::uint64_t>(row[column]);
+    });
+}
+
+void write_cell(Markup& out, std::string_view unit, const text::Cell& cell, bool number) {
+    if (const auto* const text = std::get_if<std::string>(&cell)) {
+        out.element(number ? "td class=\"r\"" : "td class=\"m\"", *text);
+        return;
+    }
+    if (std::holds_alternative<std::monostate>(cell)) {
+        out.markup(number ? "<td class=\"r z\">–</td>" : "<td class=\"z\"></td>");
+        return;
+    }
+    const double value = std::holds_alternative<double>(cell)
+                             ? std::get<double>(cell)
+                             : static_cast<double>(std::get<std::uint64_t>(cell));
+    out.markup(value == 0 ? "<td class=\"r z\" data-v=\"" : "<td class=\"r\" data-v=\"")
+        .text(Json(value).dump())
+        .markup("\">");
+    out.text(cell_text(unit, value)).markup("</td>");
+}
+
+} // namespace
+
+void write_table(Markup& out, const text::Table& table, const std::string& more_in) {
+    const std::string name(table.name);
+    out.markup("<div class=\"th\"><h3 id=\"h-t-").text(name).markup("\">").text(table.title).markup("</h3>");
+    out.element("span class=\"mut\"", text::count_text(table.rows.size(), "row"));
+    out.markup("<div class=\"ctl js\"><label class=\"vh\" for=\"q-")
+        .text(name)
+        .markup("\">Filter ")
+        .text(table.title);
+    out.markup("</label><input type=\"search\" placeholder=\"filter\" id=\"q-")
+        .text(name)
+        .markup("\" data-filter=\"t-")
+        .text(name);
+    out.markup("\"><button class=\"btn\" data-csv=\"t-")
+        .text(name)
+        .markup("\">Copy as CSV</button></div></div>");
+    out.markup("<div class=\"panel tw\" tabindex=\"0\" role=\"region\" aria-labelledby=\"h-t-").text(name);
+    out.markup("\"><table class=\"d\" id=\"t-").text(name).markup("\"><thead><tr>");
+    std::vector<std::size_t> order; // what it is comes before its numbers
+    for (std::size_t column = 0; column < table.columns.size(); ++column)
+        order.push_back(column);
+    std::stable_partition(order.begin(), order.end(),
+                          [&](std::size_t column) { return !is_number(table, column); });
+    std::stable_partition(order.begin(), order.end(), [&](std::size_t column) {
+        return table.columns[column].key == "name" || table.columns[column].key == "line" ||
+               table.columns[column].key == "copy";
+    });
+    for (const std::size_t column : order) {
+        out.markup(is_number(table, column) ? "<th scope=\"col\" class=\"r\" data-key=\""
+                                            : "<th scope=\"col\" data-key=\"");
+        out.text(table.columns[column].key)
+            .markup("\">")
+            .text(title_of(table.columns[column].title))
+            .markup("</th>");
+    }
+    out.markup("</tr></thead><tbody>");
+    std::vector<bool> numbers;
+    for (std::size_t column = 0; column < table.columns.size(); ++column)
+        numbers.push_back(is_number(table, column));
+    for (std::size_t i = 0; i < std::min(table.rows.size(), most_rows); ++i) {
+        out.markup("<tr>");
+        for (const std::size_t column : order)
+            write_cell(out, unit_of(table.columns[column].title), table.rows[i][column], numbers[column]);
+        out.markup("</tr>");
+    }
+    out.markup("</tbody></table></div>");
+    if (table.rows.size() > most_rows)
+        out.element("p class=\"more\"",
+                    std::to_string(table.rows.size() - most_rows) + " more rows: " + more_in);
+}
+
+void write_tables(Markup& out, advice::Report& report) {
+    out.markup(
+        "<section id=\"tables\" aria-labelledby=\"h-tables\"><div class=\"sh\"><h2 id=\"h-tables\">Tables</h2>"
+        "<span class=\"mut\">as umadvisor stats has them</span></div>");
+    for (const std::string_view name : {"allocations", "managed", "api", "copies", "kernels", "copy-sizes"}) {
+        const text::Table table = reports::stats_table(report, name);
+        if (!table.rows.empty())
+            write_table(out, table, "umadvisor stats --table " + std::string(name));
+    }
+    out.markup("</section>");
+}
+
+} // namespace umadvisor::html

@@ -1,0 +1,327 @@
+#include "analyzer/reports/perfetto/perfetto.hpp"
+
+#include "analyzer/reports/perfetto/perfetto_memory.hpp"
+#include "analyzer/reports/perfetto/perfetto_ranges.hpp"
+#include "analyzer/reports/perfetto/perfetto_run.hpp"
+#include "analyzer/reports/run_walk.hpp"
+#include "analyzer/rules/words.hpp"
+#include "analyzer/symbols/demangle.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <memory>
+#include <tuple>
+#include <unordered_map>
+#include <unordered_set>
+#include <variant>
+#include <vector>
+
+namespace umadvisor::reports {
+namespace {
+
+using namespace perfetto;
+
+/// The call that took longest of each line that a finding is about.
+class WorstCalls {
+public:
+    explicit WorstCalls(advice::Report& report) : report_(report) {
+        for (const std::vector<rules::Finding>* const list : {&report.findings, &report.unpriced})
+            for (const rules::Finding& finding : *list)
+                if (finding.stack != 0)
+                    worst_[line_of(finding.stack)];
+    }
+    void add(const WalkedCall& call) {
+        if (worst_.empty() || call.stack == 0)
+            return;
+        const auto worst = worst_.find(line_of(call.stack));
+        if (worst != worst_.end() && (!worst->second.any || call.duration_ns > worst->second.duration_ns))
+            worst->second = {true, call.start_ns, call.duration_ns};
+    }
+    /// When it began; the run's begin where no call of its line is known.
+    std::int64_t of(const rules::Finding& finding) {
+        const auto worst = worst_.find(finding.stack == 0 ? 0 : line_of(finding.stack));
+        return worst == worst_.end() ? 0 : worst->second.start_ns;
+    }
+
+private:
+    struct Worst {
+        bool any = false;
+        std::int64_t start_ns = 0;
+        std::uint64_t duration_ns = 0;
+    };
+    std::uint64_t line_of(std::uint64_t stack) {
+        const auto [known, fresh] = lines_.try_emplace(stack, 0);
+        if (fresh)
+            known->second = report_.symbolizer.line_stack(stack);
+        return known->second;
+    }
+
+    advice::Report& report_;
+    std::unordered_map<std::uint64_t, std::uint64_t> lines_; ///< by stack
+    std::unordered_map<std::uint64_t, Worst> worst_;         ///< by line
+};
+
+std::string dimensions(const std::array<std::uint64_t, 3>& size) {
+    return std::to_string(size[0]) + "x" + std::to_string(size[1]) + "x" + std::to_string(size[2]);
+}
+
+class RunTracks final : public RunObserver {
+public:
+    explicit RunTracks(Run& run)
+        : run_(run),
+          ranges_(run),
+          memory_(run, [this](std::uint64_t ordinal) { return device(ordinal); }),
+          worst_(run.report()) {}
+
+    void event(const reader::ThreadCursor& cursor) override;
+    void call(const WalkedCall& call) override;
+    void finish();
+
+private:
+    /// Of the device, context, stream, and where it is the thread's own default stream, thread.
+    using StreamKey = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, std::uint32_t>;
+
+    SliceTrack& thread(std::uint32_t number);
+    SliceTrack& stream(const WalkedCall& call);
+    std::string stream_name(const WalkedCall& call);
+    std::uint64_t device(std::uint64_t ordinal);
+    void tell_work(const WalkedCall& call, std::uint64_t flow);
+    std::string_view work_name(const WalkedCall& call);
+    const std::string& call_name(std::uint64_t entry);
+    const std::string& kernel_name(std::uint64_t function);
+    void tell_findings();
+
+    Run& run_;
+    RangeTracks ranges_;
+    MemoryTracks memory_;
+    WorstCalls worst_;
+    std::map<std::uint32_t, std::unique_ptr<SliceTrack>> threads_;
+    std::map<StreamKey, std::unique_ptr<SliceTrack>> streams_;
+    std::map<std::uint64_t, std::uint64_t> stream_numbers_; ///< by handle
+    std::map<std::uint64_t, std::unique_ptr<Track>> devices_;
+    std::unordered_map<std::uint64_t, std::string> call_names_, kernel_names_;
+    std::int64_t end_ = 0;
+    std::string copy_name_;
+    std::vector<Argument> arguments_;
+};
+
+SliceTrack& RunTracks::thread(std::uint32_t number) {
+    std::unique_ptr<SliceTrack>& track = threads_[number];
+    if (!track) {
+        const auto& threads = run_.trace().dictionary.threads;
+        const auto known = threads.find(number);
+        const std::string name = known == threads.end() || known->second.thread_name.empty()
+                                     ? "thread " + std::to_string(number)
+                                     : std::string(known->second.thread_name);
+        track = run_.slices({.name = name, .pid = run_.pid(), .tid = run_.tid(number)});
+    }
+    return *track;
+}
+
+std::uint64_t RunTracks::device(std::uint64_t ordinal) {
+    if (!has_room(devices_, ordinal))
+        ordinal = devices_.begin()->first;
+    std::unique_ptr<Track>& track = devices_[ordinal];
+    if (!track) {
+        std::string name = "device " + std::to_string(ordinal);
+        for (const trace::Device& known : run_.trace().dictionary.devices)
+            if (known.ordinal == ordinal)
+                name += ": " + std::string(known.device_name);
+        track = run_.track({.name = name, .parent = run_.process()});
+    }
+    return track->uuid();
+}
+
+std::string RunTracks::stream_name(const WalkedCall& call) {
+    if (call.stream == facts::legacy_stream || call.stream == facts::other_legacy_stream)
+        return "default stream";
+    if (call.stream == facts::stream_of_the_thread)
+        return "default stream of thread " + std::to_string(call.thread);
+    const auto [known, fresh] = stream_numbers_.try_emplace(call.stream, stream_numbers_.size() + 1);
+    return "stream " + std::to_string(known->second);
+}
+
+SliceTrack& RunTracks::stream(const WalkedCall& call) {
+    const bool legacy = call.stream == facts::other_legacy_stream;
+    StreamKey key{call.place.device, call.place.context, legacy ? facts::legacy_stream : call.stream,
+                  call.stream == facts::stream_of_the_thread ? call.thread : 0};
+    const bool room = has_room(streams_, key);
+    if (!room)
+        key = {};
+    std::unique_ptr<SliceTrack>& track = streams_[key];
+    if (!track) {
+        const std::string name = room ? stream_name(call) : "other streams";
+        track = run_.slices({.name = name, .parent = device(call.place.device)});
+    }
+    return *track;
+}
+
+const std::string& RunTracks::call_name(std::uint64_t entry) {
+    const auto [known, fresh] = call_names_.try_emplace(entry);
+    if (fresh)
+        known->second = run_.report().profile.call_name(entry);
+    return known->second;
+}
+
+const std::string& RunTracks::kernel_name(std::uint64_t function) {
+    const auto [known, fresh] = kernel_names_.try_emplace(function);
+    if (fresh) {
+        const std::string_view symbol = run_.trace().dictionary.function_symbol(function);
+        known->second = symbol.empty() ? "kernel" : symbols::short_name(symbol);
+    }
+    return known->second;
+}
+
+std::string_view RunTracks::work_name(const WalkedCall& call) {
+    switch (call.work) {
+    case WorkKind::kernel:
+        return kernel_name(call.function);
+    case WorkKind::copy:
+        copy_name_ = "copy " + std::string(words(call.direction));
+        return copy_name_;
+    case WorkKind::set:
+        return "memory set";
+    case WorkKind::prefetch:
+        return "prefetch";
+    case WorkKind::graph:
+        return "graph";
+    case WorkKind::host_function:
+        return "host function";
+    case WorkKind::none:
+        break;
+    }
+    return "work";
+}
+
+void RunTracks::tell_work(const WalkedCall& call, std::uint64_t flow) {
+    std::string grid, block;
+    arguments_.clear();
+    if (call.bytes != 0)
+        arguments_.push_back({"bytes", call.bytes});
+    if (call.work == WorkKind::copy) {
+        arguments_.push_back({"from", trace::name(call.source)});
+        arguments_.push_back({"to", trace::name(call.destination)});
+    } else if (call.work == WorkKind::kernel) {
+        grid = dimensions(call.grid);
+        block = dimensions(call.block);
+        arguments_.push_back({"grid", grid});
+        arguments_.push_back({"block", block});
+    }
+    // After its call: of a flow that began and ended at one time, Perfetto may see the end first, since it
+    // takes events of one time in the file's order.
+    const std::int64_t began =
+        stream(call).slice(std::max(call.work_start_ns, call.start_ns + 1), call.work_end_ns,
+                           {.name = work_name(call),
+                            .category = call.work_measured ? "device, measured" : "device, fitted",
+                            .flow_end = flow,
+                            .arguments = arguments_});
+    if (flow != 0)
+        run_.end_flow(flow, began);
+}
+
+void RunTracks::call(const WalkedCall& call) {
+    const std::uint64_t flow = call.work == WorkKind::none || call.part ? 0 : run_.begin_flow(call.start_ns);
+    end_ = std::max({end_, call.end_ns(), call.work_end_ns});
+    if (!call.part) {
+        arguments_.clear();
+        if (call.bytes != 0)
+            arguments_.push_back({"bytes", call.bytes});
+        if (call.waited_ns != 0)
+            arguments_.push_back({"waited ns", call.waited_ns});
+        if (call.status != 0)
+            arguments_.push_back({"CUresult", call.status});
+        thread(call.thread)
+            .slice(call.start_ns, call.end_ns(),
+                   {.name = call_name(call.entry),
+                    .category = call.by_umadvisor ? "umadvisor"
+                                : call.measured   ? "call"
+                                                  : "call, time estimated",
+                    .stack = &run_.stack(call.stack),
+                    .flow = flow,
+                    .arguments = arguments_},
+                   call.measured);
+        worst_.add(call);
+    }
+    if (call.work != WorkKind::none)
+        tell_work(call, flow);
+}
+
+void RunTracks::event(const reader::ThreadCursor& cursor) {
+    std::visit(
+        [&](const auto& record) {
+            using Record = std::decay_t<decltype(record)>;
+            if constexpr (std::is_same_v<Record, trace::Range>)
+                ranges_.add(record, cursor.thread(), thread(cursor.thread()).uuid());
+            else if constexpr (requires { memory_.add(record); })
+                memory_.add(record);
+            if constexpr (requires { record.start; })
+                end_ = std::max(end_, std::min(run_.at(record.start), std::int64_t{1} << 61));
+        },
+        cursor.event());
+}
+
+void RunTracks::tell_findings() {
+    std::vector<std::pair<std::int64_t, const rules::Finding*>> all;
+    for (const std::vector<rules::Finding>* const list : {&run_.report().findings, &run_.report().unpriced})
+        for (const rules::Finding& finding : *list)
+            all.emplace_back(worst_.of(finding), &finding);
+    if (all.empty())
+        return;
+    std::ranges::stable_sort(all, {}, [](const auto& one) { return one.first; });
+    const std::unique_ptr<Track> track = run_.track({.name = "findings", .parent = run_.process()});
+    for (const auto& [at, finding] : all) {
+        const std::string name = std::string(finding->rule->id) + " " + finding->title,
+                          line = run_.line(finding->stack),
+                          saving = finding->unpriced
+                                       ? finding->basis
+                                       : text::saving_text(finding->saving_ns, finding->saving_bytes);
+        const std::array<Argument, 5> arguments{{{"line", line},
+                                                 {"seen", finding->summary},
+                                                 {"advice", finding->advice},
+                                                 {"saving", saving},
+                                                 {"confidence", rules::name(finding->confidence)}}};
+        track->add(at, {.type = EventType::instant,
+                        .name = name,
+                        .category = "finding",
+                        .stack = &run_.stack(finding->stack),
+                        .arguments = arguments});
+    }
+}
+
+void RunTracks::finish() {
+    for (const auto& [number, track] : threads_)
+        track->finish(end_);
+    for (const auto& [key, track] : streams_)
+        track->finish(end_);
+    ranges_.finish(end_);
+    memory_.finish(end_);
+    tell_findings();
+}
+
+} // namespace
+
+/// Perfetto takes two processes of one number for one, and so does it threads: of other hosts and containers
+/// some are alike. Linux has numbers below 2^22.
+std::int64_t PerfettoExport::shift_of(const advice::Report& report) {
+    std::set<std::int64_t> own{std::max<std::int64_t>(1, report.trace.file.header().pid)};
+    for (const reader::ChunkInfo& chunk : report.trace.file.chunks())
+        own.insert(std::max<std::int64_t>(1, chunk.thread));
+    constexpr std::uint64_t most_shifts = 500; // a process has an int32
+    const auto taken = [this](std::int64_t id) { return ids_.contains(id); };
+    const std::int64_t shift =
+        std::ranges::any_of(own, taken) ? static_cast<std::int64_t>(1 + runs_ % most_shifts) << 22 : 0;
+    for (const std::int64_t id : own)
+        ids_.insert(id + shift);
+    return shift;
+}
+
+void PerfettoExport::add(advice::Report& report) {
+    const std::int64_t shift = shift_of(report);
+    Run run(file_, report, ++runs_, shift);
+    RunTracks tracks(run);
+    walk(report, tracks);
+    tracks.finish();
+}
+
+} // namespace umadvisor::reports

@@ -1,0 +1,36 @@
+/// What runs with --act have learned, for the next one to follow from its first launch on.
+#pragma once
+
+#include "analyzer/advice/report.hpp"
+#include "analyzer/reports/plan/plan_staging.hpp"
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+
+namespace umadvisor::reports {
+
+/// Takes the traces of several processes or runs together.
+class Plan {
+public:
+    void add(advice::Report& report);
+    bool empty() const {
+        return returns_.empty() && never_prefetch_.empty() && never_rewrite_.empty() && staging_.empty();
+    }
+
+    /// The document that docs/plan.md describes.
+    nlohmann::ordered_json document() const;
+
+private:
+    bool add_modes(const advice::Report& report);
+    void add_returns(advice::Report& report);
+    void add_shared(advice::Report& report);
+
+    std::set<std::string> modes_, programs_;
+    PlanEntries returns_, never_prefetch_, never_rewrite_;
+    PlanStaging staging_;
+    std::set<std::uint64_t> given_up_; ///< in one of the runs at least
+};
+
+} // namespace umadvisor::reports

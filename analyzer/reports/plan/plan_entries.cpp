@@ -1,0 +1,50 @@
+#include "analyzer/reports/plan/plan_entries.hpp"
+
+#include "analyzer/rules/words.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace umadvisor::reports {
+namespace {
+
+constexpr std::uint64_t fewest_calls = 4; ///< before a call site is judged
+
+} // namespace
+
+std::string key_text(std::uint64_t key) {
+    char text[17];
+    std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(key));
+    return text;
+}
+
+std::uint64_t stack_key(const advice::Report& report, std::uint64_t stack) {
+    const auto& frames = report.trace.dictionary.frames;
+    const auto found = frames.find(stack);
+    return found == frames.end() ? 0 : found->second.key;
+}
+
+std::string plan_line(advice::Report& report, std::uint64_t stack) {
+    return stack == 0 ? "" : report.symbolizer.line(stack).text();
+}
+
+nlohmann::ordered_json never_entry(advice::Report& report, std::uint64_t stack, std::string_view why) {
+    return {{"key", key_text(stack_key(report, stack))}, {"line", plan_line(report, stack)}, {"why", why}};
+}
+
+void add_losses(advice::Report& report, std::initializer_list<tables::ActionKind> kinds, std::string_view noun,
+                PlanEntries& never) {
+    for (const ActionLine& line : action_lines(report)) {
+        if (std::ranges::find(kinds, line.kind) == kinds.end())
+            continue;
+        for (const ActionPlace& place : line.places) {
+            const std::uint64_t key = stack_key(report, place.stack);
+            if (key != 0 && place.totals.count >= fewest_calls && place.gain_ns.value_or(0) < 0)
+                never[key] = never_entry(report, place.stack,
+                                         "its " + text::count_text(place.totals.count, noun) + " lost about " +
+                                             text::time_text(-*place.gain_ns));
+        }
+    }
+}
+
+} // namespace umadvisor::reports

@@ -1,0 +1,61 @@
+#include "analyzer/reports/text/action_text.hpp"
+
+#include "analyzer/reports/notice_text.hpp"
+#include "analyzer/rules/words.hpp"
+
+#include <algorithm>
+#include <ostream>
+
+namespace umadvisor::reports {
+namespace {
+
+constexpr std::size_t most_places = 3; ///< that gained, and as many that lost
+
+} // namespace
+
+std::string action_text(const advice::Report& report, const tables::ActionTotals& totals,
+                        const WastedBytes& wasted, const std::optional<double>& gain_ns) {
+    std::string text = text::count_text(totals.count, "call");
+    if (totals.failed != 0)
+        text += " (" + std::to_string(totals.failed) + " failed)";
+    const auto ns = static_cast<double>(report.profile.nanoseconds(totals.ticks));
+    text +=
+        ", " + text::bytes_text(static_cast<double>(totals.bytes)) + ", " + text::time_text(ns) + " in calls";
+    if (wasted.sum() != 0)
+        text += "; " + text::bytes_text(static_cast<double>(wasted.sum())) + " of it for nothing";
+    if (gain_ns)
+        text += std::string(*gain_ns < 0 ? "; lost" : "; saved") + " about " +
+                text::time_text(*gain_ns < 0 ? -*gain_ns : *gain_ns);
+    return text;
+}
+
+std::vector<const ActionPlace*> told_places(const ActionLine& line) {
+    std::vector<const ActionPlace*> told;
+    const std::size_t count = line.places.size();
+    for (std::size_t i = 0; i < count; ++i) {
+        const bool lost = line.places[i].gain_ns.value_or(0) < 0;
+        if (lost ? count - i <= most_places : i < most_places)
+            told.push_back(&line.places[i]);
+    }
+    return told;
+}
+
+void write_actions(advice::Report& report, std::ostream& out) {
+    if (!has_actions(report))
+        return;
+    out << "\nWhat umadvisor did\n";
+    for (const ActionLine& line : action_lines(report)) {
+        out << "    " << action_title(line.kind) << ": "
+            << action_text(report, line.totals, line.wasted, line.gain_ns) << "\n";
+        out << "        " << (line.gain_ns ? "from " : "") << line.basis << "\n";
+        for (const ActionPlace* const place : told_places(line))
+            out << "        "
+                << (place->stack == 0 ? "no stack recorded" : report.symbolizer.line(place->stack).text())
+                << "   " << action_text(report, place->totals, place->wasted, place->gain_ns) << "\n";
+    }
+    for (const trace::Notice& notice : report.trace.dictionary.notices)
+        if (is_action_notice(notice))
+            out << "    ! " << notice_text(report, notice) << "\n";
+}
+
+} // namespace umadvisor::reports

@@ -1,0 +1,279 @@
+#include "analyzer/reports/text/managed_text.hpp"
+
+#include "analyzer/reader/shown_name.hpp"
+#include "analyzer/reports/verdict_lines.hpp"
+#include "analyzer/rules/words.hpp"
+#include "analyzer/symbols/demangle.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <ostream>
+
+namespace umadvisor::reports {
+namespace {
+
+using managed::sum_of;
+using text::count_text;
+
+constexpr std::size_t most_lines = 5, most_movers = 3, most_summed = 3;
+
+std::string size_text(std::uint64_t bytes) {
+    return text::bytes_text(static_cast<double>(bytes));
+}
+
+std::string both_ways(std::uint64_t to_device, std::uint64_t to_host) {
+    return size_text(to_device) + " to the device, " + size_text(to_host) + " to the host";
+}
+
+/// Empty: nothing did.
+std::string between_text(const managed::ManagedTotals& totals, std::uint64_t told) {
+    if (told == 0)
+        return "";
+    return std::string(totals.between_devices_is_estimated() ? ", at least " : ", ") +
+           size_text(totals.between_devices(told)) + " between devices";
+}
+
+std::string micros(std::uint64_t us) {
+    return text::time_text(static_cast<double>(us) * 1e3);
+}
+
+void write_parameters(std::ostream& out, const trace::ManagedSource& source) {
+    if (!source.driver_release.empty())
+        out << "    driver " << source.driver_release;
+    if (source.parameters_known == 0) {
+        if (!source.driver_release.empty())
+            out << "\n";
+        return;
+    }
+    out << (source.driver_release.empty() ? "    driver: " : ": ");
+    if (source.prefetch == 0)
+        out << "prefetches nothing along with faults";
+    else
+        out << "prefetches regions that are needed by more than " << source.prefetch_threshold << "%";
+    if (source.thrashing == 0)
+        out << "; does not look for thrashing\n";
+    else
+        out << "; thrashing: from " << count_text(source.thrashing_threshold, "event") << " within "
+            << micros(source.thrashing_lapse) << " each, throttled for " << micros(source.thrashing_nap)
+            << ", pinned after " << count_text(source.thrashing_pin_threshold, "throttling") << " for "
+            << micros(source.thrashing_pin) << ", forgotten after " << micros(source.thrashing_epoch) << "\n";
+}
+
+std::string faults_text(const managed::ManagedTotals& totals) {
+    const trace::ManagedCounters* const exact = totals.exact();
+    const auto text = [&](trace::ManagedEventKind kind, std::uint64_t counted, std::uint64_t told,
+                          const char* noun) {
+        if (exact != nullptr)
+            return count_text(counted, noun);
+        return totals.counts(kind, told) ? count_text(told, noun) : std::string(noun) + "s not told";
+    };
+    return text(trace::ManagedEventKind::host_fault, exact == nullptr ? 0 : exact->host_faults,
+                sum_of(totals.told().host_faults), "host fault") +
+           ", " +
+           text(trace::ManagedEventKind::device_fault, exact == nullptr ? 0 : exact->device_faults,
+                sum_of(totals.told().device_faults), "device fault");
+}
+
+void write_totals(std::ostream& out, const managed::ManagedActivity& managed, trace::ManagedSourceKind source) {
+    const managed::ManagedTotals& totals = managed.totals();
+    const trace::ManagedCounters* const exact = totals.exact();
+    out << "    in all: "
+        << (exact != nullptr ? both_ways(exact->bytes_to_device, exact->bytes_to_host)
+                             : both_ways(sum_of(totals.told().to_device), sum_of(totals.told().to_host)))
+        << between_text(totals, totals.told().between_devices) << "; " << faults_text(totals) << "\n";
+    if (exact != nullptr && totals.told_share() < 1)
+        out << "    the driver reported " << static_cast<int>(std::floor(totals.told_share() * 100))
+            << "% of these bytes move by move; each line says where the rest comes from\n";
+    if (!totals.uncounted().empty())
+        out << "  ! without what moved while --act relieve had no use for the driver's queue, and left it "
+               "unread\n";
+    if (totals.lost() != 0)
+        out << "  ! " << (source == trace::ManagedSourceKind::cupti ? "CUPTI" : "the driver") << " dropped "
+            << count_text(totals.lost(), "event") << "\n";
+    if (managed.unattributed().events != 0)
+        out << "    " << count_text(managed.unattributed().events, "event")
+            << " in no managed allocation that is known\n";
+    if (const managed::MovedBytes untold = managed.estimate().untold();
+        untold.to_device != 0 || untold.to_host != 0)
+        out << "    " << both_ways(untold.to_device, untold.to_host) << " of memory that nothing tells apart\n";
+    if (managed.block_budget().coarser != 0)
+        out << "    blocks of " << count_text(managed.block_budget().coarser, "allocation")
+            << " are looked at in pieces larger than 2 MiB, to save memory\n";
+}
+
+std::string allocation_name(const advice::Report& report, const ManagedLine& line) {
+    if (line.site.symbol != 0)
+        return "variable " + reader::shown_name(report.profile.dictionary().string(line.site.symbol));
+    return report.profile.call_name(line.site.entry) +
+           (line.allocations == 0 ? "" : " " + size_text(line.allocated_bytes / line.allocations)) +
+           (line.allocations > 1 ? " x " + std::to_string(line.allocations) : "");
+}
+
+std::string basis_text(managed::MovedBasis basis) {
+    switch (basis) {
+    case managed::MovedBasis::counted:
+        return " (counted)";
+    case managed::MovedBasis::stays:
+        return " (as it was seen here and there)";
+    case managed::MovedBasis::extrapolated:
+        return " (extrapolated)";
+    case managed::MovedBasis::launches:
+        return " (as launches reached nothing else)";
+    case managed::MovedBasis::none:
+        break;
+    }
+    return " (moves unknown)";
+}
+
+/// What happened to it beside moving.
+std::string events_text(const advice::Report& report, const managed::ManagedTotals& totals,
+                        const managed::ManagedTally& told) {
+    std::string text;
+    const auto add = [&text](const std::string& part) { text += "; " + part; };
+    if (const std::uint64_t faults = sum_of(told.host_faults); faults != 0)
+        add(count_text(faults, "host fault"));
+    if (const std::uint64_t faults = totals.device_faults(sum_of(told.device_faults)); faults != 0)
+        add(count_text(faults, "device fault"));
+    if (told.thrashings != 0)
+        add("thrashing found " + count_text(told.thrashings, "time"));
+    if (told.throttlings != 0)
+        add("throttled " + count_text(told.throttlings, "time") + " for " +
+            text::time_text(static_cast<double>(report.profile.nanoseconds(told.throttled_ticks))));
+    if (const std::uint64_t bytes = told.to_host[static_cast<std::size_t>(trace::MigrationCause::eviction)];
+        bytes != 0)
+        add(size_text(bytes) + " evicted");
+    if (const std::uint64_t bytes = sum_of(told.remote_bytes); bytes != 0)
+        add(size_text(bytes) + " mapped remotely");
+    if (told.read_duplicated_bytes != 0)
+        add(size_text(told.read_duplicated_bytes) + " read-duplicated");
+    return text;
+}
+
+std::string place_text(advice::Report& report, std::uint64_t stack) {
+    return stack == 0 ? "an unknown place" : report.symbolizer.line(stack).text();
+}
+
+std::string amount_text(double bytes, double faults) {
+    if (bytes > 0)
+        return text::bytes_text(bytes);
+    return count_text(reader::saturated(std::round(faults)), "fault");
+}
+
+void write_kernels(std::ostream& out, advice::Report& report, const std::vector<ManagedKernelLine>& kernels,
+                   const char* what) {
+    for (std::size_t i = 0; i < std::min(kernels.size(), most_movers); ++i) {
+        const ManagedKernelLine& kernel = kernels[i];
+        const std::string name =
+            symbols::short_name(report.profile.dictionary().function_symbol(kernel.function));
+        out << "        " << what << " " << (name.empty() ? "a kernel" : name) << ", launched at "
+            << place_text(report, kernel.stack) << ": " << amount_text(kernel.bytes, kernel.faults)
+            << (kernel.candidates ? ", one of several candidates" : "") << "\n";
+    }
+}
+
+void write_verdicts(std::ostream& out, advice::Report& report, const ManagedLine& line) {
+    for (const VerdictLine& each : verdict_lines(report, line)) {
+        out << "      ! " << managed::title(each.kind) << ": " << each.text << "\n";
+        for (const std::uint64_t stack : each.totals.prefetches)
+            out << "        prefetched at " << place_text(report, stack) << "\n";
+    }
+}
+
+void write_movers(std::ostream& out, advice::Report& report, const ManagedLine& line) {
+    write_kernels(out, report, line.kernels, "migrated to the device by");
+    for (std::size_t i = 0; i < std::min(line.prefetches.size(), most_movers); ++i) {
+        const ManagedPrefetchLine& each = line.prefetches[i];
+        out << "        prefetched" << (each.by_umadvisor ? " by umadvisor" : "") << " at "
+            << place_text(report, each.stack) << ": "
+            << both_ways(reader::saturated(each.bytes_to_device), reader::saturated(each.bytes_to_host))
+            << "\n";
+    }
+    for (std::size_t i = 0; i < std::min(line.host_lines.size(), most_movers); ++i) {
+        const ManagedHostLine& each = line.host_lines[i];
+        out << "        " << (each.bytes > 0 ? "migrated back" : "touched") << " by the host at "
+            << place_text(report, each.code) << ": " << count_text(each.faults, "fault")
+            << (each.bytes > 0 ? ", " + text::bytes_text(each.bytes) : "") << "\n";
+    }
+    write_kernels(out, report, line.evictors, "evicted while there ran");
+}
+
+/// A strip of time: on the device, on the host, or reached there by the device.
+void write_life(std::ostream& out, const advice::Report& report, const managed::AllocationLife& life) {
+    if (life.stays.size() < 2)
+        return;
+    constexpr std::uint64_t columns = 64;
+    const std::uint64_t from = std::min(life.from, life.stays.front().begin);
+    const std::uint64_t last = std::max(life.stays.back().begin, life.stays.back().end);
+    const std::uint64_t until = std::max({life.until, last, from + columns});
+    const std::uint64_t step = std::max<std::uint64_t>(1, (until - from) / columns);
+    std::string strip(columns, ' ');
+    for (const managed::Stay& stay : life.stays) {
+        const std::uint64_t first = std::min((stay.begin - from) / step, columns - 1);
+        const std::uint64_t end = stay.end == 0 ? until : std::max(stay.end, stay.begin);
+        for (std::uint64_t i = first; i == first || (i < columns && from + i * step < end); ++i) {
+            char& shown = strip[i];
+            const char side = stay.on_device ? 'D' : stay.remote_launches != 0 ? 'r' : 'h';
+            shown = shown == ' ' || shown == side ? side : '*';
+        }
+    }
+    for (const managed::TimeSpan& gap : report.profile.managed().totals().uncounted())
+        for (std::uint64_t i = 0; i < columns; ++i)
+            if (from + i * step >= gap.begin && from + i * step < gap.end)
+                strip[i] = ' ';
+    out << "        where it was, over "
+        << text::time_text(static_cast<double>(report.profile.nanoseconds(until - from))) << ": [" << strip
+        << "]  h host, D device, * both in turn"
+        << (strip.find('r') != std::string::npos ? ", r host, reached by the device" : "")
+        << (life.left_out != 0 ? "; the middle is left out" : "") << "\n";
+}
+
+void write_line(std::ostream& out, advice::Report& report, const ManagedLine& line) {
+    out << "    "
+        << (line.site.symbol != 0 || line.site.stack == 0 ? "" : place_text(report, line.site.stack) + "   ")
+        << allocation_name(report, line) << ": " << both_ways(line.moved.to_device, line.moved.to_host)
+        << between_text(report.profile.managed().totals(), line.activity.told.between_devices)
+        << basis_text(line.basis) << events_text(report, report.profile.managed().totals(), line.activity.told);
+    if (line.activity.round_trips != 0)
+        out << "; " << count_text(line.activity.round_trips, "round trip") << " of blocks";
+    out << "\n";
+}
+
+/// Writes what one screen has room for: totals, and the allocations that moved most.
+void write_summary(advice::Report& report, std::ostream& out) {
+    const managed::ManagedActivity& managed = report.profile.managed();
+    if (!managed.any())
+        return;
+    const std::vector<ManagedLine> lines = managed_lines(report);
+    out << "\nmanaged memory (--managed tells more)\n";
+    write_totals(out, managed, managed_source(report).source);
+    for (std::size_t i = 0; i < std::min(lines.size(), most_summed); ++i)
+        write_line(out, report, lines[i]);
+    if (lines.size() > most_summed)
+        out << "    and " << count_text(lines.size() - most_summed, "further line") << "\n";
+}
+
+} // namespace
+
+void write_managed(advice::Report& report, std::ostream& out) {
+    if (!report.all_managed)
+        return write_summary(report, out);
+    const managed::ManagedActivity& managed = report.profile.managed();
+    if (!managed.any() && report.trace.dictionary.managed_sources.empty())
+        return;
+    out << "\nmanaged memory\n    from: " << managed_source_text(report) << "\n";
+    write_parameters(out, managed_source(report));
+    if (managed.any())
+        write_totals(out, managed, managed_source(report).source);
+    const std::vector<ManagedLine> lines = managed_lines(report);
+    for (std::size_t i = 0; i < std::min(lines.size(), most_lines); ++i) {
+        const ManagedLine& line = lines[i];
+        write_line(out, report, line);
+        write_verdicts(out, report, line);
+        write_movers(out, report, line);
+        write_life(out, report, line.activity.life);
+    }
+    if (lines.size() > most_lines)
+        out << "    and " << count_text(lines.size() - most_lines, "further line") << "\n";
+}
+
+} // namespace umadvisor::reports

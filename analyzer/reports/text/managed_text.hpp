@@ -1,0 +1,13 @@
+/// Managed memory in the text report.
+#pragma once
+
+#include "analyzer/advice/report.hpp"
+
+#include <iosfwd>
+
+namespace umadvisor::reports {
+
+/// A section of its own; nothing where the trace tells nothing of managed memory.
+void write_managed(advice::Report& report, std::ostream& out);
+
+} // namespace umadvisor::reports

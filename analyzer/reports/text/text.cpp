@@ -1,0 +1,360 @@
+#include "analyzer/reports/text/text.hpp"
+
+#include "analyzer/advice/resolved.hpp"
+#include "analyzer/reports/completeness_text.hpp"
+#include "analyzer/reports/notice_text.hpp"
+#include "analyzer/reports/pageable_lines.hpp"
+#include "analyzer/reports/range_lines.hpp"
+#include "analyzer/reports/text/action_text.hpp"
+#include "analyzer/reports/text/call_times.hpp"
+#include "analyzer/reports/text/managed_text.hpp"
+#include "analyzer/rules/library_memory.hpp"
+#include "analyzer/rules/untold_work.hpp"
+#include "analyzer/rules/words.hpp"
+#include "analyzer/text/terminal_text.hpp"
+
+#include <algorithm>
+#include <map>
+#include <ostream>
+#include <set>
+
+namespace umadvisor::reports {
+namespace {
+
+using text::count_text;
+using text::time_text;
+
+constexpr std::size_t title_width = 60;
+constexpr double least_share =
+    0.01; ///< of the time or of the device's memory, for a finding to be told in full
+/// So that a report fits one screen.
+constexpr std::size_t most_full = 5, most_full_places = 2, most_small = 5;
+constexpr std::size_t most_holders = 4; ///< of memory, where an allocation failed
+constexpr std::size_t most_counted = 8; ///< entry points named in one line
+constexpr std::size_t most_dropped = 3; ///< call sites of dropped calls named
+
+std::string length_text(const rules::Profile& profile) {
+    const std::string whole = time_text(static_cast<double>(profile.duration_ns()));
+    return profile.paused()
+               ? "recorded " + time_text(static_cast<double>(profile.recorded_ns())) + " of " + whole
+               : whole;
+}
+
+/// What the graphs of the program did, in a line; empty where it has none.
+std::string graphs_text(const tables::GraphWork& work) {
+    if (work.launches == 0)
+        return {};
+    std::string text = count_text(work.launches, "graph launch") + " ran " +
+                       count_text(work.kernels, "kernel") + " and " + count_text(work.copies, "copy");
+    if (work.copied_bytes != 0)
+        text += " (" + text::bytes_text(static_cast<double>(work.copied_bytes)) + ")";
+    if (work.failed != 0)
+        text += "; " + std::to_string(work.failed) + " failed";
+    return text;
+}
+
+/// What of the graphs is in no figure; empty where that is nothing.
+std::string unseen_graph_text(const tables::GraphWork& work) {
+    std::string text;
+    const auto add = [&text](const std::string& part) { text += (text.empty() ? "" : "; ") + part; };
+    if (work.unknown != 0)
+        add(count_text(work.unknown, "graph launch") + " whose nodes are not known");
+    if (work.conditional != 0)
+        add(count_text(work.conditional, "piece") +
+            " of work below conditional nodes of graphs, which the device runs as often as it decides");
+    if (work.untold != 0)
+        add(count_text(work.untold, "node") + " of graphs too large to be told");
+    return text.empty() ? text : text + ": in no figure below";
+}
+
+std::string unrecorded_text(const rules::Profile& profile) {
+    std::uint64_t calls = 0;
+    std::string names;
+    std::size_t named = 0;
+    for (const rules::CountedEntry& entry : profile.counted()) {
+        if (!entry.moves_memory)
+            continue;
+        calls += entry.count;
+        if (named++ < most_counted)
+            names +=
+                (names.empty() ? "" : ", ") + std::string(entry.symbol) + " x " + std::to_string(entry.count);
+    }
+    return calls == 0 ? "" : count_text(calls, "call") + " that move memory counted but not recorded: " + names;
+}
+
+void write_place(std::ostream& out, advice::Report& report, const advice::ResolvedPlace& at) {
+    out << "    " << at.text() << "   " << at.what << "\n";
+    if (!at.source.empty())
+        out << "        "
+            << text::Styled{text::Style::source, std::to_string(at.place.line) + " |   " + at.source} << "\n";
+    if (!report.full_stacks)
+        return;
+    std::size_t number = 0;
+    for (const advice::Report::StackLine& line : report.whole_stack(at.stack))
+        out << "        #" << number++ << " " << line.text << (line.inlined ? " (inlined)" : "") << "\n";
+}
+
+text::Style style_of(rules::Confidence confidence) {
+    return confidence == rules::Confidence::high     ? text::Style::high
+           : confidence == rules::Confidence::medium ? text::Style::medium
+                                                     : text::Style::low;
+}
+
+/// Where only some ranges are looked at: what it saves of each.
+std::string per_step_text(const advice::Report& report, const rules::Finding& finding) {
+    const auto& inside = report.profile.inside();
+    if (!inside || inside->times < 2 || finding.saving_ns <= 0)
+        return {};
+    return " (" + time_text(finding.saving_ns / static_cast<double>(inside->times)) + " of each range)";
+}
+
+void write_finding(std::ostream& out, advice::Report& report, const rules::Finding& finding,
+                   std::size_t number) {
+    const advice::ResolvedFinding resolved = resolve(report, finding);
+    const auto total = static_cast<double>(report.profile.net_ns());
+    const std::string title = std::string(finding.rule->id) + " " + finding.title;
+    out << "\n"
+        << (number < 10 ? " " : "") << number << "  " << text::Styled{text::Style::title, title}
+        << std::string(std::max(title.size() + 2, title_width) - title.size(), ' ')
+        << text::saving_lead(finding.saving_ns, finding.saving_bytes)
+        << text::Styled{text::Style::saving, text::saving_text(finding.saving_ns, finding.saving_bytes, total)}
+        << per_step_text(report, finding) << " · confidence "
+        << text::Styled{style_of(finding.confidence), name(finding.confidence)} << "\n";
+    write_place(out, report, resolved.line);
+    if (resolved.memory && resolved.memory->stack != 0)
+        write_place(out, report, *resolved.memory);
+    else if (resolved.memory)
+        out << "    " << resolved.memory->what << "\n";
+    const std::size_t most = finding.rule->name == "calls-fail" ? most_holders : most_full_places;
+    const std::size_t places = report.all ? resolved.others.size() : std::min(resolved.others.size(), most);
+    for (std::size_t i = 0; i < places; ++i)
+        write_place(out, report, resolved.others[i]);
+    if (places != resolved.others.size())
+        out << "    and " << count_text(resolved.others.size() - places, "further line") << " (--all)\n";
+    for (const std::string& detail : finding.details)
+        out << "    " << detail << "\n";
+    out << "    write: " << finding.advice << "   (umadvisor explain " << finding.rule->id << ")\n";
+    if (finding.saving_at_most_ns > 0)
+        out << "    calls leave open how the run went: it saves " << time_text(finding.saving_at_least_ns)
+            << " to " << time_text(finding.saving_at_most_ns) << "\n";
+    out << "    saving from: " << finding.basis << "\n";
+}
+
+/// The largest device's.
+std::uint64_t device_memory(const advice::Report& report) {
+    std::uint64_t most = 0;
+    for (const trace::Device& device : report.trace.dictionary.devices)
+        most = std::max(most, device.memory_bytes);
+    return most;
+}
+
+bool saves_little(const advice::Report& report, const rules::Finding& finding) {
+    const bool memory =
+        finding.saving_bytes != 0 &&
+        static_cast<double>(finding.saving_bytes) >= least_share * static_cast<double>(device_memory(report));
+    const bool fails = finding.saving_ns == 0 && finding.saving_bytes == 0;
+    return !memory && !fails && finding.saving_ns < least_share * static_cast<double>(report.profile.net_ns());
+}
+
+/// Lists findings that save little, and those for which one screen has no room.
+void write_small(std::ostream& out, advice::Report& report, const std::vector<const rules::Finding*>& small) {
+    if (small.empty())
+        return;
+    double saving_ns = 0;
+    for (const rules::Finding* const finding : small)
+        saving_ns += finding->saving_ns;
+    out << "\n    " << count_text(small.size(), "further finding")
+        << (saving_ns > 0 ? ", " + time_text(saving_ns) + " in all" : "") << " (--all tells more):\n";
+    for (std::size_t i = 0; i < std::min(small.size(), most_small); ++i) {
+        const rules::Finding& finding = *small[i];
+        out << "      " << finding.rule->id << " " << finding.title << "   "
+            << (finding.stack == 0 ? "no stack recorded" : report.symbolizer.line(finding.stack).text())
+            << "   " << text::saving_lead(finding.saving_ns, finding.saving_bytes)
+            << text::Styled{text::Style::saving, text::saving_text(finding.saving_ns, finding.saving_bytes)}
+            << "\n";
+    }
+    if (small.size() > most_small)
+        out << "      and " << small.size() - most_small << " more\n";
+}
+
+/// Faults whose saving nobody knows here.
+void write_unpriced(std::ostream& out, advice::Report& report) {
+    if (report.unpriced.empty())
+        return;
+    out << "\n    seen, but what " << (report.unpriced.size() == 1 ? "it costs" : "they cost")
+        << " is not known:\n";
+    for (std::size_t i = 0; i < report.unpriced.size() && (report.all || i < most_small); ++i) {
+        const rules::Finding& finding = report.unpriced[i];
+        out << "      " << finding.rule->id << " " << finding.title << "   "
+            << (finding.stack == 0 ? "no stack recorded" : report.symbolizer.line(finding.stack).text()) << "\n"
+            << "        " << finding.summary << "\n        write: " << finding.advice
+            << "\n        saving: " << finding.basis << "\n";
+    }
+    if (!report.all && report.unpriced.size() > most_small)
+        out << "      and " << report.unpriced.size() - most_small << " more (--all)\n";
+}
+
+/// What the run would take with all remedies. Empty where one finding says it, or some were left out.
+std::string together_text(const advice::Report& report) {
+    const auto saves = [](const rules::Finding& finding) { return finding.saving_ns > 0; };
+    const auto whole_ns = static_cast<double>(report.profile.net_ns());
+    if (report.left_out != 0 || std::ranges::count_if(report.findings, saves) < 2 || whole_ns <= 0)
+        return {};
+    return "all findings together: " + time_text(whole_ns) + " -> about " +
+           time_text(std::max(0.0, whole_ns - report.together_ns)) +
+           (report.together_at_most_ns > 0
+                ? ", " + time_text(std::max(0.0, whole_ns - report.together_at_most_ns)) + " to " +
+                      time_text(std::max(0.0, whole_ns - report.together_at_least_ns)) +
+                      " by what calls leave open"
+                : "");
+}
+
+/// What the trace holds of the calls that it dropped: the sites that took longest.
+void write_dropped_calls(std::ostream& out, advice::Report& report) {
+    const std::vector<reader::DroppedCalls>& sites = report.trace.dropped_calls;
+    if (sites.empty())
+        return;
+    std::uint64_t calls = 0;
+    for (const reader::DroppedCalls& site : sites)
+        calls += site.calls;
+    out << "  ! of the " << count_text(calls, "call") << " dropped, numbers by call site are all that is known;"
+        << " findings do without them:\n";
+    for (std::size_t i = 0; i < std::min(sites.size(), most_dropped); ++i)
+        out << "      " << count_text(sites[i].calls, "call") << " of "
+            << (sites[i].known ? report.profile.call_name(sites[i].entry) : "other sites") << ", "
+            << time_text(static_cast<double>(report.profile.nanoseconds(sites[i].ticks))) << "   "
+            << (sites[i].stack != 0 ? report.symbolizer.line(sites[i].stack).text() : "") << "\n";
+    if (sites.size() > most_dropped)
+        out << "      and " << count_text(sites.size() - most_dropped, "further site") << "\n";
+}
+
+void write_lookups(std::ostream& out, const reader::Dictionary& dictionary) {
+    std::set<std::string_view> unknown;
+    std::map<std::string_view, std::set<std::string_view>> past; ///< by object
+    for (const trace::UnknownLookup& lookup : dictionary.unknown_lookups)
+        (lookup.object.empty() ? unknown : past[lookup.object]).insert(lookup.symbol);
+    const auto write = [&out](const std::set<std::string_view>& symbols) {
+        for (const std::string_view symbol : symbols)
+            out << " " << symbol;
+        out << "\n";
+    };
+    if (!unknown.empty()) {
+        out << "  ! the program was handed " << count_text(unknown.size(), "entry point")
+            << " that umadvisor does not know; calls through them are not seen:";
+        write(unknown);
+    }
+    for (const auto& [object, symbols] : past) {
+        out << "  ! look-ups were missed: " << object
+            << " reaches the driver past umadvisor (opened with RTLD_DEEPBIND?); its calls are not seen:";
+        write(symbols);
+    }
+}
+
+/// What may be behind a clock that does not keep time.
+std::string off_because(const advice::Report& report) {
+    if (!missing_lines(report.trace).empty())
+        return "records are missing";
+    if (rules::work_is_untold(report.profile))
+        return "the device did work that no record tells of";
+    return "work of one kind took other times from round to round, or the device had work of others to do";
+}
+
+/// How well the clock keeps time. Empty: the run has no waits to tell it by.
+std::string replay_text(const advice::Report& report) {
+    const timeline::Accuracy& accuracy = report.profile.replay_accuracy();
+    if (accuracy.hidden == 0 || report.profile.net_ns() == 0)
+        return {};
+    const double error = report.profile.replay_error();
+    return "replay: " + text::percent_text(error) + " off, at " + count_text(accuracy.hidden, "wait") +
+           " that it had to predict" +
+           (error > rules::most_replay_error ? "; savings are of low confidence: " + off_because(report) : "");
+}
+
+/// What is a fault by its kind, and costs nothing since the host is the slower one.
+std::vector<std::string> hidden_lines(advice::Report& report) {
+    constexpr std::size_t most_hidden = 3;
+    std::vector<std::string> lines;
+    for (const rules::Finding& finding : report.hidden) {
+        if (lines.size() == most_hidden)
+            break;
+        lines.push_back(report.symbolizer.line(finding.stack).text() + ": " + finding.title + " (" +
+                        std::string(finding.rule->id) + "), without a gain: " + time_text(finding.saving_ns) +
+                        " in these waits, but the host is the slower one");
+    }
+    return lines;
+}
+
+void write_notes(std::ostream& out, advice::Report& report) {
+    for (const std::string& line : completeness_lines(report.trace))
+        out << "  ! " << line << "\n";
+    write_dropped_calls(out, report);
+    if (const std::string text = unrecorded_text(report.profile); !text.empty())
+        out << "  ! " << text << "\n";
+    const tables::GraphWork& graphs = report.profile.graphs().work();
+    if (const std::string text = unseen_graph_text(graphs); !text.empty())
+        out << "  ! " << text << "\n";
+    if (const std::string text = looked_at_text(report); !text.empty())
+        out << "  - " << text << "\n";
+    if (const std::string text = steps_text(report); !text.empty())
+        out << "  - steps: " << text << "\n";
+    if (const std::string text = call_times_text(report.profile); !text.empty())
+        out << "  - time in calls: " << text << "\n";
+    if (const std::string text = graphs_text(graphs); !text.empty())
+        out << "  - " << text << "\n";
+    if (const std::string text = rules::library_memory_text(report.profile); !text.empty())
+        out << "  - memory of libraries: " << text << "\n";
+    write_pageable(out, report);
+    if (const std::string text = replay_text(report); !text.empty())
+        out << "  - " << text << "\n";
+    for (const std::string& text : hidden_lines(report))
+        out << "  - " << text << "\n";
+    if (const std::string text = together_text(report); !text.empty())
+        out << "  - " << text << "\n";
+    const reader::Dictionary& dictionary = report.trace.dictionary;
+    write_lookups(out, dictionary);
+    if (report.profile.copies().own().count != 0)
+        out << "  - umadvisor itself made " << count_text(report.profile.copies().own().count, "copy")
+            << "; they are in no figure below\n";
+    for (const trace::Notice& notice : dictionary.notices)
+        if (!is_action_notice(notice)) // they have a section
+            out << "  - " << notice_text(report, notice) << "\n";
+}
+
+} // namespace
+
+std::string headline(const advice::Report& report) {
+    const rules::Profile& profile = report.profile;
+    const std::string unrecorded = unrecorded_text(profile);
+    std::string text = profile.program() + " · pid " + std::to_string(report.trace.file.header().pid) + " · " +
+                       length_text(profile) + " · " + profile.devices_with_modes() + " · " +
+                       completeness_summary(report.trace) + " · ";
+    text += unrecorded.empty() ? "no unrecorded calls" : unrecorded.substr(0, unrecorded.find(':'));
+    if (!report.trace.dictionary.unknown_lookups.empty())
+        text += " · " + count_text(report.trace.dictionary.unknown_lookups.size(), "unknown look-up");
+    return text + " · recording cost about " + time_text(static_cast<double>(profile.own_ns()));
+}
+
+void write_text(advice::Report& report, std::ostream& out) {
+    out << headline(report) << "\n";
+    write_notes(out, report);
+    std::vector<const rules::Finding*> small;
+    std::size_t number = 0;
+    for (const rules::Finding& finding : report.findings) {
+        if (!report.all && (number == most_full || saves_little(report, finding)))
+            small.push_back(&finding);
+        else
+            write_finding(out, report, finding, ++number);
+    }
+    write_small(out, report, small);
+    write_unpriced(out, report);
+    if (report.findings.empty())
+        out << "\n    " << report.why_empty() << "\n";
+    else if (report.left_out != 0)
+        out << "\n    " << count_text(report.left_out, "further finding") << " left out, as asked\n";
+    write_actions(report, out);
+    write_managed(report, out);
+    for (const std::string& warning : report.symbolizer.warnings())
+        out << "\n  ! " << warning << "\n";
+}
+
+} // namespace umadvisor::reports

@@ -1,0 +1,101 @@
+#include "analyzer/reports/weights.hpp"
+
+#include "analyzer/reader/error.hpp"
+#include "analyzer/reader/outside.hpp"
+#include "analyzer/reader/saturated.hpp"
+
+#include <array>
+#include <cmath>
+#include <map>
+#include <utility>
+
+namespace umadvisor::reports {
+namespace {
+
+struct Names {
+    std::string_view option, words;
+};
+constexpr std::array<Names, std::size(weights)> names{{{"blocked", "time blocked"},
+                                                       {"copied", "bytes copied"},
+                                                       {"pageable", "pageable bytes copied"},
+                                                       {"allocated", "bytes allocated"},
+                                                       {"faults", "page faults"}}};
+
+using Sums = std::map<std::pair<ids::CallSite, std::uint64_t>, std::uint64_t>; ///< by site and kernel
+
+Sums time_blocked(const rules::Profile& profile) {
+    Sums sums;
+    for (const auto& [site, ticks] : profile.waits().ticks())
+        sums[{site, 0}] = profile.nanoseconds(ticks);
+    return sums;
+}
+
+Sums bytes_copied(const rules::Profile& profile, bool pageable_only) {
+    Sums sums;
+    for (const auto& [site, totals] : profile.copies().sites())
+        if (!pageable_only || site.source == trace::Memory::pageable ||
+            site.destination == trace::Memory::pageable)
+            sums[{{site.stack, site.entry}, 0}] += totals.small.bytes + totals.large.bytes;
+    return sums;
+}
+
+Sums bytes_allocated(const rules::Profile& profile) {
+    Sums sums;
+    for (const auto& [site, totals] : profile.allocations().sites())
+        sums[{{site.stack, site.entry}, 0}] += totals.bytes;
+    return sums;
+}
+
+/// Where the host was when it faulted, and the launches of the kernels that did.
+Sums page_faults(const rules::Profile& profile) {
+    using Kind = trace::ManagedEventKind;
+    const managed::ManagedTotals& totals = profile.managed().totals();
+    if (!totals.ever_told(Kind::host_fault) && !totals.ever_told(Kind::device_fault))
+        throw reader::Error(profile.trace().file.path() +
+                            ": has no fault counts; it tells where managed memory was, not who faulted it in");
+    Sums sums;
+    for (const auto& [memory, activity] : profile.managed().sites()) {
+        for (const auto& [code, access] : activity.host_codes)
+            reader::add_saturated(sums[{{code, 0}, 0}], access.faults);
+        for (const auto& [kernel, share] : activity.kernels.sites)
+            reader::add_saturated(sums[{{kernel.stack, kernel.entry}, kernel.function}],
+                                  reader::saturated(std::round(share.faults)));
+    }
+    return sums;
+}
+
+Sums sums_of(const rules::Profile& profile, Weight weight) {
+    switch (weight) {
+    case Weight::blocked:
+        return time_blocked(profile);
+    case Weight::copied:
+        return bytes_copied(profile, false);
+    case Weight::pageable:
+        return bytes_copied(profile, true);
+    case Weight::allocated:
+        return bytes_allocated(profile);
+    case Weight::faults:
+        return page_faults(profile);
+    }
+    return {};
+}
+
+} // namespace
+
+std::string_view name(Weight weight) {
+    return names[static_cast<std::size_t>(weight)].option;
+}
+
+std::string_view words(Weight weight) {
+    return names[static_cast<std::size_t>(weight)].words;
+}
+
+std::vector<WeighedSite> weigh(const rules::Profile& profile, Weight weight) {
+    std::vector<WeighedSite> result;
+    for (const auto& [site, sum] : sums_of(profile, weight))
+        if (sum != 0 && !reader::is_outside(site.first.stack))
+            result.push_back({site.first, site.second, sum});
+    return result;
+}
+
+} // namespace umadvisor::reports

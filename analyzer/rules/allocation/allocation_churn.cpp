@@ -1,0 +1,101 @@
+/// Device and managed memory that one line allocates again and again while the program runs: both calls hold
+/// the host, and a free waits for all that the device has to do. Of managed memory the driver also makes page
+/// tables each time, and the pages come into being anew.
+#include "analyzer/rules/allocation/churn_lines.hpp"
+#include "analyzer/rules/words.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace umadvisor::rules {
+namespace {
+
+/// Memory that a line takes a second time may be that of the program's next phase, unless this costs much of
+/// the run; from the third time on it is taken again and again.
+bool is_churn(const Profile& profile, const ChurnLine& line) {
+    constexpr std::uint64_t surely_rounds = 3;
+    constexpr double much_of_run = 0.01;
+    const bool surely = line.pairs >= surely_rounds * std::max<std::uint64_t>(line.peak_live, 1);
+    const double least_ns = surely ? 0 : much_of_run * static_cast<double>(profile.net_ns());
+    return spared_ns(line) >= std::max(least_saving_ns, least_ns);
+}
+
+std::string churn_remedy(const Profile& profile, const Rule& rule, const ChurnLine& line) {
+    if (line.slab)
+        return "allocate one block for all that live at once and hand out its pieces (at a multiple of 256 "
+               "bytes)" +
+               std::string(line.upkeep_calls != 0 ? ", and advise it once" : "");
+    std::string text = "allocate the largest size once and keep it from round to round";
+    if (line.upkeep_calls != 0)
+        text += ": its advice holds as long";
+    if (&rule == &rules::rule("UMA-401")) // pools have no managed memory before CUDA 13
+        text += std::string(", or take the memory with ") +
+                (profile.uses_runtime() ? "cudaMallocAsync and cudaFreeAsync"
+                                        : "cuMemAllocAsync and cuMemFreeAsync") +
+                " from a pool whose release threshold is raised";
+    return text;
+}
+
+Finding describe_churn(const Profile& profile, const Rule& rule, std::uint64_t stack, const ChurnLine& line) {
+    const auto pairs = static_cast<double>(line.pairs);
+    const double waited_ns = std::max(0.0, line.free_ns - line.own_free_ns);
+
+    Finding finding = churn_finding(profile, rule, stack, line, "freed here");
+    finding.summary =
+        profile.call_name(line.entry) + " and " + profile.call_name(line.free_entry) + " of " +
+        bytes_text(static_cast<double>(line.bytes) / pairs) + " on average, " + std::to_string(line.pairs) +
+        " times, each for " + time_text(line.lifetime_ns / pairs) + ": " + time_text(line.alloc_ns) +
+        " in the allocations" +
+        (line.upkeep_calls != 0 ? ", " + time_text(line.upkeep_ns) + " in " +
+                                      std::to_string(line.upkeep_calls) + " calls that advise them"
+                                : "") +
+        " and " + time_text(line.free_ns) + " in the frees";
+    finding.evidence = {{"pairs", pairs},
+                        {"bytes", static_cast<double>(line.bytes)},
+                        {"peak_live", static_cast<double>(line.peak_live)},
+                        {"largest_bytes", static_cast<double>(line.largest_bytes)},
+                        {"kept_time_ns", line.kept_ns},
+                        {"alloc_time_ns", line.alloc_ns},
+                        {"free_time_ns", line.free_ns},
+                        {"free_wait_ns", waited_ns},
+                        {"mean_lifetime_ns", line.lifetime_ns / pairs}};
+    if (line.upkeep_calls != 0)
+        finding.evidence.insert(
+            finding.evidence.end(),
+            {{"advice_calls", static_cast<double>(line.upkeep_calls)}, {"advice_time_ns", line.upkeep_ns}});
+    if (waited_ns >= least_saving_ns)
+        finding.details.push_back("of that the frees waited " + time_text(waited_ns) +
+                                  " for the device: without them the host could go on, which the saving leaves "
+                                  "out");
+    if (line.slab)
+        finding.title = "many small managed allocations";
+    finding.advice = churn_remedy(profile, rule, line);
+    finding.basis = line.slab
+                        ? "time of these calls, without what the frees waited for the device, less that of one "
+                          "allocation for all, at the price of one of these for each 2 MiB"
+                        : "time of these calls, without what the frees waited for the device, less that of one "
+                          "round of the largest size, which stays";
+    finding.confidence =
+        waited_ns > line.alloc_ns + line.upkeep_ns + line.own_free_ns ? Confidence::medium : Confidence::high;
+    return finding;
+}
+
+std::vector<Finding> find_churn(const Profile& profile, const LineOf& line_of, const Rule& rule, Made made) {
+    std::vector<Finding> findings;
+    for (const auto& [stack, line] : churn_lines(profile, line_of, {made}))
+        if (is_churn(profile, line))
+            findings.push_back(describe_churn(profile, rule, stack, line));
+    return findings;
+}
+
+} // namespace
+
+std::vector<Finding> find_allocation_churn(const Profile& profile, const LineOf& line_of) {
+    return find_churn(profile, line_of, rule("UMA-401"), Made::device);
+}
+
+std::vector<Finding> find_managed_churn(const Profile& profile, const LineOf& line_of) {
+    return find_churn(profile, line_of, rule("UMA-410"), Made::managed);
+}
+
+} // namespace umadvisor::rules

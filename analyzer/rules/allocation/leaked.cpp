@@ -1,0 +1,26 @@
+/// Memory of which one line makes more and more, without a free and without a use of what it made before.
+#include "analyzer/rules/wasted_memory.hpp"
+#include "analyzer/rules/words.hpp"
+
+namespace umadvisor::rules {
+namespace {
+
+void describe_leaked(const Profile& profile, const WastedLine& line, Finding& finding) {
+    finding.summary =
+        allocations_text(profile, line) + ", never freed, and none used again once the line had made the next";
+    finding.advice = std::string("free it where the next is made, or keep one and use that again: ") +
+                     (profile.uses_runtime() ? "cudaFree" : "cuMemFree") + " belongs into the same loop";
+    finding.confidence = Confidence::medium;
+}
+
+} // namespace
+
+std::vector<Finding> find_leaked(const Profile& profile, const LineOf& line_of) {
+    // A program that was killed had no chance to free anything.
+    if (!profile.trace().file.completeness().closed)
+        return {};
+    return find_wasted(profile, line_of, rule("UMA-404"), trace::Memory::device, tables::Waste::leaked,
+                       describe_leaked);
+}
+
+} // namespace umadvisor::rules

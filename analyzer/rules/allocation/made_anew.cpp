@@ -1,0 +1,119 @@
+/// Executable graphs, mapped ranges, streams and events that one line makes and gives up in every round. The
+/// price is what these calls took by themselves; what one of them waited for is left out.
+#include "analyzer/rules/allocation/churn_lines.hpp"
+#include "analyzer/rules/words.hpp"
+
+#include <string_view>
+
+namespace umadvisor::rules {
+namespace {
+
+/// How a rule speaks of what is made.
+struct ChurnWords {
+    std::string_view what, end_place, advice, basis;
+};
+
+constexpr std::string_view usual_churn_basis =
+    "time of these calls, without what they waited for the device, less that of one round, which stays";
+
+Finding describe_made(const Profile& profile, const Rule& rule, std::uint64_t stack, const ChurnLine& line,
+                      const ChurnWords& words) {
+    const auto pairs = static_cast<double>(line.pairs);
+    Finding finding = churn_finding(profile, rule, stack, line, words.end_place);
+    finding.summary = profile.call_name(line.entry) + " and " + profile.call_name(line.free_entry) +
+                      std::string(words.what) + ", " + std::to_string(line.pairs) + " times, each for " +
+                      time_text(line.lifetime_ns / pairs) + ": " + time_text(line.alloc_ns + line.upkeep_ns) +
+                      " to make them and " + time_text(line.free_ns) + " to give them up";
+    finding.evidence = {{"pairs", pairs},
+                        {"peak_live", static_cast<double>(line.peak_live)},
+                        {"kept_time_ns", line.kept_ns},
+                        {"make_time_ns", line.alloc_ns + line.upkeep_ns},
+                        {"end_time_ns", line.free_ns},
+                        {"mean_lifetime_ns", line.lifetime_ns / pairs}};
+    finding.advice = words.advice;
+    finding.basis = words.basis;
+    return finding;
+}
+
+/// An update may change what the nodes are given, but neither their number, kinds nor order: lines whose graphs
+/// differ in that have one shape a round, and nothing to spare.
+Finding describe_graphs(const Profile& profile, std::uint64_t stack, const ChurnLine& line) {
+    const auto pairs = static_cast<double>(line.pairs);
+    const bool alike = line.alike + line.peak_live >= line.pairs;
+    const std::string nodes =
+        " of " + count_text(static_cast<std::uint64_t>(static_cast<double>(line.bytes) / pairs + 0.5), "node");
+    Finding finding = describe_made(
+        profile, rule("UMA-411"), stack, line,
+        {nodes, "destroyed here",
+         alike ? "make the executable graph once, before the rounds, and launch it in each; where an argument "
+                 "changes that no call shows, cudaGraphExecUpdate(exec, graph, &result) in place of "
+                 "cudaGraphInstantiate"
+               : "keep the executable graph: cudaGraphExecUpdate(exec, graph, &result) with the new graph in "
+                 "place of cudaGraphExecDestroy and cudaGraphInstantiate; where only pointers and numbers "
+                 "change, cudaGraphExecKernelNodeSetParams does without a new graph",
+         "time of these calls, without what they waited for the device, less that of one round, which stays; "
+         "what an update takes where arguments change is not taken off, and what building and capturing the "
+         "graphs takes is not counted"});
+    finding.summary += "; launched " + std::to_string(line.uses) + " times in all";
+    finding.evidence.insert(finding.evidence.end(), {{"nodes", static_cast<double>(line.bytes) / pairs},
+                                                     {"launches", static_cast<double>(line.uses)},
+                                                     {"capture_time_ns", line.built_ns}});
+    if (line.built_ns >= least_saving_ns)
+        finding.details.push_back("capturing the graphs took " + time_text(line.built_ns) +
+                                  " more: to launch the same one again saves that, too");
+    finding.confidence = alike ? Confidence::high : Confidence::medium;
+    return finding;
+}
+
+Finding describe_maps(const Profile& profile, std::uint64_t stack, const ChurnLine& line) {
+    const auto pairs = static_cast<double>(line.pairs);
+    const std::string bytes = " of " + bytes_text(static_cast<double>(line.bytes) / pairs) + " on average";
+    Finding finding =
+        describe_made(profile, rule("UMA-412"), stack, line,
+                      {bytes, "unmapped here",
+                       "keep the range mapped from round to round; where it must be built, make it of few "
+                       "large pieces (cuMemCreate) and give access to all of it by one cuMemSetAccess",
+                       "time of cuMemCreate, cuMemMap, cuMemSetAccess, cuMemUnmap and cuMemRelease, less that "
+                       "of one round, which stays"});
+    finding.evidence.insert(finding.evidence.end(), {{"bytes", static_cast<double>(line.bytes)},
+                                                     {"access_calls", static_cast<double>(line.upkeep_calls)}});
+    return finding;
+}
+
+Finding describe_streams(const Profile& profile, std::uint64_t stack, const ChurnLine& line) {
+    return describe_made(profile, rule("UMA-413"), stack, line,
+                         {"", "destroyed here", "make them once, before the rounds, and use them again in each",
+                          usual_churn_basis});
+}
+
+using DescribeMade = Finding(const Profile&, std::uint64_t, const ChurnLine&);
+
+void find_made(std::vector<Finding>& findings, const Profile& profile, const LineOf& line_of, Made made,
+               DescribeMade* describe_line) {
+    for (const auto& [stack, line] : churn_lines(profile, line_of, {made}))
+        if (spared_ns(line) >= least_saving_ns)
+            findings.push_back(describe_line(profile, stack, line));
+}
+
+} // namespace
+
+std::vector<Finding> find_graph_churn(const Profile& profile, const LineOf& line_of) {
+    std::vector<Finding> findings;
+    find_made(findings, profile, line_of, Made::graph, describe_graphs);
+    return findings;
+}
+
+std::vector<Finding> find_map_churn(const Profile& profile, const LineOf& line_of) {
+    std::vector<Finding> findings;
+    find_made(findings, profile, line_of, Made::mapping, describe_maps);
+    return findings;
+}
+
+std::vector<Finding> find_stream_churn(const Profile& profile, const LineOf& line_of) {
+    std::vector<Finding> findings;
+    find_made(findings, profile, line_of, Made::stream, describe_streams);
+    find_made(findings, profile, line_of, Made::event, describe_streams);
+    return findings;
+}
+
+} // namespace umadvisor::rules

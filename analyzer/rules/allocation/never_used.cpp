@@ -1,0 +1,24 @@
+/// Device memory that no kernel, copy or memory set ever reached.
+#include "analyzer/rules/wasted_memory.hpp"
+#include "analyzer/rules/words.hpp"
+
+namespace umadvisor::rules {
+namespace {
+
+void describe_never_used(const Profile& profile, const WastedLine& line, Finding& finding) {
+    finding.summary = allocations_text(profile, line) + ", held for " + time_text(line.mean_life_ns()) +
+                      ": no kernel, copy or memory set reached it";
+    finding.evidence.emplace_back("call_time_ns", line.call_ns);
+    finding.advice = "leave the allocation out, or make it where its first use is";
+    // A kernel may find its address in other memory, or in a tensor map.
+    finding.confidence = Confidence::low;
+}
+
+} // namespace
+
+std::vector<Finding> find_never_used(const Profile& profile, const LineOf& line_of) {
+    return find_wasted(profile, line_of, rule("UMA-402"), trace::Memory::device, tables::Waste::never_used,
+                       describe_never_used);
+}
+
+} // namespace umadvisor::rules

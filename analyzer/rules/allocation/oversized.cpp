@@ -1,0 +1,30 @@
+/// Memory of which copies and memory sets use less than half, and which no kernel reaches.
+#include "analyzer/rules/wasted_memory.hpp"
+#include "analyzer/rules/words.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+namespace umadvisor::rules {
+namespace {
+
+void describe_oversized(const Profile& profile, const WastedLine& line, Finding& finding) {
+    finding.summary = allocations_text(profile, line) + ", of which copies and memory sets reached " +
+                      bytes_text(static_cast<double>(line.held_bytes - line.bytes)) + " and kernels nothing";
+    finding.advice = "allocate what is used: " + bytes_text(static_cast<double>(line.held_bytes - line.bytes) /
+                                                            static_cast<double>(line.count));
+    finding.confidence = Confidence::medium;
+}
+
+} // namespace
+
+std::vector<Finding> find_oversized(const Profile& profile, const LineOf& line_of) {
+    std::vector<Finding> found;
+    for (const auto memory : {trace::Memory::device, trace::Memory::pinned})
+        std::ranges::move(find_wasted(profile, line_of, rule("UMA-405"), memory, tables::Waste::oversized,
+                                      describe_oversized),
+                          std::back_inserter(found));
+    return found;
+}
+
+} // namespace umadvisor::rules

@@ -1,0 +1,125 @@
+/// Host memory that is page-locked for so few copies that ordinary memory would take less time, slower copies
+/// and all.
+#include "analyzer/rules/edited_calls.hpp"
+#include "analyzer/rules/finding.hpp"
+#include "analyzer/rules/untold_work.hpp"
+#include "analyzer/rules/words.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace umadvisor::rules {
+namespace {
+
+constexpr double least_run_share = 0.005;
+/// The saving must be this share of the time of page-locking: prices of ordinary memory are no more exact.
+constexpr double least_lock_share = 0.05, sure_lock_share = 0.25;
+
+struct LockLine {
+    std::uint64_t count = 0, bytes = 0, copies = 0, entry = 0;
+    bool needed = false, registered = false;
+    EditedCalls calls; ///< that page-lock
+    double lock_ns = 0, unlock_ns = 0;
+    double late_unlock_ns = 0;                 ///< estimated
+    double touch_ns = 0, slower_copies_ns = 0; ///< of ordinary memory, estimated
+
+    double locked_ns() const { return lock_ns + unlock_ns + late_unlock_ns; }
+    double saving_ns() const { return locked_ns() - touch_ns - slower_copies_ns; }
+};
+
+double time_of(std::uint64_t bytes, double bytes_per_second) {
+    return static_cast<double>(bytes) / bytes_per_second * 1e9;
+}
+
+void add(LockLine& line, const tables::LifetimeSite& site, const tables::LockTotals& lock,
+         const Profile& profile) {
+    const machine::Rates& rates = profile.rates();
+    const auto beyond = [](std::uint64_t bytes, double pageable, double pinned) {
+        return std::max(0.0, time_of(bytes, pageable) - time_of(bytes, pinned));
+    };
+    line.count += lock.count;
+    line.calls.add({site.stack, site.entry}, lock.count);
+    line.bytes += lock.bytes;
+    line.copies += lock.copies;
+    line.entry = site.entry;
+    line.needed |= lock.needed;
+    line.registered |= site.memory == trace::Memory::registered;
+    line.lock_ns += static_cast<double>(profile.nanoseconds(lock.lock_ticks));
+    line.unlock_ns += static_cast<double>(profile.nanoseconds(lock.unlock_ticks));
+    // Registered memory was there before: its pages have been touched, and the program frees them in any case.
+    if (site.memory == trace::Memory::pinned) {
+        line.late_unlock_ns += time_of(lock.late_bytes, rates.host_unlock);
+        line.touch_ns += time_of(lock.bytes, rates.host_first_touch);
+    }
+    line.slower_copies_ns += beyond(lock.up_bytes, rates.pageable_to_device, rates.pinned_to_device) +
+                             beyond(lock.down_bytes, rates.device_to_pageable, rates.device_to_pinned);
+}
+
+bool is_worth_it(const Profile& profile, const LockLine& line) {
+    const double least_ns =
+        std::max({least_saving_ns, least_run_share * static_cast<double>(profile.recorded_ns()),
+                  least_lock_share * line.locked_ns()});
+    return line.count != 0 && !line.needed && line.saving_ns() >= least_ns;
+}
+
+std::string summary_of(const Profile& profile, const LockLine& line) {
+    const double each = static_cast<double>(line.bytes) / static_cast<double>(line.count);
+    return profile.call_name(line.entry) + " of " + bytes_text(each) +
+           (line.count == 1 ? "" : " on average, " + std::to_string(line.count) + " times") + ", for " +
+           (line.copies == 1 ? std::string("one copy") : count_text(line.copies, "copies")) + ": " +
+           time_text(line.lock_ns + line.unlock_ns) +
+           " to lock and unlock its pages; ordinary memory would take " +
+           (line.touch_ns > 0 ? time_text(line.touch_ns) + " to touch them and " : std::string()) +
+           time_text(line.slower_copies_ns) + " more to copy them";
+}
+
+Finding describe_lock(const Profile& profile, std::uint64_t stack, const LockLine& line) {
+    Finding finding;
+    finding.rule = &rule("UMA-409");
+    finding.title = finding.rule->title;
+    finding.stack = stack;
+    finding.summary = summary_of(profile, line);
+    finding.evidence = {{"allocations", static_cast<double>(line.count)},
+                        {"bytes", static_cast<double>(line.bytes)},
+                        {"copies", static_cast<double>(line.copies)},
+                        {"lock_time_ns", line.lock_ns},
+                        {"unlock_time_ns", line.unlock_ns},
+                        {"late_unlock_time_ns", line.late_unlock_ns},
+                        {"touch_time_ns", line.touch_ns},
+                        {"slower_copies_ns", line.slower_copies_ns}};
+    if (line.late_unlock_ns >= least_saving_ns)
+        finding.details.push_back("the saving includes " + time_text(line.late_unlock_ns) +
+                                  " to unlock pages at the end of the program or in calls that also waited "
+                                  "(estimated)");
+    finding.advice = line.registered
+                         ? "do not page-lock this memory; copy from and to it as it is"
+                         : "allocate it with malloc or new; write to memory that is only copied to once before";
+    finding.saving_ns = line.saving_ns();
+    finding.host_cost_ns = line.touch_ns + line.slower_copies_ns;
+    finding.host_gain_ns = line.late_unlock_ns;
+    finding.edit = line.calls.shorter(profile, finding.saving_ns);
+    finding.basis = "time to lock and unlock the pages, less the first touch of ordinary memory and its slower "
+                    "copies at the rates of " +
+                    profile.rates().whose();
+    finding.confidence =
+        line.saving_ns() >= sure_lock_share * line.locked_ns() ? Confidence::medium : Confidence::low;
+    return finding;
+}
+
+} // namespace
+
+std::vector<Finding> find_pinned_once(const Profile& profile, const LineOf& line_of) {
+    if (memory_use_is_untold(profile))
+        return {};
+    std::map<std::uint64_t, LockLine> lines;
+    for (const auto& [site, totals] : profile.lifetimes().sites())
+        if (totals.lock.count != 0 || totals.lock.needed)
+            add(lines[line_of(site.stack)], site, totals.lock, profile);
+    std::vector<Finding> findings;
+    for (const auto& [stack, line] : lines)
+        if (is_worth_it(profile, line))
+            findings.push_back(describe_lock(profile, stack, line));
+    return findings;
+}
+
+} // namespace umadvisor::rules

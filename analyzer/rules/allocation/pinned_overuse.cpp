@@ -1,0 +1,26 @@
+/// Page-locked memory that no copy, memory set or kernel ever reached.
+#include "analyzer/rules/wasted_memory.hpp"
+#include "analyzer/rules/words.hpp"
+
+namespace umadvisor::rules {
+namespace {
+
+void describe_pinned_overuse(const Profile& profile, const WastedLine& line, Finding& finding) {
+    finding.summary = allocations_text(profile, line) +
+                      ", never copied from or to and reached by no kernel: " + time_text(line.call_ns) +
+                      " to lock and unlock its pages";
+    finding.evidence.emplace_back("call_time_ns", line.call_ns);
+    finding.advice =
+        "allocate it with malloc or new: page-locked memory is for copies and for kernels that reach it";
+    // Devices other than this one may reach it.
+    finding.confidence = Confidence::medium;
+}
+
+} // namespace
+
+std::vector<Finding> find_pinned_overuse(const Profile& profile, const LineOf& line_of) {
+    return find_wasted(profile, line_of, rule("UMA-406"), trace::Memory::pinned, tables::Waste::never_used,
+                       describe_pinned_overuse);
+}
+
+} // namespace umadvisor::rules

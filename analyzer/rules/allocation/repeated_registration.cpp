@@ -1,0 +1,44 @@
+/// Host memory that one line has page-locked and unlocked again and again: each time the driver goes over all
+/// of its pages.
+#include "analyzer/rules/allocation/churn_lines.hpp"
+#include "analyzer/rules/words.hpp"
+
+namespace umadvisor::rules {
+namespace {
+
+Finding describe_registration(const Profile& profile, std::uint64_t stack, const ChurnLine& line) {
+    const auto pairs = static_cast<double>(line.pairs);
+    Finding finding = churn_finding(profile, rule("UMA-407"), stack, line, "unlocked here");
+    finding.summary = profile.call_name(line.entry) + " and " + profile.call_name(line.free_entry) + " of " +
+                      bytes_text(static_cast<double>(line.bytes) / pairs) + " on average, " +
+                      std::to_string(line.pairs) + " times: " + time_text(line.alloc_ns) +
+                      " to lock the pages and " + time_text(line.free_ns) + " to unlock them";
+    finding.evidence = {{"pairs", pairs},
+                        {"bytes", static_cast<double>(line.bytes)},
+                        {"peak_live", static_cast<double>(line.peak_live)},
+                        {"largest_bytes", static_cast<double>(line.largest_bytes)},
+                        {"kept_time_ns", line.kept_ns},
+                        {"lock_time_ns", line.alloc_ns},
+                        {"unlock_time_ns", line.free_ns},
+                        {"mean_lifetime_ns", line.lifetime_ns / pairs}};
+    finding.advice =
+        "lock the memory once before the rounds, at the largest size, and unlock it once after them; where the "
+        "buffers differ, copy through a few page-locked ones that are kept";
+    finding.basis =
+        "time of these calls, without what unlocking waited for the device, less that of one round of "
+        "the largest size, which stays";
+    return finding;
+}
+
+} // namespace
+
+std::vector<Finding> find_repeated_registrations(const Profile& profile, const LineOf& line_of) {
+    std::vector<Finding> findings;
+    for (const auto& [stack, line] : churn_lines(profile, line_of, {Made::pinned, Made::registered})) {
+        if (spared_ns(line) >= least_saving_ns)
+            findings.push_back(describe_registration(profile, stack, line));
+    }
+    return findings;
+}
+
+} // namespace umadvisor::rules

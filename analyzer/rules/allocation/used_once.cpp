@@ -1,0 +1,27 @@
+/// Device memory that is used in one short moment and held for long, when most is live.
+#include "analyzer/rules/wasted_memory.hpp"
+#include "analyzer/rules/words.hpp"
+
+namespace umadvisor::rules {
+namespace {
+
+void describe_used_once(const Profile& profile, const WastedLine& line, Finding& finding) {
+    finding.summary = allocations_text(profile, line) + ", held for " + time_text(line.mean_life_ns()) +
+                      " and used in one moment of it";
+    finding.evidence.emplace_back("mean_idle_ns", line.mean_idle_ns());
+    finding.advice =
+        std::string("allocate it for that moment alone: ") +
+        (profile.uses_runtime()
+             ? "cudaMallocAsync before and cudaFreeAsync after the call that uses it, in its stream"
+             : "cuMemAllocAsync before and cuMemFreeAsync after the call that uses it, in its stream");
+    finding.confidence = confidence_at_peak(profile, line);
+}
+
+} // namespace
+
+std::vector<Finding> find_used_once(const Profile& profile, const LineOf& line_of) {
+    return find_wasted(profile, line_of, rule("UMA-403"), trace::Memory::device, tables::Waste::used_once,
+                       describe_used_once);
+}
+
+} // namespace umadvisor::rules

@@ -1,0 +1,299 @@
+/// Calls that fail: what a program does not look at, and what makes all other advice idle.
+#include "analyzer/rules/finding.hpp"
+#include "analyzer/rules/untold_work.hpp"
+#include "analyzer/rules/words.hpp"
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <map>
+#include <set>
+#include <string_view>
+#include <utility>
+
+namespace umadvisor::rules {
+namespace {
+
+struct Error {
+    std::uint64_t status;
+    std::string_view runtime, driver, words;
+};
+
+/// CUDA Runtime API, cudaError_t; CUDA Driver API, CUresult.
+constexpr std::array errors{
+    Error{1, "cudaErrorInvalidValue", "CUDA_ERROR_INVALID_VALUE", "an invalid value"},
+    Error{tables::out_of_memory, "cudaErrorMemoryAllocation", "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
+    Error{3, "cudaErrorInitializationError", "CUDA_ERROR_NOT_INITIALIZED", "CUDA is not initialised"},
+    Error{100, "cudaErrorNoDevice", "CUDA_ERROR_NO_DEVICE", "no device"},
+    Error{101, "cudaErrorInvalidDevice", "CUDA_ERROR_INVALID_DEVICE", "no such device"},
+    Error{201, "cudaErrorDeviceUninitialized", "CUDA_ERROR_INVALID_CONTEXT", "an invalid context"},
+    Error{209, "cudaErrorNoKernelImageForDevice", "CUDA_ERROR_NO_BINARY_FOR_GPU",
+          "no kernel code for this device"},
+    Error{400, "cudaErrorInvalidResourceHandle", "CUDA_ERROR_INVALID_HANDLE", "an invalid handle"},
+    Error{500, "cudaErrorSymbolNotFound", "CUDA_ERROR_NOT_FOUND", "something that is not found"},
+    Error{700, "cudaErrorIllegalAddress", "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access of a kernel"},
+    Error{701, "cudaErrorLaunchOutOfResources", "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES",
+          "a launch that asks for more than the device has"},
+    Error{702, "cudaErrorLaunchTimeout", "CUDA_ERROR_LAUNCH_TIMEOUT", "a kernel that ran too long"},
+    Error{710, "cudaErrorAssert", "CUDA_ERROR_ASSERT", "an assertion that failed in a kernel"},
+    Error{712, "cudaErrorHostMemoryAlreadyRegistered", "CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED",
+          "host memory that is registered already"},
+    Error{713, "cudaErrorHostMemoryNotRegistered", "CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED",
+          "host memory that is not registered"},
+    Error{716, "cudaErrorMisalignedAddress", "CUDA_ERROR_MISALIGNED_ADDRESS",
+          "a misaligned address in a kernel"},
+    Error{719, "cudaErrorLaunchFailure", "CUDA_ERROR_LAUNCH_FAILED", "a kernel that died"},
+    Error{801, "cudaErrorNotSupported", "CUDA_ERROR_NOT_SUPPORTED", "something that is not supported here"},
+    Error{900, "cudaErrorStreamCaptureUnsupported", "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED",
+          "a call that is not allowed while a stream is captured"},
+    Error{901, "cudaErrorStreamCaptureInvalidated", "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED",
+          "a capture that an earlier error has ended"},
+};
+
+std::string error_text(const Profile& profile, std::uint64_t status) {
+    const auto* const known = std::ranges::find(errors, status, &Error::status);
+    if (known == errors.end())
+        return "error " + std::to_string(status);
+    return std::string(known->words) + " (" +
+           std::string(profile.uses_runtime() ? known->runtime : known->driver) + ")";
+}
+
+/// Asking costs nothing, whatever the answer, and what a library gives back as it is unloaded may be gone
+/// already.
+bool may_fail(std::string_view entry) {
+    constexpr std::array<std::string_view, 8> parts{
+        "Query",    "Unload",          "Release", "PointerGetAttribute",
+        "GetFlags", "GetAddressRange", "CtxGet",  "EnablePeerAccess"};
+    return std::ranges::any_of(parts, [&](std::string_view part) { return entry.find(part) != entry.npos; });
+}
+
+struct FailedLine {
+    std::uint64_t count = 0, answered = 0, entry = 0;
+    const tables::FailedTotals* first = nullptr;
+    std::set<std::uint64_t> ended_by; ///< lines of the calls that ended the captures; 0: not known
+};
+
+/// The key is line and status.
+using FailedLines = std::map<std::pair<std::uint64_t, std::uint64_t>, FailedLine>;
+
+/// The line whose forbidden call ended each capture that fails at `line`; nullptr: none is known to have.
+const FailedLine* cause_of(const FailedLines& lines, std::uint64_t status, const FailedLine& line) {
+    if (status != tables::capture_ended || line.ended_by.size() != 1)
+        return nullptr;
+    const auto cause = lines.find({*line.ended_by.begin(), tables::capture_forbids});
+    return cause == lines.end() ? nullptr : &cause->second;
+}
+
+/// Adds the calls at other lines that fail because of `line`: one finding reports the cause and its followers.
+void add_followers(const Profile& profile, const FailedLines& lines, const FailedLine& line, Finding& finding) {
+    std::uint64_t calls = 0;
+    for (const auto& [key, other] : lines)
+        if (cause_of(lines, key.second, other) == &line) {
+            calls += other.count;
+            finding.places.emplace_back(profile.call_name(other.entry) + " fails here because of it, " +
+                                            count_text(other.count, "time"),
+                                        key.first);
+        }
+    if (calls == 0)
+        return;
+    finding.summary += "; this ends the capture, and " + count_text(calls, "call") + " behind it failed, too";
+    for (auto& [name, value] : finding.evidence)
+        if (name == "failed_after")
+            value += static_cast<double>(calls);
+}
+
+/// What one line held.
+struct Holder {
+    std::uint64_t stack = 0, count = 0, bytes = 0;
+    std::uint64_t idle_bytes = 0, idle_ticks = 0; ///< of it, what nothing uses any more
+    std::string what;
+};
+
+/// Largest first.
+std::vector<Holder> holders_of(const Profile& profile, const LineOf& line_of,
+                               const tables::FailedTotals& first) {
+    std::map<std::pair<std::uint64_t, std::string>, Holder> lines;
+    for (const tables::Holding& holding : *first.holdings) {
+        const ids::AllocationSite& site = holding.site;
+        std::string what = site.symbol != 0
+                               ? "variable " + std::string(profile.dictionary().string(site.symbol))
+                               : profile.call_name(site.entry);
+        if (site.memory == trace::Memory::managed)
+            what += ", managed";
+        const std::uint64_t stack = line_of(site.stack);
+        Holder& holder = lines[{stack, what}];
+        holder.stack = stack;
+        holder.what = what;
+        holder.count += holding.count;
+        holder.bytes += holding.bytes;
+    }
+    if (!memory_use_is_untold(profile))
+        for (const tables::IdleHolding& idle : first.idle)
+            if (const auto found = lines.find({line_of(idle.stack), profile.call_name(idle.entry)});
+                found != lines.end()) {
+                Holder& holder = found->second;
+                holder.idle_ticks =
+                    holder.idle_bytes == 0 ? idle.ticks : std::min(holder.idle_ticks, idle.ticks);
+                holder.idle_bytes += idle.bytes;
+            }
+    std::vector<Holder> all;
+    for (auto& [key, holder] : lines)
+        all.push_back(std::move(holder));
+    std::ranges::stable_sort(all, std::greater(), &Holder::bytes);
+    return all;
+}
+
+/// Who had the memory when there was none left. What contexts and other processes had is not in a trace.
+void add_holders(const Profile& profile, const LineOf& line_of, const tables::FailedTotals& first,
+                 Finding& finding) {
+    std::uint64_t held = 0, managed = 0;
+    for (const tables::Holding& holding : *first.holdings) {
+        held += holding.bytes;
+        managed += holding.site.memory == trace::Memory::managed ? holding.bytes : 0;
+    }
+    std::uint64_t idle = 0;
+    for (const Holder& holder : holders_of(profile, line_of, first)) {
+        idle += holder.idle_bytes;
+        finding.places.emplace_back(
+            "held " + bytes_text(static_cast<double>(holder.bytes)) + " then: " + holder.what + ", " +
+                count_text(holder.count, "allocation") +
+                (holder.idle_bytes == 0
+                     ? ""
+                     : "; " + bytes_text(static_cast<double>(holder.idle_bytes)) + " of it not used for " +
+                           time_text(static_cast<double>(profile.nanoseconds(holder.idle_ticks)))),
+            holder.stack);
+    }
+    const auto& devices = profile.dictionary().devices;
+    std::string text = "the program held " + (held == 0 ? "nothing" : bytes_text(static_cast<double>(held))) +
+                       (first.of_host ? " of page-locked memory then" : " then");
+    if (managed != 0)
+        text += ", " + bytes_text(static_cast<double>(managed)) + " of it managed, which may be on the host";
+    if (!first.of_host && devices.size() == 1)
+        text += "; the device has " + bytes_text(static_cast<double>(devices.front().memory_bytes));
+    else if (!first.of_host && devices.size() > 1)
+        text += ", on all devices together";
+    finding.details.push_back(text);
+    finding.evidence.insert(finding.evidence.end(), {{"held_bytes", static_cast<double>(held)},
+                                                     {"held_managed_bytes", static_cast<double>(managed)},
+                                                     {"held_idle_bytes", static_cast<double>(idle)}});
+    if (first.of_host || devices.size() != 1 || first.bytes == 0 || devices.front().memory_bytes == 0)
+        return;
+    const std::uint64_t all = devices.front().memory_bytes, own = held - managed;
+    if (first.bytes > all)
+        finding.details.push_back("no device of this size has room for it, whatever is freed");
+    else if (first.bytes <= all - std::min(all, own))
+        finding.details.push_back(
+            "the device has room for what it held and this together, managed memory aside: the driver's own "
+            "memory, pools and other processes have the rest, or what is free lies in pieces");
+}
+
+/// Remedies for the failure; they depend on which kinds of memory the program held.
+std::string oom_advice(const Profile& profile, const tables::FailedTotals& first, const Finding& finding) {
+    const auto& devices = profile.dictionary().devices;
+    if (!first.of_host && devices.size() == 1 && devices.front().memory_bytes != 0 &&
+        first.bytes > devices.front().memory_bytes)
+        return "look at what the call returns, and work in smaller parts; or take managed memory "
+               "(cudaMallocManaged), which may be larger than the device";
+    const auto idle =
+        std::ranges::find(finding.evidence, "held_idle_bytes", &std::pair<std::string_view, double>::first);
+    std::string text = "look at what the call returns, and free what is not needed any more before it";
+    if (idle != finding.evidence.end() && idle->second != 0)
+        text += " (" + bytes_text(idle->second) + " were used before and lay idle)";
+    text += ", or work in smaller parts";
+    return first.of_host
+               ? text
+               : text + "; umadvisor run --act rewrite=spill lets the program go on in managed memory";
+}
+
+/// What to do where a capture forbids a call, or had ended before it; the lines that the trace tells of.
+std::string capture_advice(const Profile& profile, const LineOf& line_of, std::uint64_t status,
+                           const tables::FailedTotals& first, Finding& finding) {
+    const bool ended = status == tables::capture_ended;
+    const ids::CallSite& other = ended ? first.ended_by : first.capture;
+    if (other.stack != 0)
+        finding.places.emplace_back((ended ? "ended by this call: " : "captured from here on: ") +
+                                        profile.call_name(other.entry),
+                                    line_of(other.stack));
+    if (ended)
+        return "mend the call that ended the capture: it failed before this one; then capture anew";
+    const std::string mode =
+        profile.uses_runtime() ? "cudaStreamCaptureModeThreadLocal" : "CU_STREAM_CAPTURE_MODE_THREAD_LOCAL";
+    if (first.of_other_thread)
+        return "begin the capture with " + mode +
+               ": in the global mode no thread may allocate, wait or query while it lasts; or make this call "
+               "before it begins";
+    return "allocate, wait and query before the capture begins or after it ends" +
+           std::string(first.capture.stack != 0 ? ""
+                                                : "; if another thread captures, let it begin with " + mode);
+}
+
+Finding describe(const Profile& profile, const LineOf& line_of, std::uint64_t stack, std::uint64_t status,
+                 const FailedLine& line) {
+    const tables::FailureSite* const fatal = profile.failed_calls().fatal();
+    const bool ends_all = fatal != nullptr && fatal->status == status;
+    const std::uint64_t after = ends_all ? profile.failed_calls().after_fatal() : 0;
+    Finding finding;
+    finding.rule = &rule("UMA-701");
+    finding.title = finding.rule->title;
+    finding.stack = stack;
+    const tables::FailedTotals& first = *line.first;
+    finding.summary = profile.call_name(line.entry) +
+                      (first.bytes == 0 ? "" : " of " + bytes_text(static_cast<double>(first.bytes))) +
+                      (first.from_null ? " from a null pointer" : "") +
+                      (first.to_null ? " to a null pointer" : "") + " fails, " +
+                      count_text(line.count, "time") + ": " + error_text(profile, status);
+    if (after != 0)
+        finding.summary += "; " + count_text(after, "call") + " behind it failed, too";
+    finding.evidence = {{"failed", static_cast<double>(line.count)},
+                        {"status", static_cast<double>(status)},
+                        {"failed_after", static_cast<double>(after)}};
+    if (ends_all)
+        finding.details.push_back("this error ends the context: all other advice is of the time before it");
+    finding.advice = ends_all ? "run the program under compute-sanitizer and look at what each call returns"
+                              : "look at what the call returns, and mend its arguments or leave it out";
+    if (status == tables::out_of_memory) {
+        finding.evidence.emplace_back("bytes", static_cast<double>(first.bytes));
+        if (first.holdings)
+            add_holders(profile, line_of, first, finding);
+        finding.advice = oom_advice(profile, first, finding);
+    }
+    if (status == tables::capture_forbids || status == tables::capture_ended)
+        finding.advice = capture_advice(profile, line_of, status, first, finding);
+    finding.basis = "calls that fail are worth mending whatever they cost";
+    finding.confidence = Confidence::high;
+    return finding;
+}
+
+} // namespace
+
+std::vector<Finding> find_calls_fail(const Profile& profile, const LineOf& line_of) {
+    FailedLines lines;
+    for (const auto& [site, totals] : profile.failed_calls().sites()) {
+        if (may_fail(profile.dictionary().symbol(site.site.entry)))
+            continue;
+        FailedLine& line = lines[{line_of(site.site.stack), site.status}];
+        line.count += totals.count;
+        line.answered += totals.answered;
+        line.ended_by.insert(line_of(totals.ended_by.stack));
+        if (line.first == nullptr || totals.start < line.first->start) {
+            line.first = &totals;
+            line.entry = site.site.entry;
+        }
+    }
+    std::vector<std::pair<std::uint64_t, Finding>> found;
+    for (const auto& [key, line] : lines)
+        if (line.answered < line.count && // else the program got its memory
+            cause_of(lines, key.second, line) == nullptr) {
+            Finding& finding =
+                found.emplace_back(line.first->start, describe(profile, line_of, key.first, key.second, line))
+                    .second;
+            add_followers(profile, lines, line, finding);
+        }
+    std::ranges::sort(found, {}, [](const auto& each) { return each.first; });
+    std::vector<Finding> findings;
+    for (auto& [at, finding] : found)
+        findings.push_back(std::move(finding));
+    return findings;
+}
+
+} // namespace umadvisor::rules

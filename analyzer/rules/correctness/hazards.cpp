@@ -1,0 +1,147 @@
+/// Work on the same bytes that nothing orders: UMA-602 to 604.
+#include "analyzer/rules/hazards.hpp"
+#include "analyzer/rules/finding.hpp"
+#include "analyzer/rules/untold_work.hpp"
+#include "analyzer/rules/words.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <string>
+#include <tuple>
+#include <utility>
+
+namespace umadvisor::rules {
+namespace {
+
+bool is_of_source(HazardKind kind) {
+    return kind == HazardKind::reused_source || kind == HazardKind::changed_source;
+}
+
+const Rule& rule_of(HazardKind kind) {
+    return is_of_source(kind)                    ? rule("UMA-602")
+           : kind == HazardKind::freed_in_flight ? rule("UMA-603")
+                                                 : rule("UMA-604");
+}
+
+std::string use_text(const Profile& profile, AccessKind kind, std::uint64_t kernel) {
+    return kind == AccessKind::kernel ? kernels_text(profile, {kernel})
+           : kind == AccessKind::copy ? "a copy"
+           : kind == AccessKind::set  ? "a memory set"
+                                      : "a free";
+}
+
+std::string summary_of(const Profile& profile, const HazardSite& site, const HazardTotals& totals) {
+    const std::string bytes = bytes_text(static_cast<double>(totals.bytes));
+    const std::string first = use_text(profile, totals.first, totals.first_kernel);
+    switch (site.kind) {
+    case HazardKind::reused_source:
+    case HazardKind::changed_source:
+        return "the host had changed the page-locked source, " + bytes + ", " +
+               count_text(totals.times, "time") + " before a call waited for the copy";
+    case HazardKind::freed_in_flight:
+        return "the memory is freed in one stream while " + first + " in another may still use it, " +
+               count_text(totals.times, "time") + ", and no event or wait orders them";
+    default:
+        return first + " in one stream and " + use_text(profile, totals.second, totals.second_kernel) +
+               " in another use the same " + bytes + ", " + count_text(totals.times, "time") +
+               ", at least one writes, and no event or wait orders them";
+    }
+}
+
+std::string advice_of(const Profile& profile, HazardKind kind) {
+    const std::string prefix = profile.uses_runtime() ? "cuda" : "cu";
+    const std::string record = prefix + "EventRecord(done, ";
+    const std::string join = prefix + "StreamWaitEvent(";
+    switch (kind) {
+    case HazardKind::reused_source:
+    case HazardKind::changed_source:
+        return record + "stream) behind this copy and " + prefix +
+               "EventSynchronize(done) before the host writes the buffer again; with two buffers in turn host "
+               "and copy still work side by side";
+    case HazardKind::freed_in_flight:
+        return "free it in the stream that uses it last, or " + record + "that stream) behind the use and " +
+               join + "freeing stream, done) before this free";
+    default:
+        return record + "first stream) behind the first use and " + join +
+               "second stream, done) before this call, or put both in one stream";
+    }
+}
+
+/// The line to look at first, and the other one.
+std::pair<std::uint64_t, std::uint64_t> lines_of(const HazardSite& site, const LineOf& line_of) {
+    const std::uint64_t first = line_of(site.first.stack), second = line_of(site.second.stack);
+    return is_of_source(site.kind) ? std::pair(first, second) : std::pair(second, first);
+}
+
+std::string other_text(HazardKind kind) {
+    return kind == HazardKind::reused_source     ? "by this upload it had changed"
+           : kind == HazardKind::changed_source  ? "before this call it had changed"
+           : kind == HazardKind::freed_in_flight ? "used here"
+                                                 : "the first use is here";
+}
+
+Finding describe(const Profile& profile, const LineOf& line_of, const HazardSite& site,
+                 const HazardTotals& totals) {
+    Finding finding;
+    finding.rule = &rule_of(site.kind);
+    finding.title = finding.rule->title;
+    const auto [line, other] = lines_of(site, line_of);
+    finding.stack = line;
+    if (other != line)
+        finding.places.emplace_back(other_text(site.kind), other);
+    finding.allocation_stack = line_of(totals.allocation.stack);
+    finding.allocation_text = profile.call_name(totals.allocation.entry) + " " +
+                              bytes_text(static_cast<double>(totals.allocation_bytes));
+    finding.summary = summary_of(profile, site, totals);
+    finding.evidence = {{"times", static_cast<double>(totals.times)},
+                        {"times_in_flight", static_cast<double>(totals.proved)},
+                        {"left_ns", totals.left_ns},
+                        {"bytes", static_cast<double>(totals.bytes)}};
+    finding.details.push_back("by measured times and the order of its stream " +
+                              std::string(is_of_source(site.kind) ? "the copy" : "the use that came first") +
+                              " still had " + time_text(totals.left_ns) + " or more to go when the " +
+                              (site.kind == HazardKind::reused_source     ? "changed source was uploaded again"
+                               : site.kind == HazardKind::changed_source  ? "source was seen to have changed"
+                               : site.kind == HazardKind::freed_in_flight ? "free was called"
+                                                                          : "other was called"));
+    finding.advice = advice_of(profile, site.kind);
+    finding.basis = "a wrong result is worth mending whatever it costs";
+    finding.confidence = Confidence::high;
+    return finding;
+}
+
+} // namespace
+
+std::vector<Finding> find_hazards(const Profile& profile, const LineOf& line_of) {
+    if (work_is_untold(profile) || profile.paused() || !profile.trace().file.completeness().whole())
+        return {};
+    std::map<std::tuple<HazardKind, std::uint64_t, std::uint64_t>, std::pair<HazardSite, HazardTotals>>
+        by_lines;
+    for (const auto& [site, totals] : profile.hazards().sites()) {
+        if (!is_of_source(site.kind) && memory_use_is_untold(profile))
+            continue;
+        const auto [line, other] = lines_of(site, line_of);
+        const auto [known, fresh] = by_lines.try_emplace({site.kind, line, other}, site, totals);
+        if (fresh)
+            continue;
+        HazardTotals& sum = known->second.second;
+        sum.times += totals.times;
+        sum.proved += totals.proved;
+        sum.left_ns = std::max(sum.left_ns, totals.left_ns);
+    }
+    std::vector<Finding> findings;
+    for (const auto& [lines, hazard] : by_lines) {
+        const Finding finding = describe(profile, line_of, hazard.first, hazard.second);
+        const auto same = std::ranges::find_if(findings, [&](const Finding& each) {
+            return each.rule == finding.rule && each.stack == finding.stack;
+        });
+        if (same == findings.end())
+            findings.push_back(finding);
+        else
+            std::ranges::copy(finding.places, std::back_inserter(same->places));
+    }
+    return findings;
+}
+
+} // namespace umadvisor::rules

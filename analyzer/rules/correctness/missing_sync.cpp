@@ -1,0 +1,101 @@
+/// The host reads managed memory that kernels may still write: no call between the launch and the read waits.
+#include "analyzer/rules/correctness/missing_sync.hpp"
+
+#include "analyzer/rules/finding.hpp"
+#include "analyzer/rules/untold_work.hpp"
+#include "analyzer/rules/words.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace umadvisor::rules {
+namespace {
+
+/// The module that holds the frame's instruction; null: not known.
+const trace::Module* module_of(const reader::Dictionary& dictionary, std::uint64_t frame) {
+    const auto found = dictionary.frames.find(frame);
+    if (found == dictionary.frames.end())
+        return nullptr;
+    const auto module = dictionary.modules.find(found->second.module);
+    return module == dictionary.modules.end() ? nullptr : &module->second;
+}
+
+/// Code of the program reads in the module that launches. A library's line (memcpy's) is nothing to change.
+bool is_program_code(const reader::Dictionary& dictionary, std::uint64_t code, std::uint64_t launch) {
+    if (code == 0)
+        return false;
+    const trace::Module* const read_in = module_of(dictionary, code);
+    const trace::Module* const launched_in = module_of(dictionary, launch);
+    return (read_in == nullptr && launched_in == nullptr) ||
+           (read_in != nullptr && launched_in != nullptr && read_in->id == launched_in->id);
+}
+
+Finding describe(const Profile& profile, const LineOf& line_of, const ids::AllocationSite& site,
+                 const MissingSync& missing) {
+    Finding finding;
+    finding.rule = &rule("UMA-601");
+    finding.title = finding.rule->title;
+    finding.allocation_stack = line_of(site.stack);
+    finding.allocation_text =
+        profile.call_name(site.entry) + " " + bytes_text(static_cast<double>(missing.bytes));
+    std::map<std::uint64_t, std::uint64_t> lines;
+    for (const auto& [code, reads] : missing.codes)
+        if (is_program_code(profile.dictionary(), code, missing.kernel.stack))
+            lines[line_of(code)] += reads;
+    const auto most = std::ranges::max_element(lines, {}, [](const auto& line) { return line.second; });
+    const std::uint64_t launch = line_of(missing.kernel.stack);
+    finding.stack = most == lines.end() ? launch : most->first;
+    finding.touched_by_host = finding.stack != launch;
+    const std::string kernel = kernels_text(profile, {missing.kernel.function});
+    finding.summary = "the host reads it, " + count_text(missing.reads, "page fault") +
+                      ", after the launch of " + kernel + ", and no call in between waits for the kernel";
+    finding.evidence = {{"host_faults", static_cast<double>(missing.reads)},
+                        {"times", static_cast<double>(missing.windows)},
+                        {"allocation_bytes", static_cast<double>(missing.bytes)}};
+    if (finding.stack != launch)
+        finding.places.emplace_back("launched here", missing.kernel.stack);
+    for (const auto& [line, reads] : lines)
+        if (line != finding.stack && line != launch)
+            finding.places.emplace_back("the host reads it here, too", line);
+    const bool runtime = profile.uses_runtime();
+    const std::string wait = runtime ? "cudaStreamSynchronize(stream)" : "cuStreamSynchronize(stream)";
+    finding.code_edits = {
+        {most == lines.end() ? EditKind::insert_after : EditKind::insert_before, wait, finding.stack}};
+    finding.advice = wait +
+                     (most == lines.end() ? " behind the launch, before the host reads" : " before this line") +
+                     " (or " + (runtime ? "cudaDeviceSynchronize()" : "cuCtxSynchronize()") +
+                     "); without it the result is undefined";
+    finding.basis = "a wrong result is worth mending whatever it costs";
+    finding.confidence = Confidence::medium;
+    return finding;
+}
+
+} // namespace
+
+std::set<std::uint64_t> lines_that_race(const Profile& profile, const LineOf& line_of) {
+    std::set<std::uint64_t> lines;
+    if (work_is_untold(profile))
+        return lines;
+    for (const auto& [site, missing] : profile.missing_syncs().sites())
+        lines.insert(line_of(site.stack));
+    return lines;
+}
+
+std::vector<Finding> find_missing_syncs(const Profile& profile, const LineOf& line_of) {
+    if (work_is_untold(profile))
+        return {};
+    std::map<std::uint64_t, Finding> by_line;
+    for (const auto& [site, missing] : profile.missing_syncs().sites()) {
+        Finding finding = describe(profile, line_of, site, missing);
+        const std::uint64_t line = finding.stack;
+        const auto [known, fresh] = by_line.try_emplace(line, std::move(finding));
+        if (!fresh && known->second.allocation_stack != line_of(site.stack))
+            known->second.places.emplace_back("allocated here, and read too early as well", site.stack);
+    }
+    std::vector<Finding> findings;
+    for (auto& [line, finding] : by_line)
+        findings.push_back(std::move(finding));
+    return findings;
+}
+
+} // namespace umadvisor::rules

@@ -1,0 +1,126 @@
+/// What was sent to device memory: whether it was there already, and whether anything used it.
+#pragma once
+
+#include "analyzer/facts/written_parameters.hpp"
+#include "analyzer/reader/dictionary.hpp"
+#include "analyzer/reader/flat_map.hpp"
+#include "analyzer/reader/thread_cursor.hpp"
+#include "analyzer/rules/fates.hpp"
+#include "analyzer/tables/copies.hpp"
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+namespace umadvisor::rules {
+
+/// Follows the events in the order of time. In doubt bytes have been used and may have changed: a launch does
+/// both to all allocations that its parameters reach, and to all there are where that is not known; so does
+/// each launch of a graph. What a kernel takes as const it only uses. Kernels may reach memory by pointers that
+/// lie in device memory, too: of an allocation that no parameter has reached yet, nothing is told that a launch
+/// came in between. Memory: one entry a live allocation, 64 ranges each at the most and a bounded number of
+/// all, one a site.
+class DeviceContents {
+public:
+    DeviceContents(double ns_per_tick, const reader::Dictionary& dictionary)
+        : ns_per_tick_(ns_per_tick), written_(dictionary) {}
+
+    void add(const trace::Alloc& record);
+    void add(const trace::Free& record);
+    void add(const trace::Copy& record, std::uint32_t thread);
+    void add(const trace::Content& record, std::uint32_t thread);
+    void add(const trace::Set& record);
+    void add(const trace::Pause&) { forget_all(); }
+    void add(const trace::GraphLaunch&) { use_all(); }
+    void add(const trace::Stream& record);
+    void add(const trace::Ipc& record);
+    void add(const trace::Pool& record);
+    void launch(const reader::Shape* shape) { ///< null: not known
+        ++launches_;
+        if (!sent_.empty())
+            use_reached(shape);
+    }
+    /// The events are at their end.
+    void finish();
+
+    const std::map<FateSite, FateTotals>& sites() const { return sites_; }
+    /// Of the copies that Copies adds up there, those of which a fate is told.
+    tables::Tally told(const tables::CopySite& site, bool small) const;
+    /// Whether the bytes from `first` to `last` are those that the latest download of them brought.
+    bool holds_download(std::uint64_t allocation, std::uint64_t first, std::uint64_t last) const;
+
+private:
+    /// Allocated by the program for itself, not a variable, which kernels reach without a parameter.
+    struct Memory {
+        std::uint64_t end = 0, bytes = 0, stack = 0, entry = 0;
+        bool reached = false; ///< by a parameter of a launch
+    };
+
+    /// How an upload repeats an earlier one of the same host bytes.
+    enum class Repeat : std::uint8_t { none, again, twice };
+
+    /// What a range holds, and the transfer that nobody has used yet.
+    struct Range {
+        std::uint64_t first = 0, last = 0;
+        trace::CopyContent content;
+        bool downloaded = false; ///< the host was given the content
+        bool pending = false;
+        tables::CopySite site;
+        std::uint64_t ticks = 0;
+        std::uint64_t stack = 0;    ///< of who told the content
+        std::uint64_t launches = 0; ///< before it did
+        Repeat repeat{};
+        bool compared = false;          ///< all bytes of both, or the host had no time to change them
+        std::uint64_t source_stack = 0; ///< of the upload that it repeats
+    };
+
+    /// The latest upload from a place on the host.
+    struct Source {
+        std::uint64_t bytes = 0, part_hash = 0, whole_hash = 0, stack = 0, ticks_end = 0;
+        std::uint64_t allocation = 0, first = 0; ///< to where
+    };
+
+    /// A download whose content is told later.
+    struct Awaited {
+        std::uint32_t thread;
+        std::uint64_t copy, host_allocation, allocation, first, last;
+    };
+
+    void read(const trace::Copy& copy, std::uint32_t thread);
+    void download(const trace::Copy& copy, std::vector<Range>& ranges, std::uint32_t thread);
+    void write(std::uint64_t allocation, Range range, bool whole_range);
+    void compare_source(const trace::Copy& copy, Range& sent);
+    bool holds(const Source& source) const;
+    void bound();
+    bool is_there(std::uint64_t allocation, std::vector<Range>& ranges, const Range& sent);
+    bool is_followed(std::uint64_t allocation, const Range& range) const;
+    void end_unused(std::uint64_t allocation, const Range& range, std::uint64_t stack, bool freed);
+    void use_reached(const reader::Shape* shape);
+    void use(std::uint64_t allocation, bool changed);
+    void use(std::uint64_t allocation, Range& range);
+    void use_all();
+    void forget_all();
+    FateTotals& totals(std::uint64_t allocation, const Range& range, Fate fate);
+
+    double ns_per_tick_;
+    facts::WrittenParameters written_;
+    std::uint64_t launches_ = 0;
+    bool shared_ = false; ///< another process may write what it likes
+    reader::FlatMap<Memory> live_;
+    reader::FlatMap<std::vector<Range>> sent_; ///< by allocation
+    std::size_t ranges_ = 0;                   ///< in sent_, at the most
+    std::vector<Awaited> awaited_;
+    reader::FlatMap<Source> sources_; ///< by address on the host
+    std::size_t sources_known_ = 0;
+    /// Of the uploads of one call site.
+    struct Looks {
+        std::uint64_t count = 0;
+        tables::Tally without;
+    };
+    std::map<std::pair<tables::CopySite, bool>, Looks> looks_; ///< true: of small ones
+    std::map<FateSite, FateTotals> sites_;
+};
+
+} // namespace umadvisor::rules

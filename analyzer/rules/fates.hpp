@@ -1,0 +1,56 @@
+/// What is to be said of transfers to device memory, and when the evidence is enough.
+#pragma once
+
+#include "analyzer/tables/copies.hpp"
+
+#include <compare>
+#include <cstdint>
+#include <map>
+
+namespace umadvisor::rules {
+
+/// What is to be said of a transfer; of each at most one.
+enum class Fate : std::uint8_t {
+    repeated, ///< the same bytes had been uploaded there
+    returned, ///< they had just been downloaded from there
+    constant, ///< an upload of one value; it was used
+    unused,   ///< overwritten or freed before anything used it
+    again,    ///< the same host bytes had been uploaded to memory that has changed since, or that is gone
+    twice,    ///< the same host bytes had been uploaded to another place, which holds them still
+};
+
+struct FateSite {
+    tables::CopySite copy; ///< of a memory set: its source is unknown
+    Fate fate{};
+    bool small = false; ///< as Copies has it
+    auto operator<=>(const FateSite&) const = default;
+};
+
+struct FateTotals {
+    tables::Tally seen;          ///< all bytes were, where it is about these
+    tables::Tally in_part;       ///< so as far as some bytes tell
+    tables::Tally or_constant;   ///< uploads of the same bytes that count as constant if that is told of them
+    tables::Tally not_looked_at; ///< uploads of the same call site of which the recorder read no byte
+    std::uint64_t looked_at = 0;
+    std::uint64_t differed = 0;                                ///< so in part, but not in all
+    std::uint64_t freed = 0;                                   ///< of those unused, the others were overwritten
+    std::uint64_t equal_elsewhere = 0, differed_elsewhere = 0; ///< by other calls into memory of the same line
+    std::uint64_t counterpart = 0; ///< stack of what sent, read or ended the last before
+    std::uint64_t value = 0, value_bytes = 0, part_hash = 0;                        ///< of the last constant
+    std::uint64_t allocation_stack = 0, allocation_entry = 0, allocation_bytes = 0; ///< of the last
+
+    /// Those that it can be said of. What parts tell counts where the whole told the same twice and never else;
+    /// of uploads from the same place the share counts of which the whole told the same, if that is nearly all.
+    /// Not of those that were not looked at.
+    tables::Tally compared(Fate fate) const;
+    /// Where half were looked at or more, the others are taken to be like them: so many of them.
+    tables::Tally taken_for_alike(Fate fate) const;
+    /// Both.
+    tables::Tally told(Fate fate) const;
+};
+
+/// At the end of the events: what the uploads of one call site show holds for those of others, too. Many ways
+/// may lead to one line, and only the uploads of some are compared as a whole.
+void share_evidence(std::map<FateSite, FateTotals>& sites);
+
+} // namespace umadvisor::rules

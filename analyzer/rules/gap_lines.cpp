@@ -1,0 +1,93 @@
+#include "analyzer/rules/gap_lines.hpp"
+
+#include "analyzer/rules/untold_work.hpp"
+#include "analyzer/rules/words.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace umadvisor::rules {
+namespace {
+
+/// Fewer may be phases of the program that follow each other.
+constexpr std::uint64_t least_gaps = 5;
+
+Finding gap_finding(const Profile& profile, const Rule& rule, std::uint64_t stack, const GapLine& line) {
+    Finding finding;
+    finding.rule = &rule;
+    finding.title = rule.title;
+    finding.stack = stack;
+    finding.evidence = {{"waits", static_cast<double>(line.gaps)},
+                        {"waited_ns", line.waited_ns},
+                        {"device_idle_ns", line.idle_ns}};
+    if (line.next_stack != 0)
+        finding.places.emplace_back("the device gets its next work here", line.next_stack);
+    const bool needed = &rule == &rules::rule("UMA-505");
+    if (&rule == &rules::rule("UMA-503") && !line.frees) { // the rest of such a copy is for other rules
+        finding.saving_ns = line.overlap_ns;
+        finding.basis =
+            "of each wait and the gap after it the shorter, as recorded: side by side they take the longer";
+        return finding;
+    }
+    // With two sets of buffers the host waits for results a round later: a gap hides no more than one wait. For
+    // what it does not need it never waits: a long gap may make up for a short one before it, and work that
+    // comes after the last wait hides that.
+    EditedCalls calls = line.calls;
+    if (needed)
+        calls.add(line.behind);
+    finding.saving_ns = needed ? line.overlap_ns : line.turn_ns;
+    finding.edit = calls.asynchronous(profile, needed);
+    finding.basis = needed ? "replay of the run without these waits; at most the shorter of each wait and the "
+                             "gap after it, since a result is needed a round later"
+                           : "replay of the run without these waits";
+    return finding;
+}
+
+} // namespace
+
+std::string turns_text(const Profile& profile, const GapLine& line) {
+    return profile.call_name(line.entry) + " " + count_text(line.gaps, "time") + ": the host waited " +
+           time_text(line.waited_ns) + " for the device, and the device then " + time_text(line.idle_ns) +
+           " for the host";
+}
+
+std::vector<Finding> find_gaps(const Profile& profile, const LineOf& line_of, const Rule& rule,
+                               std::initializer_list<WaitReason> reasons, DescribeGap describe) {
+    if (work_is_untold(profile))
+        return {};
+    const auto& sites = profile.idle_gaps().sites();
+    std::map<ids::CallSite, std::uint64_t> calls;
+    for (const auto& [site, totals] : sites)
+        calls[site.call] += totals.calls;
+    std::map<std::uint64_t, GapLine> lines;
+    for (const auto& [site, totals] : sites) {
+        if (std::ranges::find(reasons, site.reason) == reasons.end())
+            continue;
+        GapLine& line = lines[line_of(site.call.stack)];
+        line.gaps += totals.gaps;
+        line.turn_ns += static_cast<double>(profile.nanoseconds(totals.turn_ticks));
+        line.frees &= site.reason == WaitReason::freed;
+        if (site.reason == WaitReason::needless || site.reason == WaitReason::freed)
+            line.calls.add(site.call, totals.calls, calls[site.call]); // the remedy changes them all
+        else
+            line.calls.add(site.call, totals.gaps);
+        for (const ids::CallSite& call : totals.behind)
+            line.behind.add(call, 1);
+        line.entry = site.call.entry;
+        if (totals.next_stack != 0)
+            line.next_stack = totals.next_stack;
+        line.waited_ns += static_cast<double>(profile.nanoseconds(totals.waited_ticks));
+        line.idle_ns += static_cast<double>(profile.nanoseconds(totals.idle_ticks));
+        line.overlap_ns += static_cast<double>(profile.nanoseconds(totals.overlap_ticks));
+    }
+    std::vector<Finding> findings;
+    for (const auto& [stack, line] : lines) {
+        if (line.gaps < least_gaps || line.overlap_ns < least_saving_ns)
+            continue;
+        findings.push_back(gap_finding(profile, rule, stack, line));
+        describe(profile, line, findings.back());
+    }
+    return findings;
+}
+
+} // namespace umadvisor::rules

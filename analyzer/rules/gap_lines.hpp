@@ -1,0 +1,31 @@
+/// Waits after which the device had nothing to do, by the line that waited.
+#pragma once
+
+#include "analyzer/rules/edited_calls.hpp"
+#include "analyzer/rules/finding.hpp"
+
+#include <initializer_list>
+
+namespace umadvisor::rules {
+
+struct GapLine {
+    std::uint64_t gaps = 0, entry = 0, next_stack = 0;
+    double waited_ns = 0, idle_ns = 0, overlap_ns = 0;
+    double turn_ns = 0;        ///< that calls took after which the host worked
+    bool frees = true;         ///< all of them free memory
+    EditedCalls calls, behind; ///< these calls, and those in the gaps that would wait in their place
+};
+
+/// What one rule says of a line, in `finding`, which has its rule, lines, numbers, saving and basis already.
+using DescribeGap = void (*)(const Profile&, const GapLine&, Finding&);
+
+/// The lines that waited for these reasons and cost enough, with `rule`. Nothing where the trace does not tell
+/// all work.
+std::vector<Finding> find_gaps(const Profile& profile, const LineOf& line_of, const Rule& rule,
+                               std::initializer_list<WaitReason> reasons, DescribeGap describe);
+
+/// "cudaDeviceSynchronize 100 times: the host waited 10 ms for the device, and the device then 12 ms for the
+/// host"
+std::string turns_text(const Profile& profile, const GapLine& line);
+
+} // namespace umadvisor::rules

@@ -1,0 +1,165 @@
+/// Pairs of uses of the same bytes that nothing orders, though they must not meet.
+#pragma once
+
+#include "analyzer/facts/call.hpp"
+#include "analyzer/facts/least_ends.hpp"
+#include "analyzer/facts/stream_order.hpp"
+#include "analyzer/facts/written_parameters.hpp"
+#include "analyzer/ids/allocation_site.hpp"
+#include "analyzer/reader/dictionary.hpp"
+#include "analyzer/reader/flat_map.hpp"
+#include "analyzer/reader/thread_cursor.hpp"
+#include "analyzer/rules/hidden_order.hpp"
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+namespace umadvisor::rules {
+
+enum class HazardKind : std::uint8_t {
+    reused_source,   ///< the host changes the source of an upload that has not been done, and uploads it again
+    changed_source,  ///< the same, seen before another call
+    freed_in_flight, ///< memory is freed in a stream while another works on it
+    unordered_streams, ///< two streams use the same bytes, and one at least writes
+};
+
+/// Two call sites: `first` queued the work that was still to do at `second`.
+struct HazardSite {
+    HazardKind kind{};
+    ids::CallSite first, second;
+    auto operator<=>(const HazardSite&) const = default;
+};
+
+/// What a use of memory is.
+enum class AccessKind : std::uint8_t { copy, set, kernel, free };
+
+/// The bytes of the rows lie side by side.
+bool is_one_piece(std::uint64_t width, std::uint64_t height, std::uint64_t depth, std::uint64_t pitch);
+
+struct HazardTotals {
+    std::uint64_t times = 0;  ///< that no call ordered both
+    std::uint64_t proved = 0; ///< of these, the first cannot have ended when the second was called
+    double left_ns = 0;       ///< how long the first had still to go then, at the least: the longest of these
+    std::uint64_t bytes = 0;  ///< that both use
+    ids::AllocationSite allocation;
+    std::uint64_t allocation_bytes = 0;
+    AccessKind first{}, second{};
+    std::uint64_t first_kernel = 0, second_kernel = 0; ///< functions
+};
+
+/// Nothing is told but with two proofs: no call of the program orders both uses (StreamOrder), and the first
+/// cannot have ended when the second was called (LeastEnds), so that the host cannot have found out by a way
+/// that is not recorded. Bytes are those of copies, memory sets and frees. A kernel counts where its parameters
+/// lead to one allocation that it may write and no other such, the other use is all of that allocation, and it
+/// is larger than a flag. Sources of uploads are told from their hashes, and only where no device work may
+/// have changed them. Their second hash is that of the next upload or of a look before another call. What the
+/// host may have learned later does not matter: when it was looked at, the copy had not been done. Memory: 16
+/// uses each of 4,096 allocations, as many sources, and a bounded number of call sites.
+class Hazards {
+public:
+    /// The dictionary must outlive it.
+    Hazards(double ns_per_tick, const reader::Dictionary& dictionary);
+
+    void add(const trace::Alloc& record);
+    void add(const trace::Free& record) {
+        if (record.part != 0)
+            forget(record.allocation);
+    }
+    void add(const trace::LaunchShape& record);
+    void add(const trace::Stream& record);
+    void add(const trace::Event& record) { hide(record); }
+    void add(const trace::Context& record) { hide(record); }
+    void add(const trace::Content& record, std::uint32_t thread);
+    void add(const trace::Ipc& record) { hide(record); }
+    void add(const trace::External& record) { hide(record); }
+    void measured(std::uint64_t sample, double ns) { ends_.measured(sample, ns); }
+    /// What the event at `cursor` does.
+    void add(const facts::Call& call, const reader::ThreadCursor& cursor);
+    /// Call once, at the end.
+    void finish();
+
+    using Sites = std::map<HazardSite, HazardTotals>;
+    const Sites& sites() const { return sites_; }
+
+private:
+    struct Memory {
+        std::uint64_t address = 0, bytes = 0;
+        ids::AllocationSite site;
+        bool on_host = false;
+        bool reached = false;                 ///< of the host's: the device may write it at any time
+        facts::StreamOrder::Moment written{}; ///< of the host's: by this device work last
+        std::uint64_t writes = 0;             ///< how many such there were
+    };
+    struct Use {
+        AccessKind kind{};
+        bool writes = false;
+        std::uint64_t first = 0, last = 0; ///< addresses; last: one behind
+        std::uint64_t made_of = 0;         ///< equal: what they write is the same
+        std::uint64_t kernel = 0;
+        ids::CallSite site;
+        facts::StreamOrder::Moment moment{};
+        facts::LeastEnds::Work work{};
+        std::uint32_t met =
+            0; ///< number, plus 1, of the stream whose work met it: what comes behind that does, too
+    };
+    /// An upload from page-locked memory.
+    struct Source {
+        std::uint64_t bytes = 0, part_hash = 0, whole_hash = 0, allocation = 0, writes = 0;
+        std::uint64_t ticks = 0; ///< start of its record
+        double start = 0;        ///< the same, as facts::Call has it
+        std::uint32_t thread = 0;
+        ids::CallSite site;
+        facts::StreamOrder::Moment moment{};
+        facts::LeastEnds::Work work{};
+    };
+    /// It was seen to have changed before the next call of its thread.
+    struct Changed {
+        Source source;
+        double seen; ///< as facts::Call has times
+    };
+    /// Whether the first had ended shows when its time is told.
+    struct Open {
+        facts::LeastEnds::Work work;
+        double at;
+    };
+
+    template <class Record>
+    void hide(const Record& record) {
+        if (hides_order(record))
+            order_.give_up();
+    }
+    void forget(std::uint64_t allocation);
+    void use(std::uint64_t allocation, const Use& use, const facts::Call& call);
+    void use(const trace::Copy& copy, const facts::Call& call, const facts::LeastEnds::Work& work);
+    void use(const trace::Set& set, const facts::Call& call, const facts::LeastEnds::Work& work);
+    void launch(const reader::Shape& shape, const facts::Call& call, const facts::LeastEnds::Work& work);
+    void free(const trace::Free& record, facts::Call call);
+    void change(std::uint64_t allocation, const facts::Call& call);
+    void upload(const trace::Copy& copy, const facts::Call& call, const facts::LeastEnds::Work& work);
+    bool has_changed(const Source& source, const trace::CopyContent& now) const;
+    void note_changed(const facts::Call& call);
+    bool meet(const Memory& memory, const Use& earlier, const Use& later) const;
+    HazardTotals* note(const HazardSite& site, const facts::LeastEnds::Work& work, double at,
+                       const Memory& memory);
+
+    double ns_per_tick_;
+    const reader::Dictionary& dictionary_;
+    facts::StreamOrder order_;
+    facts::LeastEnds ends_;
+    facts::WrittenParameters written_;
+    reader::FlatMap<Memory> live_;           ///< by allocation
+    reader::FlatMap<std::vector<Use>> uses_; ///< the same
+    reader::FlatMap<Source> sources_;        ///< the latest, by address
+    reader::FlatMap<Source> in_flight_;      ///< by `ticks`: what a Content record may tell of
+    std::vector<Changed> changed_;           ///< no call of their thread has followed
+    bool kernels_tell_ = true;               ///< which memory they write
+    bool sources_tell_ = true;               ///< nothing but what is told may write page-locked memory
+    bool streams_made_ = false;
+    Sites sites_;
+    std::map<HazardSite, std::vector<Open>> open_;
+};
+
+} // namespace umadvisor::rules

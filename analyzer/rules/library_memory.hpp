@@ -1,0 +1,24 @@
+/// Device memory that a library keeps for itself: nobody's line allocates it, and a setting decides how much it
+/// is.
+#pragma once
+
+#include "analyzer/rules/profile.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace umadvisor::rules {
+
+struct LibraryMemory {
+    std::string_view library; ///< as its makers call it
+    std::string_view setting; ///< what changes how much it takes; empty: nothing that is documented
+};
+
+/// Whose workspace an allocation made at this stack is; nullptr: it is no library's.
+const LibraryMemory* library_memory_at(const reader::Dictionary& dictionary, std::uint64_t stack);
+
+/// What libraries took from the driver for themselves, in one line; empty: nothing to speak of.
+std::string library_memory_text(const Profile& profile);
+
+} // namespace umadvisor::rules

@@ -1,0 +1,28 @@
+/// Device memory that is allocated long before its first use or kept long after its last, when most is live.
+#include "analyzer/rules/wasted_memory.hpp"
+#include "analyzer/rules/words.hpp"
+
+namespace umadvisor::rules {
+namespace {
+
+void describe_idle(const Profile& profile, const WastedLine& line, Finding& finding) {
+    finding.summary = allocations_text(profile, line) + ", not used for " + time_text(line.mean_idle_ns()) +
+                      " of " + time_text(line.mean_life_ns()) + ", and just then the most memory was allocated";
+    finding.evidence.emplace_back("mean_idle_ns", line.mean_idle_ns());
+    finding.advice =
+        profile.uses_runtime()
+            ? "cudaMalloc it just before its first use and cudaFree it after the last; or cudaMallocAsync "
+              "and cudaFreeAsync around each phase that uses it"
+            : "cuMemAlloc it just before its first use and cuMemFree it after the last; or "
+              "cuMemAllocAsync and cuMemFreeAsync around each phase that uses it";
+    finding.confidence = confidence_at_peak(profile, line);
+}
+
+} // namespace
+
+std::vector<Finding> find_idle_memory(const Profile& profile, const LineOf& line_of) {
+    return find_wasted(profile, line_of, rule("UMA-301"), trace::Memory::device, tables::Waste::idle,
+                       describe_idle);
+}
+
+} // namespace umadvisor::rules

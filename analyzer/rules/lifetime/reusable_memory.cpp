@@ -1,0 +1,27 @@
+/// Device memory allocated beside memory of the same size that nothing uses any more.
+#include "analyzer/rules/wasted_memory.hpp"
+#include "analyzer/rules/words.hpp"
+
+namespace umadvisor::rules {
+namespace {
+
+void describe_reusable(const Profile& profile, const WastedLine& line, Finding& finding) {
+    finding.summary = allocations_text(profile, line) + ", last used " + time_text(line.mean_idle_ns()) +
+                      " before it was freed; meanwhile as much was allocated anew";
+    finding.evidence.emplace_back("mean_idle_ns", line.mean_idle_ns());
+    if (line.other != 0)
+        finding.places.emplace_back("this allocation could have had the same memory", line.other);
+    finding.advice =
+        "leave out the later allocation and use this memory again: it is of the same size, and done with; "
+        "work of another stream on it first waits for the last use (an event)";
+    finding.confidence = confidence_at_peak(profile, line);
+}
+
+} // namespace
+
+std::vector<Finding> find_reusable_memory(const Profile& profile, const LineOf& line_of) {
+    return find_wasted(profile, line_of, rule("UMA-302"), trace::Memory::device, tables::Waste::reusable,
+                       describe_reusable);
+}
+
+} // namespace umadvisor::rules

@@ -1,0 +1,402 @@
+/// Statements of Python that cost far more than the CUDA calls that they make, in every round, and that could
+/// go.
+#include "analyzer/rules/finding.hpp"
+#include "analyzer/rules/python/python_statements.hpp"
+#include "analyzer/rules/words.hpp"
+#include "analyzer/symbols/python_framework.hpp"
+#include "analyzer/symbols/python_stack.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <fnmatch.h>
+#include <iterator>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace umadvisor::rules {
+namespace {
+
+using Kind = PythonSite::Kind;
+using symbols::PythonFramework;
+
+constexpr std::uint64_t least_logs = 100;
+/// Of uploads of whole batches.
+constexpr std::uint64_t least_batches = 8;
+constexpr std::uint64_t batch_bytes = 1 << 20;
+/// A copy on the host goes no faster and no more slowly than this: what takes another time is something else.
+constexpr double most_copy_bytes_per_s = 150e9, least_copy_bytes_per_s = 1e9;
+/// A framework needs less from one copy of a line to the next.
+constexpr double least_fill_ns = 100'000;
+/// Of a line of code that logs: what it costs beside the work of the round is worth a word from here on.
+constexpr double least_logging_of_run = 0.02;
+
+/// Code that keeps records of a run, by the names under which it is installed; `function`: only there.
+constexpr struct {
+    const char *file, *function;
+} logging_code[] = {
+    // PyTorch Lightning's, whatever package it comes in.
+    {"*/trainer/connectors/logger_connector/*", "*"},
+    {"*-packages/lightning/pytorch/core/module.py", "LightningModule.log*"},
+    {"*-packages/pytorch_lightning/core/module.py", "LightningModule.log*"},
+    {"*-packages/lightning/pytorch/loggers/*", "*"},
+    {"*-packages/pytorch_lightning/loggers/*", "*"},
+    {"*-packages/wandb/*", "*"},
+    {"*-packages/mlflow/*", "*"},
+    {"*-packages/tensorboard/*", "*"},
+    {"*-packages/tensorboardX/*", "*"},
+    {"*-packages/torch/utils/tensorboard/*", "*"},
+};
+
+PythonFramework framework_at(const reader::Dictionary& dictionary, std::uint64_t stack) {
+    const auto joined = dictionary.frames.find(stack);
+    if (joined == dictionary.frames.end())
+        return PythonFramework::none;
+    std::size_t depth = 0;
+    for (std::uint64_t id = joined->second.parent; id != 0 && depth < symbols::deepest; ++depth) {
+        const auto frame = dictionary.frames.find(id);
+        if (frame == dictionary.frames.end())
+            break;
+        if (const auto module = dictionary.modules.find(frame->second.module);
+            module != dictionary.modules.end())
+            if (const PythonFramework known = symbols::framework_of(std::string(module->second.path));
+                known != PythonFramework::none)
+                return known;
+        id = frame->second.parent;
+    }
+    return PythonFramework::none;
+}
+
+bool logs(const reader::Dictionary& dictionary, std::uint64_t stack) {
+    const auto joined = dictionary.frames.find(stack);
+    if (joined == dictionary.frames.end())
+        return false;
+    std::size_t depth = 0;
+    for (std::uint64_t id = joined->second.python; id != 0 && depth < symbols::deepest; ++depth) {
+        const auto frame = dictionary.python_frames.find(id);
+        if (frame == dictionary.python_frames.end())
+            break;
+        if (const auto code = dictionary.python_codes.find(frame->second.code);
+            code != dictionary.python_codes.end()) {
+            const std::string file(code->second.file), function(code->second.function);
+            if (std::ranges::any_of(logging_code, [&](const auto& known) {
+                    return ::fnmatch(known.file, file.c_str(), 0) == 0 &&
+                           ::fnmatch(known.function, function.c_str(), 0) == 0;
+                }))
+                return true;
+        }
+        id = frame->second.parent;
+    }
+    return false;
+}
+
+const char* keep_constant(PythonFramework framework) {
+    switch (framework) {
+    case PythonFramework::torch:
+        return "make the tensor once, before the loop, and keep it on the device (in a module: "
+               "register_buffer); where it is one number, write the number: x * 0.5 needs no tensor. Mind: "
+               "torch.tensor(list, device=device) and torch.tensor(list).to(device) build it, upload it and "
+               "wait for it each time";
+    case PythonFramework::cupy:
+        return "call cupy.asarray once, before the loop, and keep the result; where it is one number, write "
+               "the number: x * 0.5 needs no array";
+    case PythonFramework::jax:
+        return "call jnp.asarray once, before the loop, and pass the result; in a jitted function a NumPy "
+               "constant becomes part of the compiled program";
+    case PythonFramework::numba:
+        return "call cuda.to_device once, before the loop, and pass what it returns; numbers are passed as "
+               "they are";
+    case PythonFramework::none:
+        break;
+    }
+    return "copy it to the device once, before the loop, and keep it there";
+}
+
+const char* pin_ahead(PythonFramework framework) {
+    if (framework == PythonFramework::torch)
+        return "pin the data once, before the loop (data = [d.pin_memory() for d in data], or torch.empty(..., "
+               "pin_memory=True) filled in place), or let another thread do it: DataLoader(..., "
+               "pin_memory=True). Mind: .pin_memory() is a copy of its own, and the line waits for it";
+    if (framework == PythonFramework::cupy)
+        return "keep the host's array page-locked: cupyx.empty_pinned once, filled in place, instead of a copy "
+               "to page-locked memory in each round";
+    return "fill the page-locked memory ahead of the round that uploads it: once, or in another thread";
+}
+
+/// A line, and what of it could go.
+struct StatementLine {
+    StatementTime time;
+    std::uint64_t rounds = 0, bytes = 0;
+    PythonFramework framework{};
+    EditedCalls calls;
+
+    void add(const StatementTime& more) {
+        time.calls += more.calls;
+        time.before_ns += more.before_ns;
+        time.call_ns += more.call_ns;
+        time.wait_ns += more.wait_ns;
+    }
+};
+
+Finding begin_statement(std::uint64_t stack, const StatementLine& line, double statement_ns) {
+    Finding finding;
+    finding.rule = &rule("UMA-116");
+    finding.title = finding.rule->title;
+    finding.stack = stack;
+    finding.evidence = {{"rounds", static_cast<double>(line.rounds)},
+                        {"bytes", static_cast<double>(line.bytes)},
+                        {"call_ns", line.time.call_ns},
+                        {"statement_ns", statement_ns}};
+    finding.statement_ns = finding.saving_ns = statement_ns;
+    finding.confidence = Confidence::medium;
+    return finding;
+}
+
+std::string sure_time_text(const PythonStatements& statements) {
+    return "from the first call of the line to its last, and before the first what this program needs between "
+           "two calls of one line (" +
+           time_text(statements.usual_ns()) + "), as the replay of the run without them gains it";
+}
+
+std::vector<Finding> constant_uploads(const Profile& profile, const LineOf& line_of,
+                                      const PythonStatements& statements) {
+    std::map<std::uint64_t, StatementLine> lines;
+    for (const PythonSite& site : profile.statements().sites()) {
+        if (!is_constant_upload(site))
+            continue;
+        StatementLine& line = lines[line_of(site.site.stack)];
+        line.add(statements.of_copy(site, line.calls));
+        line.rounds = std::max(line.rounds, site.count);
+        line.bytes += site.bytes;
+        line.framework = framework_at(profile.dictionary(), site.site.stack);
+    }
+    std::vector<Finding> findings;
+    for (const auto& [stack, line] : lines) {
+        const double ns = line.time.sum_ns();
+        if (ns < least_saving_ns)
+            continue;
+        Finding finding = begin_statement(stack, line, ns);
+        finding.title = "a constant built and uploaded in every round";
+        finding.summary = "this line uploads the same " +
+                          bytes_text(static_cast<double>(line.bytes) / static_cast<double>(line.time.calls)) +
+                          " " + count_text(line.time.calls, "time") + ": " +
+                          time_text(ns / static_cast<double>(line.rounds)) +
+                          " of the host's time in each round, of which the copy takes " +
+                          time_text(line.time.call_ns / static_cast<double>(line.rounds));
+        finding.advice = keep_constant(line.framework);
+        finding.edit = line.calls.gone(profile);
+        finding.basis = sure_time_text(statements);
+        findings.push_back(std::move(finding));
+    }
+    return findings;
+}
+
+std::vector<Finding> logging(const Profile& profile, const LineOf& line_of,
+                             const PythonStatements& statements) {
+    const std::vector<PythonSite>& sites = profile.statements().sites();
+    std::vector<bool> in_logging(sites.size());
+    std::map<std::uint64_t, StatementLine> lines;
+    for (std::size_t i = 0; i < sites.size(); ++i) {
+        in_logging[i] = sites[i].count >= least_logs && logs(profile.dictionary(), sites[i].site.stack);
+        if (!in_logging[i])
+            continue;
+        StatementLine& line = lines[line_of(sites[i].site.stack)];
+        line.time.call_ns += static_cast<double>(profile.nanoseconds(sites[i].ticks));
+        line.time.calls += sites[i].count;
+        line.rounds = std::max(line.rounds, sites[i].count);
+        line.bytes += sites[i].bytes;
+        line.calls.add(sites[i].site, sites[i].count, sites[i].count);
+    }
+    if (lines.empty())
+        return {};
+    for (const auto& [step, gap] : profile.statements().steps()) {
+        if (!in_logging[step.second])
+            continue;
+        const std::uint64_t line = line_of(sites[step.second].site.stack);
+        double ns = static_cast<double>(profile.estimated_nanoseconds(gap.median()));
+        // Between a later call and an earlier one a round may have ended.
+        if (!in_logging[step.first] || step.first >= step.second ||
+            line_of(sites[step.first].site.stack) != line)
+            ns = std::min(ns, statements.usual_ns());
+        lines[line].time.before_ns += ns * static_cast<double>(gap.count());
+        lines[line].calls.add_time_before(sites[step.second].site, ns * static_cast<double>(gap.count()));
+    }
+    std::vector<Finding> findings;
+    for (const auto& [stack, line] : lines) {
+        const double ns = line.time.sum_ns();
+        if (ns < least_logging_of_run * static_cast<double>(profile.net_ns()))
+            continue;
+        Finding finding = begin_statement(stack, line, ns);
+        finding.title = "values are logged in every round";
+        finding.summary = "what this line logs takes " + time_text(ns / static_cast<double>(line.rounds)) +
+                          " of the host's time in each of " + count_text(line.rounds, "round") +
+                          ", of which its CUDA calls take " +
+                          time_text(line.time.call_ns / static_cast<double>(line.rounds));
+        finding.advice = "log every k-th round (if batch_idx % 100 == 0: ...), and have the progress bar off "
+                         "or refreshed as rarely (lightning: Trainer(enable_progress_bar=False), "
+                         "RichProgressBar(refresh_rate=100), prog_bar=False)";
+        finding.edit = line.calls.gone(profile);
+        finding.basis = "from the first call of the logging code to its last, and before the first what this "
+                        "program needs between two calls of one line (" +
+                        time_text(statements.usual_ns()) +
+                        "); what it does behind its last call is not counted";
+        findings.push_back(std::move(finding));
+    }
+    return findings;
+}
+
+bool locks_pages(const reader::Dictionary& dictionary, const PythonSite& site) {
+    const std::string_view symbol = dictionary.symbol(site.site.entry);
+    return symbol.starts_with("cuMemHostAlloc") || symbol.starts_with("cuMemAllocHost");
+}
+
+/// Of a line that fills page-locked memory just before it uploads it.
+struct FilledLine : StatementLine {
+    double fill_ns = 0, lock_ns = 0;
+    std::uint64_t fills = 0, locks = 0, repeated = 0;
+    timeline::Edit edit;
+};
+
+void add_locks(FilledLine& line, const Profile& profile, const PythonSite& site) {
+    if (site.count < 2)
+        return;
+    const auto count = static_cast<double>(site.count);
+    line.locks += site.count;
+    line.lock_ns += static_cast<double>(profile.nanoseconds(site.ticks)) * (count - 1) / count;
+    timeline::Change gone;
+    gone.site = site.site;
+    gone.what = timeline::Change::What::gone;
+    gone.share = (count - 1) / count; // one stays
+    line.edit.changes.push_back(gone);
+}
+
+std::vector<Finding> filled_batches(const Profile& profile, const LineOf& line_of) {
+    const std::vector<PythonSite>& sites = profile.statements().sites();
+    std::map<std::uint64_t, FilledLine> lines;
+    SameStatement same_statement(profile.dictionary());
+    for (const auto& [step, gap] : profile.statements().steps()) {
+        const PythonSite& copy = sites[step.second];
+        if (copy.kind != Kind::upload || !copy.pinned || copy.bytes < batch_bytes * copy.count ||
+            !same_statement(copy.site.stack, sites[step.first].site.stack))
+            continue;
+        const double ns = static_cast<double>(profile.estimated_nanoseconds(gap.mean()));
+        const double speed = static_cast<double>(copy.bytes) / static_cast<double>(copy.count) / ns * 1e9;
+        if (ns < least_fill_ns || speed < least_copy_bytes_per_s || speed > most_copy_bytes_per_s)
+            continue;
+        FilledLine& line = lines[line_of(copy.site.stack)];
+        const double filled_ns = ns * static_cast<double>(gap.count());
+        line.fill_ns += filled_ns;
+        line.fills += gap.count();
+        if (std::ranges::none_of(line.edit.changes,
+                                 [&copy](const timeline::Change& each) { return each.site == copy.site; })) {
+            line.rounds += copy.count;
+            line.bytes += copy.bytes;
+            line.repeated += copy.content.repeated;
+            line.time.call_ns += static_cast<double>(profile.nanoseconds(copy.ticks));
+            timeline::Change sooner;
+            sooner.site = copy.site;
+            sooner.what = timeline::Change::What::shorter;
+            line.edit.changes.push_back(sooner);
+        }
+        for (timeline::Change& each : line.edit.changes)
+            if (each.site == copy.site)
+                each.less_before_ns += filled_ns / static_cast<double>(copy.count);
+        line.framework = framework_at(profile.dictionary(), copy.site.stack);
+    }
+    for (const PythonSite& site : sites)
+        if (const auto line = lines.find(line_of(site.site.stack));
+            line != lines.end() && locks_pages(profile.dictionary(), site))
+            add_locks(line->second, profile, site);
+    std::vector<Finding> findings;
+    for (const auto& [stack, line] : lines) {
+        const double ns = line.fill_ns + line.lock_ns;
+        if (line.fills < least_batches || 2 * line.fills < line.rounds || ns < least_saving_ns)
+            continue;
+        Finding finding = begin_statement(stack, line, ns);
+        finding.title = "page-locked memory is filled by the line that uploads it";
+        finding.summary = "each of " + count_text(line.rounds, "upload") + " of " +
+                          bytes_text(static_cast<double>(line.bytes) / static_cast<double>(line.rounds)) +
+                          " follows a copy on the host to page-locked memory, " +
+                          time_text(line.fill_ns / static_cast<double>(line.fills)) + " each";
+        if (line.locks != 0)
+            finding.summary += "; " + std::to_string(line.locks) + " times the line page-locks more memory, " +
+                               time_text(line.lock_ns) + " beyond the first";
+        finding.evidence.emplace_back("fill_ns", line.fill_ns);
+        finding.evidence.emplace_back("lock_ns", line.lock_ns);
+        if (2 * line.repeated > line.rounds)
+            finding.details.push_back(std::to_string(line.repeated) +
+                                      " of the uploads bring bytes that had been uploaded before");
+        finding.advice = pin_ahead(line.framework);
+        finding.edit = line.edit;
+        finding.basis = "replay of the run without these copies on the host and without page-locking after the "
+                        "first time; what pinning ahead of the loop costs is not counted";
+        findings.push_back(std::move(finding));
+    }
+    return findings;
+}
+
+std::vector<Finding> awaited_uploads(const Profile& profile, const LineOf& line_of) {
+    std::map<std::uint64_t, std::pair<StatementLine, AwaitedUploads>> lines;
+    for (const PythonSite& site : profile.statements().sites()) {
+        const AwaitedUploads& more = site.awaited;
+        if (more.uploads == 0)
+            continue;
+        auto& [line, awaited] = lines[line_of(site.site.stack)];
+        line.framework = framework_at(profile.dictionary(), site.site.stack);
+        awaited.rounds += more.rounds;
+        awaited.uploads += more.uploads;
+        awaited.bytes += more.bytes;
+        awaited.ticks += more.ticks;
+        awaited.content.looked += more.content.looked;
+        awaited.content.repeated += more.content.repeated;
+    }
+    std::vector<Finding> findings;
+    for (auto& [stack, found] : lines) {
+        auto& [line, awaited] = found;
+        const auto ns = static_cast<double>(profile.nanoseconds(awaited.ticks));
+        if (awaited.rounds < least_batches || ns < least_saving_ns)
+            continue;
+        line.rounds = awaited.uploads;
+        line.bytes = awaited.bytes;
+        Finding finding = begin_statement(stack, line, ns);
+        finding.title = "arguments in the host's memory are uploaded by the call that needs them";
+        finding.summary =
+            count_text(awaited.uploads, "upload") + " of " +
+            bytes_text(static_cast<double>(awaited.bytes) / static_cast<double>(awaited.uploads)) +
+            " on average, in threads of the framework: this line waits " + time_text(ns) +
+            " in all until they are under way";
+        finding.advice =
+            line.framework == PythonFramework::jax
+                ? "call jax.device_put(x) once, before the loop, and pass the result: a NumPy argument of a "
+                  "jitted function is uploaded by every call. What changes in each round, jax.device_put for "
+                  "the next round while this one is computed"
+                : "move the arguments to the device once, before the loop, and pass what lies there";
+        const bool same = awaited.content.looked != 0 && 2 * awaited.content.repeated >= awaited.content.looked;
+        if (same)
+            finding.details.push_back(
+                "the bytes had been uploaded before, " + std::to_string(awaited.content.repeated) + " of " +
+                std::to_string(awaited.content.looked) + " times that they were compared");
+        finding.basis = "the time in which the thread of this line made no call while the uploads that it then "
+                        "waited for were prepared and made";
+        finding.confidence = same ? Confidence::medium : Confidence::low;
+        findings.push_back(std::move(finding));
+    }
+    return findings;
+}
+
+} // namespace
+
+std::vector<Finding> find_python_statements(const Profile& profile, const LineOf& line_of) {
+    if (profile.statements().sites().empty())
+        return {};
+    const PythonStatements statements(profile, line_of);
+    std::vector<Finding> findings = constant_uploads(profile, line_of, statements);
+    std::ranges::move(logging(profile, line_of, statements), std::back_inserter(findings));
+    std::ranges::move(filled_batches(profile, line_of), std::back_inserter(findings));
+    std::ranges::move(awaited_uploads(profile, line_of), std::back_inserter(findings));
+    return findings;
+}
+
+} // namespace umadvisor::rules

@@ -1,0 +1,70 @@
+/// What statements of Python cost around the CUDA calls that they make.
+#pragma once
+
+#include "analyzer/rules/edited_calls.hpp"
+#include "analyzer/rules/profile.hpp"
+#include "analyzer/rules/rule.hpp"
+#include "analyzer/symbols/python_stack.hpp"
+
+#include <cstdint>
+#include <utility>
+
+namespace umadvisor::rules {
+
+/// Whether two stacks end at one line of one function, whosever that is. No object file is looked into for
+/// this.
+class SameStatement {
+public:
+    explicit SameStatement(const reader::Dictionary& dictionary)
+        : dictionary_(dictionary), lines_(dictionary) {}
+
+    bool operator()(std::uint64_t one, std::uint64_t other) {
+        const auto first = place_of(one);
+        return first.first != 0 && first == place_of(other);
+    }
+
+private:
+    /// Code and line; 0: not known.
+    std::pair<std::uint64_t, int> place_of(std::uint64_t stack);
+
+    const reader::Dictionary& dictionary_;
+    symbols::PythonLines lines_;
+};
+
+/// What goes with calls of Python code that a remedy takes away, nanoseconds.
+struct StatementTime {
+    std::uint64_t calls = 0;
+    double before_ns = 0; ///< of the thread's own time before the calls, which surely is theirs
+    double call_ns = 0;
+    double wait_ns = 0; ///< the waits that follow them, and what lies between
+
+    double sum_ns() const { return before_ns + call_ns + wait_ns; }
+};
+
+/// Statements are what their lines do from their first call to their last, and at the most `usual_ns` before
+/// the first: what a framework needs between two calls of one statement it needs before the first, too. What
+/// lies further back may be other code of the program.
+class PythonStatements {
+public:
+    /// Both must outlive it.
+    PythonStatements(const Profile& profile, const LineOf& line_of);
+
+    /// The median of what the program needs between two calls of one line, of those that are no part of one
+    /// operation.
+    double usual_ns() const { return usual_ns_; }
+    /// Of a copy's calls, with the waits of its line that follow at once. That share of them is added to
+    /// `edited`.
+    StatementTime of_copy(const PythonSite& copy, EditedCalls& edited, double share = 1) const;
+
+private:
+    const Profile& profile_;
+    const LineOf& line_of_;
+    double usual_ns_;
+};
+
+/// Whether the calls of a site bring the same few bytes of pageable memory to the device again and again.
+bool is_constant_upload(const PythonSite& site);
+/// Whether most calls of a site wait for what uploads of such a kind bring, and are their statement's.
+bool waits_for_constant_upload(const Profile& profile, const ids::CallSite& wait);
+
+} // namespace umadvisor::rules

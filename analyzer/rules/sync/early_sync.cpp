@@ -1,0 +1,24 @@
+/// Synchronisations long before the host needs what they wait for: it goes on to something else, and the device
+/// stands still.
+#include "analyzer/rules/gap_lines.hpp"
+
+namespace umadvisor::rules {
+namespace {
+
+void describe_early_sync(const Profile& profile, const GapLine& line, Finding& finding) {
+    finding.summary =
+        turns_text(profile, line) + ", though nothing that it waited for is within the host's reach";
+    finding.advice =
+        "synchronise where the result is needed, after the host's own work and the next launches; a copy to "
+        "the host on the same stream waits by itself";
+    // Somebody may measure time by it, or look for errors.
+    finding.confidence = Confidence::medium;
+}
+
+} // namespace
+
+std::vector<Finding> find_early_syncs(const Profile& profile, const LineOf& line_of) {
+    return find_gaps(profile, line_of, rule("UMA-502"), {WaitReason::needless}, describe_early_sync);
+}
+
+} // namespace umadvisor::rules

@@ -1,0 +1,22 @@
+/// Host and device take turns: while one works the other waits, round by round.
+#include "analyzer/rules/gap_lines.hpp"
+
+namespace umadvisor::rules {
+namespace {
+
+void describe_host_blocked(const Profile& profile, const GapLine& line, Finding& finding) {
+    finding.summary = turns_text(profile, line);
+    finding.advice =
+        "work with two sets of buffers: launch the next round on one before working on the results of the "
+        "last in the other, and wait by cudaEventSynchronize for that one round alone";
+    // Whether a round needs what the host made of the last is not known.
+    finding.confidence = Confidence::low;
+}
+
+} // namespace
+
+std::vector<Finding> find_host_blocked(const Profile& profile, const LineOf& line_of) {
+    return find_gaps(profile, line_of, rule("UMA-505"), {WaitReason::results}, describe_host_blocked);
+}
+
+} // namespace umadvisor::rules

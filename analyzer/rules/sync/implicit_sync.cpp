@@ -1,0 +1,25 @@
+/// Calls that wait for the device though they are there for something else, after which it stands still.
+#include "analyzer/rules/gap_lines.hpp"
+
+namespace umadvisor::rules {
+namespace {
+
+void describe_implicit_sync(const Profile& profile, const GapLine& line, Finding& finding) {
+    finding.summary = turns_text(profile, line) + ", though nobody asked it to wait";
+    finding.advice = std::string("keep waits out of the loop: free with ") +
+                     (profile.uses_runtime() ? "cudaFreeAsync(ptr, stream) what cudaMallocAsync gave"
+                                             : "cuMemFreeAsync what cuMemAllocAsync gave") +
+                     ", or after the loop; copy from and to page-locked memory, asynchronously, and wait for "
+                     "that copy alone "
+                     "(an event) before the host uses its buffer";
+    finding.confidence = Confidence::medium;
+}
+
+} // namespace
+
+std::vector<Finding> find_implicit_syncs(const Profile& profile, const LineOf& line_of) {
+    return find_gaps(profile, line_of, rule("UMA-503"), {WaitReason::unasked, WaitReason::freed},
+                     describe_implicit_sync);
+}
+
+} // namespace umadvisor::rules

@@ -1,0 +1,73 @@
+/// Synchronisations when nothing has been queued since the last one.
+#include "analyzer/rules/edited_calls.hpp"
+#include "analyzer/rules/finding.hpp"
+#include "analyzer/rules/untold_work.hpp"
+#include "analyzer/rules/words.hpp"
+
+#include <map>
+#include <utility>
+
+namespace umadvisor::rules {
+namespace {
+
+constexpr std::uint64_t least_redundant = 100;
+
+struct SyncLine {
+    std::uint64_t count = 0, redundant = 0, entry = 0, covered_by = 0, most = 0;
+    double redundant_ns = 0;
+    EditedCalls calls;
+};
+
+Finding describe_sync(const Profile& profile, std::uint64_t stack, const SyncLine& line) {
+    const auto redundant = static_cast<double>(line.redundant);
+    Finding finding;
+    finding.rule = &rule("UMA-501");
+    finding.title = finding.rule->title;
+    finding.stack = stack;
+    finding.summary =
+        profile.call_name(line.entry) + " " + std::to_string(line.redundant) + " of " +
+        std::to_string(line.count) + " times with nothing queued since the synchronisation before it: " +
+        time_text(line.redundant_ns / redundant) + " a call, " + time_text(line.redundant_ns) + " in all";
+    finding.evidence = {{"synchronizations", static_cast<double>(line.count)},
+                        {"redundant", redundant},
+                        {"time_ns", line.redundant_ns}};
+    if (line.covered_by != 0 && line.covered_by != stack)
+        finding.places.emplace_back("had waited for everything already", line.covered_by);
+    // The first of a run of them may be the one that waits.
+    const bool always = line.redundant + 1 >= line.count;
+    finding.advice = always ? "leave it out" : "synchronise where something was queued, not in every case";
+    if (always)
+        finding.code_edits = {{EditKind::remove, profile.call_name(line.entry), stack}};
+    finding.saving_ns = line.redundant_ns;
+    finding.edit = line.calls.gone(profile);
+    finding.basis = "time of these calls";
+    finding.confidence = always ? Confidence::medium : Confidence::low;
+    return finding;
+}
+
+} // namespace
+
+std::vector<Finding> find_redundant_syncs(const Profile& profile, const LineOf& line_of) {
+    if (work_is_untold(profile))
+        return {};
+    std::map<std::pair<std::uint64_t, std::uint64_t>, SyncLine> lines;
+    for (const auto& [site, totals] : profile.idle_syncs().sites()) {
+        SyncLine& line = lines[{line_of(site.stack), site.entry}];
+        line.count += totals.count;
+        line.calls.add(site, totals.redundant, totals.count);
+        line.redundant += totals.redundant;
+        line.redundant_ns += static_cast<double>(profile.nanoseconds(totals.redundant_ticks));
+        line.entry = site.entry;
+        if (totals.redundant > line.most) {
+            line.most = totals.redundant;
+            line.covered_by = totals.covered_by;
+        }
+    }
+    std::vector<Finding> findings;
+    for (const auto& [key, line] : lines)
+        if (line.redundant >= least_redundant && line.redundant_ns >= least_saving_ns)
+            findings.push_back(describe_sync(profile, key.first, line));
+    return findings;
+}
+
+} // namespace umadvisor::rules

@@ -1,0 +1,123 @@
+#include "analyzer/rules/transfer_fates.hpp"
+
+#include "analyzer/rules/untold_work.hpp"
+#include "analyzer/rules/words.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace umadvisor::rules {
+namespace {
+
+using trace::Memory;
+
+struct Spent {
+    double ns;
+    bool measured;
+};
+
+/// Samples of small copies say little of large ones. Pinned memory takes no longer than large copies of it took
+/// in this trace, and what each copy takes besides.
+double longest_ns(const Profile& profile, const tables::CopySite& site, const tables::Tally& transfers) {
+    const auto [bytes, seconds] = profile.copies().link(facts::Direction::HtoD);
+    if (bytes == 0 || (site.source != Memory::pinned && site.source != Memory::registered))
+        return std::numeric_limits<double>::infinity();
+    return static_cast<double>(transfers.count) * profile.rates().small_copy_ns +
+           static_cast<double>(transfers.bytes) * seconds * 1e9 / static_cast<double>(bytes);
+}
+
+/// A call that waits tells its time; of others the device does, where samples were taken.
+Spent spent_on(const Profile& profile, const tables::CopySite& site, const tables::Tally& transfers) {
+    double call_ns = static_cast<double>(profile.nanoseconds(transfers.ticks));
+    if (const auto found = profile.copies().sites().find(site); found != profile.copies().sites().end()) {
+        const tables::Tally& all = transfers.bytes < tables::small_copy_bytes * transfers.count
+                                       ? found->second.small
+                                       : found->second.large;
+        if (all.ticks != 0)
+            call_ns = all.own_ns_of(transfers);
+    }
+    const auto bytes = static_cast<double>(transfers.bytes);
+    const bool upload = facts::is_host_memory(site.source);
+    if (upload && (!site.asynchronous || site.source == Memory::pageable))
+        return {call_ns, true};
+    if (const auto found = profile.copies().sites().find(site);
+        found != profile.copies().sites().end() && found->second.measured_bytes != 0) {
+        const double rate =
+            static_cast<double>(found->second.measured_ns) / static_cast<double>(found->second.measured_bytes);
+        return {std::max(call_ns, std::min(bytes * rate, longest_ns(profile, site, transfers))), true};
+    }
+    const double rate = upload                           ? profile.rates().pinned_to_device
+                        : site.source == Memory::unknown ? profile.rates().memory_set
+                                                         : profile.rates().device_to_device;
+    return {std::max(call_ns, bytes / rate * 1e9), false};
+}
+
+} // namespace
+
+bool fates_are_told(const Profile& profile) {
+    return !work_is_untold(profile) && std::ranges::none_of(profile.counted(), &CountedEntry::moves_memory);
+}
+
+std::map<std::uint64_t, FateGroup> transfers_of_fate(const Profile& profile, Fate fate, const LineOf& line_of) {
+    std::map<std::uint64_t, FateGroup> groups;
+    if (!fates_are_told(profile))
+        return groups;
+    for (const auto& [site, totals] : profile.contents().sites()) {
+        const tables::Tally told = totals.told(fate);
+        if (site.fate != fate || told.count == 0)
+            continue;
+        const Spent spent = spent_on(profile, site.copy, told);
+        FateGroup& group = groups[line_of(site.copy.stack)];
+        group.transfers.add(told);
+        if (!site.copy.graph)
+            group.calls.add({site.copy.stack, site.copy.entry}, told.count);
+        const std::uint64_t not_looked_at = totals.taken_for_alike(fate).count;
+        group.not_looked_at += not_looked_at;
+        group.in_part += told.count - not_looked_at - std::min(told.count - not_looked_at, totals.seen.count);
+        group.freed += totals.freed;
+        group.spent_ns += spent.ns;
+        group.measured &= spent.measured;
+        group.entry = site.copy.entry;
+        group.last = totals;
+        group.on_host = facts::is_host_memory(site.copy.source);
+    }
+    return groups;
+}
+
+Finding begin_finding(const Profile& profile, const Rule& rule, std::uint64_t stack, const FateGroup& group) {
+    Finding finding;
+    finding.rule = &rule;
+    finding.title = rule.title;
+    finding.stack = stack;
+    finding.evidence = {{"transfers", static_cast<double>(group.transfers.count)},
+                        {"bytes", static_cast<double>(group.transfers.bytes)},
+                        {"time_ns", group.spent_ns}};
+    if (group.not_looked_at != 0) {
+        finding.evidence.emplace_back("not_looked_at", static_cast<double>(group.not_looked_at));
+        finding.details.push_back(
+            std::to_string(group.not_looked_at) +
+            " of them were not looked at, to save time, and are taken to be like the others");
+    }
+    finding.allocation_stack = group.last.allocation_stack;
+    if (group.last.allocation_entry != 0)
+        finding.allocation_text = profile.call_name(group.last.allocation_entry) + " " +
+                                  bytes_text(static_cast<double>(group.last.allocation_bytes));
+    finding.saving_ns = group.spent_ns;
+    finding.edit = group.calls.gone(profile);
+    finding.basis = basis_of(profile, group);
+    return finding;
+}
+
+std::string transfers_text(const Profile& profile, const FateGroup& group) {
+    return profile.call_name(group.entry) + " " +
+           bytes_text(static_cast<double>(group.transfers.bytes) / static_cast<double>(group.transfers.count)) +
+           " x " + std::to_string(group.transfers.count);
+}
+
+std::string basis_of(const Profile& profile, const FateGroup& group) {
+    return group.measured
+               ? std::string("time of these transfers: of the calls that wait, else of the device by samples")
+               : "these bytes at rates measured on " + profile.rates().whose();
+}
+
+} // namespace umadvisor::rules

@@ -1,0 +1,41 @@
+/// What became of transfers to the device, by line, for the rules that advise to do without them.
+#pragma once
+
+#include "analyzer/rules/edited_calls.hpp"
+#include "analyzer/rules/finding.hpp"
+
+#include <map>
+
+namespace umadvisor::rules {
+
+/// The transfers of one line that share a fate.
+struct FateGroup {
+    tables::Tally transfers;
+    EditedCalls calls;
+    std::uint64_t in_part = 0;       ///< of these, so as far as some of their bytes tell
+    std::uint64_t not_looked_at = 0; ///< of these, taken to be like the others
+    std::uint64_t freed = 0;         ///< of these, unused till they were freed
+    double spent_ns = 0;             ///< in calls that waited, else by the device
+    bool measured = true;            ///< all of it, in this trace
+    std::uint64_t entry = 0;         ///< of their calls
+    FateTotals last;                 ///< of one of their sites
+    bool on_host = false;            ///< they came from the host
+};
+
+/// Whether anything can be told: the trace has all calls that may have used or written device memory.
+bool fates_are_told(const Profile& profile);
+
+/// By line. Empty where nothing can be told.
+std::map<std::uint64_t, FateGroup> transfers_of_fate(const Profile& profile, Fate fate, const LineOf& line_of);
+
+/// A finding with what those of all fates say alike: rule, title, line, allocation, evidence, and that these
+/// transfers go.
+Finding begin_finding(const Profile& profile, const Rule& rule, std::uint64_t stack, const FateGroup& group);
+
+/// "cudaMemcpy 16 MiB x 20"
+std::string transfers_text(const Profile& profile, const FateGroup& group);
+
+/// "time of these calls", or where it is not that.
+std::string basis_of(const Profile& profile, const FateGroup& group);
+
+} // namespace umadvisor::rules

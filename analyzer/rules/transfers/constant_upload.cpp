@@ -1,0 +1,110 @@
+/// Uploads that are one value over and over: a memory set writes it on the device at the rate of its memory.
+#include "analyzer/rules/transfer_fates.hpp"
+#include "analyzer/rules/words.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <string>
+
+namespace umadvisor::rules {
+namespace {
+
+std::string value_text(const FateTotals& totals) {
+    if (totals.value == 0)
+        return "0";
+    char text[24];
+    std::snprintf(text, sizeof text, "0x%0*llx", static_cast<int>(2 * totals.value_bytes),
+                  static_cast<unsigned long long>(totals.value));
+    return text;
+}
+
+/// The runtime sets bytes only.
+std::string memory_set(const Profile& profile, const FateTotals& totals) {
+    const std::string value = value_text(totals);
+    if (totals.value_bytes != 1)
+        return "cuMemsetD" + std::to_string(8 * totals.value_bytes) + "(destination, " + value + ", bytes / " +
+               std::to_string(totals.value_bytes) + "), or a kernel that fills it";
+    return profile.uses_runtime() ? "cudaMemset(destination, " + value + ", bytes)"
+                                  : "cuMemsetD8(destination, " + value + ", bytes)";
+}
+
+/// The value may be another in each upload.
+std::string content_text(const FateTotals& last) {
+    const std::string value = value_text(last);
+    return value == "0" ? "nothing but zeros"
+                        : "nothing but one " + std::to_string(8 * last.value_bytes) +
+                              "-bit value, the last time " + value;
+}
+
+/// The uploads of one line that a memory set could replace.
+struct ConstantLine {
+    std::uint64_t stack = 0;
+    FateGroup group;
+    double saving_ns = 0;
+};
+
+double sets_ns(const Profile& profile, const FateGroup& group) {
+    return static_cast<double>(group.transfers.count) * profile.rates().launch_call_ns +
+           static_cast<double>(group.transfers.bytes) / profile.rates().memory_set * 1e9;
+}
+
+FateGroup sum_of(const std::vector<ConstantLine>& lines) {
+    FateGroup all = lines.front().group;
+    for (std::size_t i = 1; i < lines.size(); ++i) {
+        const FateGroup& group = lines[i].group;
+        all.transfers.add(group.transfers);
+        all.calls.add(group.calls);
+        all.in_part += group.in_part;
+        all.not_looked_at += group.not_looked_at;
+        all.spent_ns += group.spent_ns;
+        all.measured &= group.measured;
+    }
+    return all;
+}
+
+/// `lines`: those with the same remedy, the one that saves most first.
+Finding describe(const Profile& profile, const std::vector<ConstantLine>& lines) {
+    const FateGroup all = sum_of(lines);
+    Finding finding = begin_finding(profile, rule("UMA-108"), lines.front().stack, all);
+    finding.summary = transfers_text(profile, all) + ", " + content_text(all.last) + ": " +
+                      time_text(all.spent_ns) + " in all";
+    finding.evidence.emplace_back("compared_in_part", static_cast<double>(all.in_part));
+    finding.evidence.emplace_back("value_bytes", static_cast<double>(all.last.value_bytes));
+    if (all.in_part == all.transfers.count)
+        finding.details.emplace_back(
+            "1 KiB of each was looked at: where a buffer holds a few other values, set it "
+            "on the device and upload these alone");
+    for (std::size_t i = 1; i < lines.size(); ++i)
+        finding.places.emplace_back(transfers_text(profile, lines[i].group) + ", into " +
+                                        bytes_text(static_cast<double>(lines[i].group.last.allocation_bytes)) +
+                                        " of device memory",
+                                    lines[i].stack);
+    finding.advice = "write it on the device: " + memory_set(profile, all.last);
+    finding.saving_ns = 0;
+    for (const ConstantLine& line : lines)
+        finding.saving_ns += line.saving_ns;
+    finding.edit = all.calls.gone(profile, sets_ns(profile, all));
+    finding.basis = basis_of(profile, all) + ", less memory sets of the same bytes";
+    finding.confidence = Confidence::low; // in another run the same buffer may hold something else
+    return finding;
+}
+
+} // namespace
+
+std::vector<Finding> find_constant_uploads(const Profile& profile, const LineOf& line_of) {
+    std::map<std::string, std::vector<ConstantLine>> remedies;
+    for (const auto& [stack, group] : transfers_of_fate(profile, Fate::constant, line_of))
+        if (const double saving_ns = group.spent_ns - sets_ns(profile, group); saving_ns > 0)
+            remedies[memory_set(profile, group.last)].push_back({stack, group, saving_ns});
+    std::vector<Finding> findings;
+    for (auto& [remedy, lines] : remedies) {
+        std::ranges::stable_sort(lines, std::ranges::greater{}, &ConstantLine::saving_ns);
+        Finding finding = describe(profile, lines);
+        if (finding.saving_ns >= least_saving_ns)
+            findings.push_back(std::move(finding));
+    }
+    return findings;
+}
+
+} // namespace umadvisor::rules

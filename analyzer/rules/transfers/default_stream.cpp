@@ -1,0 +1,81 @@
+/// Work on the legacy default stream, which waits for all blocking streams and lets all of them wait.
+#include "analyzer/rules/edited_calls.hpp"
+#include "analyzer/rules/finding.hpp"
+#include "analyzer/rules/untold_work.hpp"
+#include "analyzer/rules/words.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace umadvisor::rules {
+namespace {
+
+struct DefaultLine {
+    std::uint64_t between = 0, streams = 0, other_stack = 0;
+    bool copies = true;
+};
+
+std::string advice_of(const Profile& profile) {
+    return profile.uses_runtime()
+               ? "give it a stream of its own, create the others with cudaStreamCreateWithFlags(&s, "
+                 "cudaStreamNonBlocking), or compile with nvcc --default-stream per-thread; order what "
+                 "does depend on it with cudaStreamWaitEvent"
+               : "give it a stream of its own, or create the others with CU_STREAM_NON_BLOCKING; order "
+                 "what does depend on it with cuStreamWaitEvent";
+}
+
+Finding describe(const Profile& profile, const std::map<std::uint64_t, DefaultLine>& lines) {
+    DefaultLine all;
+    for (const auto& [stack, line] : lines) {
+        all.between += line.between;
+        all.streams = std::max(all.streams, line.streams);
+        all.copies &= line.copies;
+    }
+    const auto most = std::ranges::max_element(lines, {}, [](const auto& each) { return each.second.between; });
+    Finding finding;
+    finding.rule = &rule("UMA-110");
+    finding.title = finding.rule->title;
+    finding.stack = most->first;
+    finding.summary = count_text(all.between, all.copies ? "copy" : "operation") +
+                      " on the default stream between work on " + count_text(all.streams, "other stream") +
+                      ": it waits for that, and what comes behind it on these streams waits for it; they reach "
+                      "no memory in common";
+    finding.evidence = {{"default_stream_operations", static_cast<double>(all.between)},
+                        {"streams", static_cast<double>(all.streams)},
+                        {"lines", static_cast<double>(lines.size())}};
+    finding.places.emplace_back("kept waiting", most->second.other_stack);
+    for (const auto& [stack, line] : lines)
+        if (stack != finding.stack)
+            finding.places.emplace_back(count_text(line.between, "operation"), stack);
+    finding.advice = advice_of(profile);
+    finding.basis = "replay of the run with this work in a stream of its own";
+    finding.confidence = Confidence::medium;
+    return finding;
+}
+
+} // namespace
+
+std::vector<Finding> find_default_stream(const Profile& profile, const LineOf& line_of) {
+    if (memory_use_is_untold(profile))
+        return {};
+    std::map<std::uint64_t, DefaultLine> lines;
+    EditedCalls calls;
+    for (const auto& [site, totals] : profile.default_stream_order().sites()) {
+        if (totals.between == 0 || totals.shares)
+            continue;
+        DefaultLine& line = lines[line_of(site.stack)];
+        line.between += totals.between;
+        line.streams = std::max(line.streams, totals.streams);
+        line.other_stack = totals.other_stack;
+        line.copies &= totals.copies;
+        calls.add(site, totals.between);
+    }
+    if (lines.empty())
+        return {};
+    Finding finding = describe(profile, lines);
+    finding.saving_ns = static_cast<double>(profile.net_ns()); // no price but the replay
+    finding.edit = calls.own_stream(profile);
+    return {std::move(finding)};
+}
+
+} // namespace umadvisor::rules

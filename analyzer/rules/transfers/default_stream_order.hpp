@@ -1,0 +1,68 @@
+/// Work in the legacy default stream that stands between work of other streams, by call site.
+#pragma once
+
+#include "analyzer/ids/call_site.hpp"
+#include "analyzer/reader/flat_map.hpp"
+#include "trace/memory_records.hpp"
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <span>
+#include <vector>
+
+namespace umadvisor::facts {
+struct Call;
+}
+
+namespace umadvisor::rules {
+
+struct DefaultStreamTotals {
+    std::uint64_t between =
+        0; ///< so often it came behind work of blocking streams and had more of it behind it
+    std::uint64_t streams = 0;     ///< the most of these
+    std::uint64_t other_stack = 0; ///< of work that was kept waiting last
+    /// Reaches memory that work of these streams does, or may: the order may be needed.
+    bool shares = false;
+    bool copies = false; ///< it is a copy
+};
+
+/// Work on a variable of a module may share it with any kernel of that: launches list managed ones alone.
+/// Memory: one entry a call site and one a live variable, and of each context one an allocation that was
+/// reached since the host waited for all of it, `most_reached` at most. Beyond that, and beyond `most_barriers`
+/// call sites in the default stream since then, a site is taken to share memory.
+class DefaultStreamOrder {
+public:
+    static constexpr std::size_t most_reached = 65'536, most_barriers = 256;
+
+    void add(const trace::Alloc& record);
+    void add(const trace::Free& record) { variables_.erase(record.allocation); }
+    /// `reached`: allocations that the call's work reaches; `told`: it reaches no other.
+    void add(const facts::Call& call, std::span<const std::uint64_t> reached, bool told);
+
+    const std::map<ids::CallSite, DefaultStreamTotals>& sites() const { return sites_; }
+
+private:
+    /// What was queued since the host waited for all of it.
+    struct Stretch {
+        std::set<std::uint32_t> streams; ///< blocking ones with work
+        reader::FlatMap<bool> reached;   ///< allocations, by that work
+        bool told = true;
+        /// In the default stream, those that share nothing so far; open: nothing came behind.
+        std::set<DefaultStreamTotals*> barriers, open;
+        reader::FlatMap<std::vector<DefaultStreamTotals*>> reached_by_barriers;
+    };
+    static bool has_room(const Stretch& stretch, DefaultStreamTotals& totals);
+    void add_barrier(Stretch& stretch, const facts::Call& call, std::span<const std::uint64_t> reached,
+                     bool told);
+    static void add_beside(Stretch& stretch, const facts::Call& call, std::span<const std::uint64_t> reached,
+                           bool told);
+
+    bool has_variable(std::span<const std::uint64_t> allocations) const;
+
+    std::map<ids::CallSite, DefaultStreamTotals> sites_;
+    std::set<std::uint64_t> variables_; ///< `__device__` and `__constant__` ones that are known, by allocation
+    std::vector<Stretch> stretches_;    ///< by StreamPlace::device
+};
+
+} // namespace umadvisor::rules

@@ -1,0 +1,149 @@
+#include "analyzer/rules/transfers/detours.hpp"
+
+#include "analyzer/facts/direction.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace umadvisor::rules {
+namespace {
+
+constexpr std::size_t most_threads = 1024;
+constexpr std::uint64_t least_told_bytes = 64 * 1024;
+/// The host had no time to look at half of the bytes, at a rate that no program reaches that computes with
+/// them.
+constexpr double looking_rate = 40e9;
+
+bool has_pageable_end(const trace::Copy& copy) {
+    return copy.source_memory == trace::Memory::pageable || copy.destination_memory == trace::Memory::pageable;
+}
+
+bool holds_the_host(const trace::Copy& copy) {
+    return copy.asynchronous == 0 || has_pageable_end(copy);
+}
+
+} // namespace
+
+bool ThroughHost::device_of(std::uint64_t allocation, std::uint64_t& device) const {
+    const std::uint64_t* const found = devices_.find(allocation);
+    if (found == nullptr)
+        return false;
+    device = *found;
+    return true;
+}
+
+bool ThroughHost::unseen(const Download& download, const trace::Copy& up) const {
+    if (download.seen_from == 0) // the host has not waited, but the stream orders both
+        return download.copy.stream == up.stream;
+    if (up.start < download.seen_from)
+        return false;
+    const double gap_ns = static_cast<double>(up.start - download.seen_from) * ns_per_tick_;
+    return gap_ns <= static_cast<double>(up.bytes) / looking_rate * 1e9;
+}
+
+void ThroughHost::add(ThroughHostWay& way, const trace::Copy& copy) {
+    way.pageable |= has_pageable_end(copy);
+    way.waits &= holds_the_host(copy);
+    // Ticks of so many bytes: cross-multiplied, the lower rate is the larger product.
+    if (static_cast<double>(copy.duration) * static_cast<double>(way.least_bytes) <
+            static_cast<double>(way.least_ticks) * static_cast<double>(copy.bytes) ||
+        way.least_bytes == 0) {
+        way.least_ticks = copy.duration;
+        way.least_bytes = copy.bytes;
+    }
+    if (copy.sample != 0)
+        awaited_.add(copy.sample, {&way, copy.bytes});
+}
+
+void ThroughHost::upload(Thread& thread, const trace::Copy& copy) {
+    const auto found = std::ranges::find_if(thread.latest, [&](const Download& download) {
+        return download.copy.destination == copy.source && download.copy.bytes == copy.bytes;
+    });
+    ThroughHostSite site;
+    // Back to where it came from: the host was to see it.
+    if (found == thread.latest.end() || found->copy.source == copy.destination || !unseen(*found, copy) ||
+        !device_of(found->copy.source_allocation, site.from) ||
+        !device_of(copy.destination_allocation, site.to))
+        return;
+    // The device holds something else by now: the host kept the bytes for later.
+    if (const trace::Copy& down = found->copy;
+        !contents_.holds_download(down.source_allocation, down.source, down.source + down.bytes))
+        return;
+    site.down = {found->copy.stack, found->copy.entry};
+    site.up = {copy.stack, copy.entry};
+    ++calls_[site.down].paired;
+    ++calls_[site.up].paired;
+    ThroughHostTotals& totals = sites_[site];
+    ++totals.pairs;
+    totals.bytes += copy.bytes;
+    add(totals.down, found->copy);
+    add(totals.up, copy);
+    *found = {}; // what the host sends on to several devices it is to hold
+}
+
+void ThroughHost::add(const trace::Copy& copy, std::uint32_t on) {
+    if (copy.status != 0 || copy.captured != 0 || copy.origin != trace::Origin::program || copy.width != 0 ||
+        copy.bytes < least_told_bytes)
+        return;
+    const bool down =
+        copy.source_memory == trace::Memory::device && facts::is_host_memory(copy.destination_memory);
+    const bool up =
+        facts::is_host_memory(copy.source_memory) && copy.destination_memory == trace::Memory::device;
+    if (!down && !up)
+        return;
+    ++calls_[{copy.stack, copy.entry}].copies;
+    Thread& thread = of(on);
+    if (up) {
+        upload(thread, copy);
+        return;
+    }
+    const auto same = std::ranges::find_if(
+        thread.latest, [&](const Download& download) { return download.copy.destination == copy.destination; });
+    Download& kept = same != thread.latest.end() ? *same : thread.latest[thread.next++ % thread.latest.size()];
+    kept = {copy, holds_the_host(copy) ? copy.start + copy.duration : 0};
+    thread.unseen |= kept.seen_from == 0;
+}
+
+ThroughHost::Thread& ThroughHost::of(std::uint32_t thread) {
+    if (Thread* const known = threads_.find(thread))
+        return *known;
+    if (threads_known_++ == most_threads) {
+        threads_.clear();
+        threads_known_ = 1;
+    }
+    return threads_[thread];
+}
+
+void ThroughHost::add(const trace::Sync& record, std::uint32_t thread) {
+    Thread* const found = threads_.find(thread);
+    if (found == nullptr || !std::exchange(found->unseen, false))
+        return;
+    for (Download& download : found->latest)
+        if (download.copy.bytes != 0 && download.seen_from == 0)
+            download.seen_from = record.start + record.duration;
+}
+
+void ThroughHost::add(const trace::Alloc& record) {
+    if (record.status == 0 && record.memory == trace::Memory::device)
+        devices_[record.allocation] = record.device;
+}
+
+void ThroughHost::add(const trace::Peer& record) {
+    if (record.status == 0 && record.action == trace::PeerAction::enable)
+        peers_.emplace(record.device, record.peer);
+}
+
+void ThroughHost::add(const trace::DeviceTime& record) {
+    if (const auto sampled = awaited_.take(record.sample)) {
+        sampled->way->measured_bytes += sampled->bytes;
+        sampled->way->measured_ns +=
+            record.nanoseconds - std::min(record.nanoseconds, record.floor_nanoseconds);
+    }
+}
+
+bool ThroughHost::tells_of(const ids::CallSite& site) const {
+    const auto found = calls_.map().find(site);
+    return found != calls_.map().end() && found->second.paired * 2 > found->second.copies;
+}
+
+} // namespace umadvisor::rules

@@ -1,0 +1,100 @@
+/// Device memory that is copied to the host and from there to a device again, with no time to look at it.
+#pragma once
+
+#include "analyzer/facts/awaited.hpp"
+#include "analyzer/facts/per_thread.hpp"
+#include "analyzer/ids/call_site.hpp"
+#include "analyzer/reader/flat_map.hpp"
+#include "analyzer/reader/thread_cursor.hpp"
+#include "analyzer/rules/device_contents.hpp"
+
+#include <array>
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <unordered_map>
+#include <utility>
+
+namespace umadvisor::rules {
+
+/// Both copies, and the devices from which and to which they lead.
+struct ThroughHostSite {
+    ids::CallSite down, up;
+    std::uint64_t from = 0, to = 0;
+    auto operator<=>(const ThroughHostSite&) const = default;
+};
+
+/// One way of these copies.
+struct ThroughHostWay {
+    bool waits = true; ///< all calls held the host until it was done
+    bool pageable = false;
+    std::uint64_t least_ticks = UINT64_MAX, least_bytes = 0; ///< of the call that had the highest rate
+    std::uint64_t measured_bytes = 0, measured_ns = 0;       ///< of those whose device time was sampled
+};
+
+struct ThroughHostTotals {
+    std::uint64_t pairs = 0, bytes = 0;
+    ThroughHostWay down, up;
+};
+
+/// Follows the latest downloads of each thread, of a bounded number of them. Memory: one entry a live
+/// allocation and a pair of call sites.
+class ThroughHost {
+public:
+    /// `contents` knows of all events before the one that is added, and must outlive it.
+    ThroughHost(double ns_per_tick, const DeviceContents& contents)
+        : ns_per_tick_(ns_per_tick), contents_(contents) {}
+
+    void add(const trace::Copy& record, std::uint32_t thread);
+    void add(const trace::Sync& record, std::uint32_t thread);
+    void add(const trace::Alloc& record);
+    void add(const trace::Free& record) { devices_.erase(record.allocation); }
+    void add(const trace::Peer& record);
+    void add(const trace::Pause&) {
+        threads_.clear();
+        threads_known_ = 0;
+    }
+    void add(const trace::DeviceTime& record);
+
+    const std::map<ThroughHostSite, ThroughHostTotals>& sites() const { return sites_; }
+    /// Whether most copies of this call go through the host for nothing.
+    bool tells_of(const ids::CallSite& site) const;
+    /// Whether the program has let `device` reach the memory of `peer`.
+    bool peers(std::uint64_t device, std::uint64_t peer) const { return peers_.contains({device, peer}); }
+
+private:
+    struct Download {
+        trace::Copy copy;
+        std::uint64_t seen_from = 0; ///< when the host had waited for it; 0: not yet
+    };
+    struct Thread {
+        std::array<Download, 16> latest{};
+        std::size_t next = 0;
+        bool unseen = false; ///< one of them may be
+    };
+    struct Calls {
+        std::uint64_t copies = 0, paired = 0;
+    };
+    struct Sampled {
+        ThroughHostWay* way;
+        std::uint64_t bytes;
+    };
+    Thread& of(std::uint32_t thread);
+    void upload(Thread& thread, const trace::Copy& copy);
+    bool unseen(const Download& download, const trace::Copy& up) const;
+    bool device_of(std::uint64_t allocation, std::uint64_t& device) const;
+    void add(ThroughHostWay& way, const trace::Copy& copy);
+
+    double ns_per_tick_;
+    const DeviceContents& contents_;
+    facts::PerThread<Thread> threads_;
+    std::size_t threads_known_ = 0;
+    reader::FlatMap<std::uint64_t> devices_; ///< allocation -> device
+    facts::CachedMap<std::unordered_map<ids::CallSite, Calls, ids::CallSiteHash>> calls_;
+    facts::Awaited<Sampled> awaited_;
+    std::map<ThroughHostSite, ThroughHostTotals> sites_;
+    std::set<std::pair<std::uint64_t, std::uint64_t>> peers_;
+};
+
+} // namespace umadvisor::rules

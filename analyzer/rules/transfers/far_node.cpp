@@ -1,0 +1,150 @@
+/// Copies between a device and page-locked memory on another NUMA node: every byte crosses the link between
+/// sockets, too.
+#include "analyzer/rules/edited_calls.hpp"
+#include "analyzer/rules/finding.hpp"
+#include "analyzer/rules/transfer_fates.hpp"
+#include "analyzer/rules/words.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <tuple>
+
+namespace umadvisor::rules {
+namespace {
+
+/// A rate that is no worse than this part of the near one is the same.
+constexpr double as_fast = 0.95;
+
+/// By line, direction, and the nodes of device and memory.
+using FarKey = std::tuple<std::uint64_t, facts::Direction, std::uint64_t, std::uint64_t>;
+
+struct FarLine {
+    EditedCalls calls;
+    double copies = 0, bytes = 0, spent_ns = 0, near_ns = 0;
+    std::uint64_t entry = 0, most_bytes = 0;
+    ids::CallSite allocation; ///< that most of it lies in
+    trace::Memory memory{};
+};
+
+/// What copies of a direction reach where the memory is near. Each also costs its call, whatever its bytes.
+struct NearRate {
+    double bytes_per_second = 0;
+    std::string_view basis;
+    Confidence confidence{};
+};
+
+bool is_upload(facts::Direction direction) {
+    return direction == facts::Direction::HtoD || direction == facts::Direction::HtoA;
+}
+
+NearRate near_rate(const Profile& profile, facts::Direction direction) {
+    const machine::Rates& rates = profile.rates();
+    const FarTotals near = profile.far_copies().near(direction);
+    const TimedCopies& timed = near.timed();
+    const double moving_ns =
+        static_cast<double>(timed.ns) - static_cast<double>(timed.count) * rates.small_copy_ns;
+    if (timed.count != 0 && moving_ns > 0)
+        return {static_cast<double>(timed.bytes) / moving_ns * 1e9,
+                "the rate that copies of 16 MiB and more from or to near memory reached in this trace",
+                Confidence::high};
+    const double rate = is_upload(direction) ? rates.pinned_to_device : rates.device_to_pinned;
+    return rates.device.empty() ? NearRate{rate, "that of near memory, measured on an H200", Confidence::low}
+                                : NearRate{rate, "the calibrated one", Confidence::medium};
+}
+
+/// Of a site's copies, those that no rule advises to do without.
+double kept_share(const Profile& profile, const tables::CopySite& site) {
+    if (profile.through_host().tells_of({site.stack, site.entry}))
+        return 0;
+    const auto found = profile.copies().sites().find(site);
+    if (!fates_are_told(profile) || found == profile.copies().sites().end())
+        return 1;
+    const auto all = static_cast<double>(found->second.large.bytes);
+    return 1 - static_cast<double>(profile.contents().told(site, false).bytes) / all;
+}
+
+void add_site(FarLine& line, const FarSite& site, const FarTotals& totals, double share, double near_ns) {
+    const TimedCopies& timed = totals.timed();
+    line.copies += share * static_cast<double>(totals.count);
+    line.calls.add({site.copy.stack, site.copy.entry},
+                   static_cast<std::uint64_t>(share * static_cast<double>(totals.count)));
+    line.bytes += share * static_cast<double>(totals.bytes);
+    line.spent_ns += share * static_cast<double>(totals.bytes) * static_cast<double>(timed.ns) /
+                     static_cast<double>(timed.bytes);
+    line.near_ns += share * near_ns;
+    line.entry = site.copy.entry;
+    if (totals.bytes > line.most_bytes) {
+        line.most_bytes = totals.bytes;
+        line.allocation = site.allocation;
+        line.memory = is_upload(totals.direction) ? site.copy.source : site.copy.destination;
+    }
+}
+
+std::string advise_node(trace::Memory memory, const std::string& node) {
+    const std::string place =
+        memory == trace::Memory::registered ? "write it for the first time" : "allocate it";
+    return place + " on a thread that runs on NUMA node " + node +
+           ", the device's (pthread_setaffinity_np to its CPUs first); or run all of the program there: " +
+           "numactl --cpunodebind=" + node + " --membind=" + node;
+}
+
+Finding describe_far_node(const Profile& profile, const FarKey& key, const FarLine& line,
+                          const NearRate& near) {
+    const auto& [stack, direction, device_node, host_node] = key;
+    const std::string here = std::to_string(host_node - 1), there = std::to_string(device_node - 1);
+    const bool up = is_upload(direction);
+    const double rate = line.bytes / line.spent_ns * 1e9;
+    const auto copies = static_cast<std::uint64_t>(std::llround(line.copies));
+
+    Finding finding;
+    finding.rule = &rule("UMA-113");
+    finding.title = finding.rule->title;
+    finding.stack = stack;
+    finding.summary = profile.call_name(line.entry) + " " + bytes_text(line.bytes / line.copies) + " x " +
+                      std::to_string(copies) + (up ? " from " : " to ") + "memory on NUMA node " + here +
+                      (up ? " to " : " from ") + "a device at node " + there + ", " + rate_text(rate) +
+                      "; near memory has " + rate_text(near.bytes_per_second);
+    finding.evidence = {{"copies", line.copies},
+                        {"bytes", line.bytes},
+                        {"time_ns", line.spent_ns},
+                        {"rate_bytes_per_s", rate},
+                        {"near_rate_bytes_per_s", near.bytes_per_second},
+                        {"host_node", static_cast<double>(host_node - 1)},
+                        {"device_node", static_cast<double>(device_node - 1)}};
+    finding.allocation_stack = line.allocation.stack;
+    finding.allocation_text = profile.call_name(line.allocation.entry);
+    finding.advice = advise_node(line.memory, there);
+    finding.saving_ns = line.spent_ns - line.near_ns;
+    finding.edit = line.calls.faster(profile, static_cast<std::uint64_t>(line.bytes), finding.saving_ns);
+    finding.basis = "time of these copies less the same bytes at " + rate_text(near.bytes_per_second) + ", " +
+                    std::string(near.basis);
+    finding.confidence = near.confidence;
+    return finding;
+}
+
+} // namespace
+
+std::vector<Finding> find_far_nodes(const Profile& profile, const LineOf& line_of) {
+    std::map<FarKey, FarLine> lines;
+    for (const auto& [site, totals] : profile.far_copies().sites()) {
+        const double share = kept_share(profile, site.copy);
+        if (totals.timed().count == 0 || share <= 0)
+            continue;
+        const NearRate near = near_rate(profile, totals.direction);
+        const double near_ns = static_cast<double>(totals.count) * profile.rates().small_copy_ns +
+                               static_cast<double>(totals.bytes) / near.bytes_per_second * 1e9;
+        add_site(lines[{line_of(site.copy.stack), totals.direction, site.device_node, site.host_node}], site,
+                 totals, share, near_ns);
+    }
+    std::vector<Finding> findings;
+    for (const auto& [key, line] : lines) {
+        const bool slow = line.near_ns < as_fast * line.spent_ns;
+        if (slow && line.spent_ns - line.near_ns >= least_saving_ns)
+            findings.push_back(
+                describe_far_node(profile, key, line, near_rate(profile, std::get<facts::Direction>(key))));
+    }
+    return findings;
+}
+
+} // namespace umadvisor::rules

@@ -1,0 +1,99 @@
+/// Downloads into memory that the host has not touched before: the driver's staging copy pays for each new
+/// page.
+#include "analyzer/rules/edited_calls.hpp"
+#include "analyzer/rules/finding.hpp"
+#include "analyzer/rules/words.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace umadvisor::rules {
+namespace {
+
+/// The same copy into memory that is there reaches the usual rate; this much slower, it made the pages. It then
+/// takes what their first touch takes, too, or most of that: a machine whose copies are slow makes no pages.
+constexpr double least_times_slower = 2, least_of_touch = 0.5;
+
+struct FreshCopies {
+    tables::Tally copies;
+    EditedCalls calls;
+    facts::Footprint memory;
+    std::uint64_t largest = 0, entry = 0;
+
+    /// The same copies into memory that was touched before.
+    double usual_ns(const machine::Rates& rates) const {
+        return static_cast<double>(copies.count) * rates.small_copy_ns +
+               static_cast<double>(copies.bytes) / rates.device_to_pageable * 1e9;
+    }
+    bool makes_pages(const machine::Rates& rates) const {
+        const double usual = usual_ns(rates),
+                     touch = static_cast<double>(copies.bytes) / rates.host_first_touch * 1e9;
+        return copies.own_ns >= least_times_slower * usual && copies.own_ns >= usual + least_of_touch * touch;
+    }
+};
+
+Finding describe(const Profile& profile, std::uint64_t stack, const FreshCopies& group) {
+    const machine::Rates& rates = profile.rates();
+    const auto bytes = static_cast<double>(group.copies.bytes), count = static_cast<double>(group.copies.count);
+    // A buffer that is kept is touched once, at its largest.
+    const double touch_ns = static_cast<double>(group.largest) / rates.host_first_touch * 1e9;
+    const bool once = group.copies.count == 1;
+
+    Finding finding;
+    finding.rule = &rule("UMA-118");
+    finding.title = finding.rule->title;
+    finding.stack = stack;
+    finding.summary = profile.call_name(group.entry) + " " + bytes_text(bytes / count) + " x " +
+                      std::to_string(group.copies.count) + " into new pages, " +
+                      rate_text(bytes / group.copies.own_ns * 1e9) + "; into memory that was touched before, " +
+                      rates.whose() + " reached " + rate_text(rates.device_to_pageable);
+    finding.evidence = {{"copies", count},
+                        {"bytes", bytes},
+                        {"buffer_bytes", static_cast<double>(group.memory.bytes())},
+                        {"time_ns", group.copies.own_ns},
+                        {"touch_ns", touch_ns}};
+    finding.advice =
+        once ? "write to the buffer before the copy, by several threads if it is large, or use one "
+               "that is there already"
+             : "keep one buffer of the largest size instead of a new one for each copy, and write to "
+               "it once before the first";
+    finding.saving_ns = std::max(0.0, group.copies.own_ns - group.usual_ns(rates) - touch_ns);
+    finding.host_cost_ns = touch_ns + group.usual_ns(rates);
+    finding.edit =
+        group.calls.faster(profile, group.copies.bytes, group.copies.own_ns - group.usual_ns(rates), touch_ns);
+    finding.basis = "time of these copies, without waits for earlier work, less the same bytes at " +
+                    rate_text(rates.device_to_pageable) + " and one first touch of " +
+                    bytes_text(static_cast<double>(group.largest)) + ", " + time_text(touch_ns);
+    finding.confidence = Confidence::medium;
+    return finding;
+}
+
+} // namespace
+
+std::vector<Finding> find_fresh_pages(const Profile& profile, const LineOf& line_of) {
+    const machine::Rates& rates = profile.rates();
+    std::map<std::uint64_t, FreshCopies> groups;
+    for (const auto& [site, totals] : profile.copies().sites()) {
+        if (site.graph || totals.direction != facts::Direction::DtoH || totals.large.count == 0 ||
+            site.destination != trace::Memory::pageable)
+            continue;
+        FreshCopies& group = groups[line_of(site.stack)];
+        group.copies.add(totals.large);
+        group.calls.add({site.stack, site.entry}, totals.large.count);
+        group.memory.add(totals.pageable);
+        group.largest = std::max(group.largest, totals.largest);
+        group.entry = site.entry;
+    }
+    std::vector<Finding> findings;
+    for (const auto& [stack, group] : groups) {
+        // A buffer that is copied to again has its pages; the rule pageable-copy speaks of it.
+        if (group.copies.bytes >= 2 * group.memory.bytes() || !group.makes_pages(rates))
+            continue;
+        Finding finding = describe(profile, stack, group);
+        if (finding.saving_ns >= least_saving_ns)
+            findings.push_back(std::move(finding));
+    }
+    return findings;
+}
+
+} // namespace umadvisor::rules

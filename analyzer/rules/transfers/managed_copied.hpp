@@ -1,0 +1,14 @@
+/// Which copies the rule managed-copied speaks of, so that others need not.
+#pragma once
+
+#include "analyzer/rules/profile.hpp"
+
+namespace umadvisor::rules {
+
+/// Between managed memory and memory that the host can reach. Not those of graphs, whose time nobody tells.
+bool copies_managed(const tables::CopySite& site);
+
+/// umadvisor turned device memory into managed memory.
+bool made_managed(const Profile& profile);
+
+} // namespace umadvisor::rules

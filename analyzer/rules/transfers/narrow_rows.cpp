@@ -1,0 +1,117 @@
+/// Copies of many rows that are too narrow for the link: each row costs packets of its own.
+#include "analyzer/rules/edited_calls.hpp"
+#include "analyzer/rules/finding.hpp"
+#include "analyzer/rules/words.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace umadvisor::rules {
+namespace {
+
+constexpr std::uint64_t least_rows = 1000;
+/// What lies between rows is little where all of it is less than this times the rows.
+constexpr double close = 2;
+/// The host fetches so many bytes for a row that is shorter.
+constexpr double cache_line = 64;
+
+struct RowCopies {
+    std::uint64_t copies = 0, rows = 0, bytes = 0, span_bytes = 0, entry = 0;
+    double spent_ns = 0;
+    EditedCalls calls;
+    bool same_pitch = true, all_measured = true;
+};
+
+/// What the copies took: their calls where those wait, else the device's time of those that were sampled. 0:
+/// not known.
+double spent_on(const Profile& profile, const tables::NarrowRowsSite& site,
+                const tables::NarrowRowsTotals& totals) {
+    if (!site.asynchronous)
+        return static_cast<double>(profile.nanoseconds(totals.ticks));
+    if (totals.measured_rows == 0)
+        return 0;
+    return static_cast<double>(totals.measured_ns) * static_cast<double>(totals.rows) /
+           static_cast<double>(totals.measured_rows);
+}
+
+Finding describe_rows(const Profile& profile, std::uint64_t stack, facts::Direction direction,
+                      const RowCopies& group) {
+    const auto bytes = static_cast<double>(group.bytes);
+    const auto rows = static_cast<double>(group.rows);
+    const auto span = static_cast<double>(group.span_bytes);
+    const tables::LinkRate link = profile.copies().link(direction);
+    const double rate = link.bytes != 0 ? link.bytes_per_second() : profile.rates().pinned_to_device;
+    const double contiguous_ns = bytes / rate * 1e9;
+    const double whole_ns = span / rate * 1e9;
+    const bool whole = group.same_pitch && span < close * bytes;
+    const double packing_ns = std::min(span, rows * cache_line) / profile.rates().host_to_host * 1e9;
+
+    Finding finding;
+    finding.rule = &rule("UMA-104");
+    finding.title = std::string(finding.rule->title) + ", " + std::string(words(direction));
+    finding.stack = stack;
+    const double reached = bytes / (group.spent_ns * 1e-9);
+    finding.summary = profile.call_name(group.entry) + " of rows of " + bytes_text(bytes / rows) + ", " +
+                      bytes_text(span / rows) + " apart, " + std::to_string(group.rows) + " rows in " +
+                      count_text(group.copies, "copy") + ": " + rate_text(reached) + ", " +
+                      time_text(group.spent_ns) + " in all; this link carries " + rate_text(rate) +
+                      " in one piece";
+    finding.evidence = {{"copies", static_cast<double>(group.copies)},
+                        {"rows", rows},
+                        {"bytes", bytes},
+                        {"mean_row_bytes", bytes / rows},
+                        {"span_bytes", span},
+                        {"time_ns", group.spent_ns},
+                        {"rate_bytes_per_s", reached}};
+    finding.advice = whole
+                         ? "copy the rows with all that lies between them in one piece: it is little"
+                         : "keep what is copied together contiguous, a column as an array of its own, and copy "
+                           "that in one piece; a kernel packs or spreads rows on the device at the rate of its "
+                           "memory";
+    if (!whole)
+        finding.details.push_back("packing the rows on the host before each copy would take some " +
+                                  time_text(packing_ns) + " itself");
+    finding.saving_ns = std::max(0.0, group.spent_ns - (whole ? whole_ns : contiguous_ns));
+    finding.edit = group.calls.faster(profile, group.bytes, finding.saving_ns);
+    finding.basis = std::string("time of these copies less ") +
+                    (whole ? "the rows and what lies between them" : "the same bytes in one piece") + " at " +
+                    rate_text(rate) +
+                    (link.bytes != 0 ? ", the rate of this trace's pinned copies"
+                                     : ", measured for pinned memory on " + profile.rates().whose());
+    finding.confidence = group.all_measured && link.bytes != 0 ? Confidence::high : Confidence::medium;
+    return finding;
+}
+
+} // namespace
+
+std::vector<Finding> find_narrow_rows(const Profile& profile, const LineOf& line_of) {
+    std::map<std::pair<std::uint64_t, facts::Direction>, RowCopies> groups;
+    for (const auto& [site, totals] : profile.narrow_rows().sites()) {
+        const double spent_ns = spent_on(profile, site, totals);
+        if (spent_ns <= 0)
+            continue;
+        RowCopies& group = groups[{line_of(site.stack), site.direction}];
+        group.copies += totals.copies;
+        group.calls.add({site.stack, site.entry}, totals.copies);
+        group.rows += totals.rows;
+        group.bytes += totals.bytes;
+        group.span_bytes += totals.span_bytes;
+        group.entry = site.entry;
+        group.spent_ns += spent_ns;
+        group.same_pitch &= totals.same_pitch;
+        group.all_measured &= !site.asynchronous || totals.measured_rows == totals.rows;
+    }
+    std::vector<Finding> findings;
+    for (const auto& [key, group] : groups) {
+        // Copies of a few rows cost their calls: the rule small-copies speaks of them.
+        if (group.rows < least_rows || group.rows < 100 * group.copies)
+            continue;
+        Finding finding = describe_rows(profile, key.first, key.second, group);
+        if (finding.saving_ns >= least_saving_ns)
+            findings.push_back(std::move(finding));
+    }
+    return findings;
+}
+
+} // namespace umadvisor::rules

@@ -1,0 +1,186 @@
+/// Copies with a pageable end: the driver stages them through a small pinned buffer, at a fraction of the
+/// link's rate, and an Async one holds the calling thread until the staging is done (CUDA Runtime API, "API
+/// synchronization behavior").
+#include "analyzer/rules/edited_calls.hpp"
+#include "analyzer/rules/finding.hpp"
+#include "analyzer/rules/transfer_fates.hpp"
+#include "analyzer/rules/transfers/managed_copied.hpp"
+#include "analyzer/rules/words.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+namespace umadvisor::rules {
+namespace {
+
+using trace::Memory;
+
+struct PageableCopies {
+    tables::Tally copies;
+    EditedCalls calls;
+    facts::Footprint memory; ///< that they go through
+    std::uint64_t largest = 0, entry = 0;
+    std::set<trace::HostRangeKind> kinds;
+};
+
+/// By line, direction, whether the program believes the copy to be asynchronous, and whether a graph made it.
+using Key = std::tuple<std::uint64_t, facts::Direction, bool, bool>;
+
+std::string host_text(const std::set<trace::HostRangeKind>& kinds) {
+    std::string text;
+    for (const trace::HostRangeKind kind : kinds) {
+        constexpr std::string_view words[] = {"pageable memory", "the heap",      "an anonymous mapping",
+                                              "the stack",       "a mapped file", "the program's own data",
+                                              "shared memory"};
+        const auto index = static_cast<std::size_t>(kind);
+        text += text.empty() ? "" : ", ";
+        text += index < std::size(words) ? words[index] : words[0];
+    }
+    return text;
+}
+
+trace::HostRangeKind kind_of(const Profile& profile, std::uint64_t host_range) {
+    const auto& ranges = profile.dictionary().host_ranges;
+    const auto found = ranges.find(host_range);
+    return found == ranges.end() ? trace::HostRangeKind::unknown : found->second.kind;
+}
+
+bool is_fault(const tables::CopySite& site, facts::Direction direction) {
+    const bool up = site.source == Memory::pageable &&
+                    (direction == facts::Direction::HtoD || direction == facts::Direction::HtoA);
+    const bool down = site.destination == Memory::pageable &&
+                      (direction == facts::Direction::DtoH || direction == facts::Direction::AtoH);
+    return up || down;
+}
+
+/// Page-locking a buffer that is copied only once costs more than it saves.
+constexpr std::uint64_t least_uses = 2;
+
+/// Its calls are counted by the rule narrow-rows.
+bool told_of_narrow_rows(const Profile& profile, const tables::CopySite& site) {
+    if (site.graph)
+        return false;
+    const auto& sites = profile.narrow_rows().sites();
+    const auto found = sites.lower_bound({.stack = site.stack, .entry = site.entry});
+    return found != sites.end() && found->first.stack == site.stack && found->first.entry == site.entry &&
+           found->second.rows >= 100 * found->second.copies;
+}
+
+Finding describe(const Profile& profile, const Key& key, const PageableCopies& group) {
+    const auto& [stack, direction, asynchronous, graph] = key;
+    const double bytes = static_cast<double>(group.copies.bytes);
+    const bool up = direction == facts::Direction::HtoD || direction == facts::Direction::HtoA;
+    const machine::Rates& rates = profile.rates();
+    const std::string whose = rates.whose();
+    const double pageable_rate = up ? rates.pageable_to_device : rates.device_to_pageable;
+    // Nobody times the nodes of a graph one by one.
+    const double spent_ns = graph ? bytes / pageable_rate * 1e9 : group.copies.own_ns;
+    const tables::LinkRate link = profile.copies().link(direction);
+    const bool measured = link.bytes != 0;
+    const double rate = measured ? link.bytes_per_second()
+                        : up     ? rates.pinned_to_device
+                                 : rates.device_to_pinned;
+    const double pinned_ns = bytes / rate * 1e9;
+    const auto locked_bytes = static_cast<double>(graph ? group.largest : group.memory.bytes());
+    const double lock_ns = rates.page_lock_ns + locked_bytes / rates.page_lock * 1e9;
+
+    Finding finding;
+    // What a graph copies keeps no call waiting that was to return at once.
+    finding.rule = asynchronous && !graph ? &rule("UMA-102") : &rule("UMA-101");
+    finding.title = std::string(graph ? "pageable copies inside a graph" : finding.rule->title) + ", " +
+                    std::string(words(direction));
+    finding.stack = stack;
+    finding.saving_ns = std::max(0.0, spent_ns - pinned_ns - lock_ns);
+    finding.host_cost_ns = lock_ns;
+    finding.host_gain_ns = graph ? spent_ns : 0;
+    if (!graph)
+        finding.edit =
+            group.calls.faster(profile, group.copies.bytes, std::max(0.0, spent_ns - pinned_ns), lock_ns);
+    const double reached = spent_ns > 0 ? bytes / (spent_ns * 1e-9) : 0;
+    finding.summary =
+        profile.call_name(group.entry) + " " + bytes_text(bytes / static_cast<double>(group.copies.count)) +
+        " x " + std::to_string(group.copies.count) + (up ? " from " : " to ") + host_text(group.kinds) + ", " +
+        rate_text(reached) + "; this link carries " + rate_text(rate) + (up ? " from" : " to") +
+        " pinned memory" + (measured ? "" : " (measured on " + profile.rates().whose() + ")");
+    if (asynchronous && !graph)
+        finding.details.push_back("the call returns only when the copy is staged: the host waited " +
+                                  time_text(spent_ns) + " in it, and nothing overlapped");
+    finding.evidence = {{"copies", static_cast<double>(group.copies.count)},
+                        {"bytes", bytes},
+                        {"largest_bytes", static_cast<double>(group.largest)},
+                        {"time_ns", spent_ns},
+                        {"rate_bytes_per_s", reached},
+                        {"pinned_rate_bytes_per_s", rate},
+                        {"buffer_bytes", locked_bytes},
+                        {"page_lock_ns", lock_ns}};
+    const bool runtime = profile.uses_runtime();
+    const std::string lock =
+        std::string("page-lock this buffer once and keep it: ") +
+        (runtime ? "cudaHostRegister, or cudaMallocHost" : "cuMemHostRegister, or cuMemAllocHost") +
+        " instead of malloc";
+    finding.advice = lock +
+                     (asynchronous ? "; the copy then runs beside the host"
+                      : runtime    ? "; cudaMemcpyAsync on the same stream then runs beside the host"
+                                   : "; cuMemcpyAsync on the same stream then runs beside the host") +
+                     ", which must wait for it before it uses the buffer";
+    finding.basis =
+        (measured ? "time of these copies, without waits for earlier work, less the same bytes at the rate "
+                    "that pinned copies of 16 MiB and more reached in this trace"
+                  : "time of these copies, without waits for earlier work, less the same bytes at " +
+                        rate_text(rate) + ", measured for pinned memory on " + whose) +
+        ", and less " + time_text(lock_ns) + " to page-lock " + bytes_text(locked_bytes) + " once";
+    if (graph)
+        finding.basis = "these bytes at " + rate_text(pageable_rate) + ", measured for pageable memory on " +
+                        whose + ", less the same at " +
+                        (measured ? "the rate of this trace's pinned copies"
+                                  : rate_text(rate) + ", measured there for pinned memory");
+    finding.confidence = graph                                      ? Confidence::medium
+                         : measured                                 ? Confidence::high
+                         : group.largest >= tables::link_copy_bytes ? Confidence::high
+                                                                    : Confidence::medium;
+    return finding;
+}
+
+} // namespace
+
+std::vector<Finding> find_pageable_copies(const Profile& profile, const LineOf& line_of) {
+    const bool managed_are_told = !made_managed(profile);
+    const bool content_is_told = fates_are_told(profile);
+    std::map<Key, PageableCopies> groups;
+    for (const auto& [site, totals] : profile.copies().sites()) {
+        // Small copies cost their call whatever the memory: the rule small-copies speaks of them.
+        if (!is_fault(site, totals.direction) || totals.large.count == 0)
+            continue;
+        if (managed_are_told && copies_managed(site))
+            continue; // the rule managed-copied advises to do without the copy
+        if (told_of_narrow_rows(profile, site))
+            continue;
+        if (!site.graph && profile.through_host().tells_of({site.stack, site.entry}))
+            continue; // the rule through-host advises to do without the copy
+        // The rules on content advise to do without the copy.
+        const tables::Tally rest =
+            content_is_told ? totals.large.without(profile.contents().told(site, false)) : totals.large;
+        if (rest.count == 0)
+            continue;
+        PageableCopies& group = groups[{line_of(site.stack), totals.direction, site.asynchronous, site.graph}];
+        group.copies.add(rest);
+        group.calls.add({site.stack, site.entry}, rest.count);
+        group.memory.add(totals.pageable);
+        group.largest = std::max(group.largest, totals.largest);
+        group.entry = site.entry;
+        group.kinds.insert(kind_of(profile, site.host_range));
+    }
+    std::vector<Finding> findings;
+    for (const auto& [key, group] : groups) {
+        if (group.copies.bytes < least_uses * group.memory.bytes())
+            continue;
+        Finding finding = describe(profile, key, group);
+        if (finding.saving_ns >= least_saving_ns)
+            findings.push_back(std::move(finding));
+    }
+    return findings;
+}
+
+} // namespace umadvisor::rules

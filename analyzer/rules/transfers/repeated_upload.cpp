@@ -1,0 +1,44 @@
+/// Uploads of what the device has already: uploaded there before, or downloaded from there.
+#include "analyzer/rules/transfer_fates.hpp"
+#include "analyzer/rules/words.hpp"
+
+namespace umadvisor::rules {
+namespace {
+
+Finding describe(const Profile& profile, Fate fate, std::uint64_t stack, const FateGroup& group) {
+    const bool returned = fate == Fate::returned;
+    Finding finding = begin_finding(profile, returned ? rule("UMA-107") : rule("UMA-106"), stack, group);
+    finding.summary =
+        transfers_text(profile, group) +
+        (returned ? " of the very bytes that had been downloaded from there"
+                  : " of the very bytes that had been uploaded there before") +
+        ", with nothing on the device in between that could have changed them: " + time_text(group.spent_ns) +
+        " in all";
+    finding.evidence.emplace_back("compared_in_part", static_cast<double>(group.in_part));
+    if (group.last.counterpart != 0 && group.last.counterpart != stack)
+        finding.places.emplace_back(returned ? "downloaded here" : "uploaded before here",
+                                    group.last.counterpart);
+    finding.advice =
+        returned
+            ? "leave the data on the device and upload only what the host has changed; where the host does "
+              "not look at it, leave the download out, too"
+            : "upload it once, and again only after the host's copy has changed: let a flag or a version "
+              "number say so";
+    // Where the whole was compared it was equal each time.
+    finding.confidence =
+        group.in_part + group.not_looked_at == 0 && group.measured ? Confidence::high : Confidence::medium;
+    return finding;
+}
+
+} // namespace
+
+std::vector<Finding> find_repeated_uploads(const Profile& profile, const LineOf& line_of) {
+    std::vector<Finding> findings;
+    for (const Fate fate : {Fate::repeated, Fate::returned})
+        for (const auto& [stack, group] : transfers_of_fate(profile, fate, line_of))
+            if (group.spent_ns >= least_saving_ns)
+                findings.push_back(describe(profile, fate, stack, group));
+    return findings;
+}
+
+} // namespace umadvisor::rules

@@ -1,0 +1,59 @@
+/// The same host bytes uploaded again: to memory that kernels have changed since, or to two places.
+#include "analyzer/rules/transfer_fates.hpp"
+#include "analyzer/rules/words.hpp"
+
+#include <algorithm>
+
+namespace umadvisor::rules {
+namespace {
+
+/// Of as many copies of the same bytes inside the device.
+double inside_ns(const Profile& profile, const tables::Tally& transfers) {
+    return static_cast<double>(transfers.count) * profile.rates().launch_call_ns +
+           static_cast<double>(transfers.bytes) / profile.rates().device_to_device * 1e9;
+}
+
+Finding describe(const Profile& profile, bool twice, std::uint64_t stack, const FateGroup& group) {
+    const bool runtime = profile.uses_runtime();
+    const std::string inside = runtime ? "cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream)"
+                                       : "cuMemcpyDtoDAsync(to, from, bytes, stream)";
+    Finding finding = begin_finding(profile, twice ? rule("UMA-115") : rule("UMA-114"), stack, group);
+    finding.summary = transfers_text(profile, group) +
+                      (twice ? " of host bytes that had just been uploaded to another place on the device, "
+                               "which holds them still"
+                             : " of host bytes that had been uploaded before and were the same; the device's "
+                               "have changed since, "
+                               "or their memory was freed") +
+                      ": " + time_text(group.spent_ns) + " in all";
+    finding.evidence.emplace_back("compared_in_part", static_cast<double>(group.in_part));
+    if (group.last.counterpart != 0 && group.last.counterpart != stack)
+        finding.places.emplace_back("uploaded before here", group.last.counterpart);
+    finding.advice = twice
+                         ? "use one device buffer for both where kernels only read it; else upload it once and "
+                           "copy it inside the device: " +
+                               inside
+                         : "keep a clean copy on the device, which no kernel writes, and fill the buffer from "
+                           "it: " +
+                               inside + "; upload it again only after the host has changed its own";
+    finding.saving_ns = group.spent_ns - inside_ns(profile, group.transfers);
+    finding.edit = group.calls.gone(profile, inside_ns(profile, group.transfers));
+    finding.basis = basis_of(profile, group) + ", less copies of the same bytes inside the device";
+    finding.confidence =
+        group.in_part + group.not_looked_at == 0 && group.measured ? Confidence::medium : Confidence::low;
+    return finding;
+}
+
+} // namespace
+
+std::vector<Finding> find_same_sources(const Profile& profile, const LineOf& line_of) {
+    std::vector<Finding> findings;
+    for (const Fate fate : {Fate::again, Fate::twice})
+        for (const auto& [stack, group] : transfers_of_fate(profile, fate, line_of)) {
+            Finding finding = describe(profile, fate == Fate::twice, stack, group);
+            if (finding.saving_ns >= least_saving_ns)
+                findings.push_back(std::move(finding));
+        }
+    return findings;
+}
+
+} // namespace umadvisor::rules

@@ -1,0 +1,98 @@
+/// Loops that read a scalar back in each round, so that the host cannot run ahead of the device.
+#include "analyzer/rules/edited_calls.hpp"
+#include "analyzer/rules/finding.hpp"
+#include "analyzer/rules/untold_work.hpp"
+#include "analyzer/rules/words.hpp"
+
+#include <map>
+
+namespace umadvisor::rules {
+namespace {
+
+constexpr std::uint64_t least_scalar_rounds = 100;
+/// A loop that the device keeps busy gains nothing by running ahead.
+constexpr double most_busy = 0.9;
+
+struct ScalarLine {
+    std::uint64_t count = 0, rounds = 0, kernels = 0, entry = 0, wait_stack = 0;
+    double round_ns = 0, blocked_ns = 0, device_ns = 0;
+    bool measured = true; ///< device times of all kernels
+    EditedCalls calls;
+
+    bool is_worth_it() const {
+        return rounds >= least_scalar_rounds && measured && device_ns <= most_busy * round_ns &&
+               blocked_ns >= least_saving_ns;
+    }
+};
+
+std::uint64_t waits_at(const Profile& profile, const ids::CallSite& site) {
+    const auto found = profile.idle_syncs().sites().find(site);
+    return found == profile.idle_syncs().sites().end() ? 0 : found->second.count;
+}
+
+void add(ScalarLine& line, const Profile& profile, const ids::CallSite& site, const ScalarTotals& totals) {
+    line.entry = site.entry;
+    line.calls.add(site, totals.rounds, totals.count);
+    if (totals.wait != ids::CallSite{})
+        line.calls.add(totals.wait, totals.rounds, waits_at(profile, totals.wait));
+    line.count += totals.count;
+    line.rounds += totals.rounds;
+    line.round_ns += static_cast<double>(profile.nanoseconds(totals.round_ticks));
+    line.blocked_ns += static_cast<double>(profile.nanoseconds(totals.blocked_ticks));
+    line.wait_stack = totals.wait.stack;
+    for (const auto& [kernel, count] : totals.kernels) {
+        line.kernels += count;
+        line.device_ns += kernel->second.usual_ns() * static_cast<double>(count);
+        line.measured &= kernel->second.measured != 0;
+    }
+}
+
+Finding describe_scalars(const Profile& profile, std::uint64_t stack, const ScalarLine& line) {
+    const auto rounds = static_cast<double>(line.rounds);
+    Finding finding;
+    finding.rule = &rule("UMA-112");
+    finding.title = finding.rule->title;
+    finding.stack = stack;
+    finding.summary =
+        profile.call_name(line.entry) + " of at most " + bytes_text(static_cast<double>(scalar_bytes)) +
+        " in each of " + count_text(line.rounds, "round") +
+        " waits for the kernels before it: " + time_text(line.blocked_ns / rounds) + " of the round's " +
+        time_text(line.round_ns / rounds) + ", of which the kernels take " + time_text(line.device_ns / rounds);
+    finding.evidence = {{"copies", static_cast<double>(line.count)},
+                        {"rounds", rounds},
+                        {"kernels", static_cast<double>(line.kernels)},
+                        {"time_ns", line.round_ns},
+                        {"blocked_ns", line.blocked_ns},
+                        {"kernel_ns", line.device_ns}};
+    if (line.wait_stack != 0)
+        finding.places.emplace_back("waited for", line.wait_stack);
+    finding.advice =
+        std::string("keep the value on the device and read it every k-th round; or copy it with ") +
+        (profile.uses_runtime() ? "cudaMemcpyAsync" : "cuMemcpyDtoHAsync") +
+        " into pinned memory, record an event, and look at it one round later";
+    finding.saving_ns = line.blocked_ns;
+    finding.edit = line.calls.asynchronous(profile, true);
+    finding.basis = "replay of the run without the waits for these copies";
+    finding.confidence = Confidence::medium;
+    return finding;
+}
+
+} // namespace
+
+std::vector<Finding> find_scalar_downloads(const Profile& profile, const LineOf& line_of) {
+    if (work_is_untold(profile))
+        return {};
+    std::map<std::uint64_t, ScalarLine> lines;
+    for (const auto& [site, totals] : profile.scalar_downloads().sites()) {
+        if (!profile.scalar_downloads().tells_of(site))
+            continue;
+        add(lines[line_of(site.stack)], profile, site, totals);
+    }
+    std::vector<Finding> findings;
+    for (const auto& [stack, line] : lines)
+        if (line.is_worth_it())
+            findings.push_back(describe_scalars(profile, stack, line));
+    return findings;
+}
+
+} // namespace umadvisor::rules

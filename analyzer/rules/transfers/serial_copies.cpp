@@ -1,0 +1,357 @@
+/// Copies and kernels one after the other that could run side by side.
+#include "analyzer/rules/edited_calls.hpp"
+#include "analyzer/rules/engine_times.hpp"
+#include "analyzer/rules/finding.hpp"
+#include "analyzer/rules/transfer_fates.hpp"
+#include "analyzer/rules/untold_work.hpp"
+#include "analyzer/rules/words.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+namespace umadvisor::rules {
+namespace {
+
+/// Less than this part of the time is not worth several streams.
+constexpr double least_overlapped = 0.15;
+constexpr std::size_t usual_chunks = 4;
+/// Another number of chunks has to be.
+constexpr double clearly_better = 0.9;
+
+/// Copies in, kernels on what they brought, and copies out of what those made.
+struct Chain {
+    std::size_t first = 0, last = 0; ///< in the pattern, `last` behind the end
+    double up_bytes = 0, down_bytes = 0;
+    std::size_t uploads = 0;
+};
+
+class ChainReader {
+public:
+    explicit ChainReader(const WorkPattern& pattern) : work_(pattern.work) {}
+
+    /// Of a pattern on one stream. Empty: something in it has no part in a chain.
+    std::vector<Chain> read() {
+        while (at_ < work_.size() && work_[at_].action->engine != Engine::to_device)
+            ++at_; // from before
+        while (at_ < work_.size())
+            if (!read_chain())
+                return {};
+        return chains_;
+    }
+
+private:
+    bool read_chain() {
+        Chain chain{.first = at_};
+        std::set<std::uint32_t> reached;
+        for (; is(Engine::to_device); ++at_) {
+            ++chain.uploads;
+            chain.up_bytes += static_cast<double>(work_[at_].action->bytes);
+            reached.insert(work_[at_].reaches.begin(), work_[at_].reaches.end());
+        }
+        const std::size_t kernels = at_;
+        for (; is(Engine::compute); ++at_) {
+            if (!touches(reached))
+                return false;
+            reached.insert(work_[at_].reaches.begin(), work_[at_].reaches.end());
+        }
+        if (at_ == kernels || at_ == work_.size())
+            return false;
+        for (; is(Engine::to_host); ++at_) {
+            if (!touches(reached))
+                return false;
+            chain.down_bytes += static_cast<double>(work_[at_].action->bytes);
+        }
+        chain.last = at_;
+        if (chain.up_bytes == 0 || chain.down_bytes == 0)
+            return false;
+        chains_.push_back(chain);
+        return true;
+    }
+
+    bool is(Engine engine) const { return at_ < work_.size() && work_[at_].action->engine == engine; }
+    bool touches(const std::set<std::uint32_t>& reached) const {
+        return std::ranges::any_of(work_[at_].reaches,
+                                   [&](std::uint32_t allocation) { return reached.contains(allocation); });
+    }
+
+    const std::vector<Work>& work_;
+    std::size_t at_ = 0;
+    std::vector<Chain> chains_;
+};
+
+/// What several streams would make of the chains of a pattern.
+struct Plan {
+    std::size_t streams = 0;
+    double serial_ns = 0, per_stream_ns = 0, phases_ns = 0;
+    double best_ns() const { return std::min(per_stream_ns, phases_ns); }
+};
+
+/// `streams` parts of a chain, or the chains that are there, each in a stream of its own.
+class Planner {
+public:
+    Planner(const WorkPattern& pattern, const std::vector<double>& ns, const std::vector<Chain>& chains,
+            const Machine& machine)
+        : pattern_(pattern), ns_(ns), chains_(chains), machine_(machine) {}
+
+    Plan best() const {
+        if (chains_.size() > 1)
+            return plan(1);
+        Plan best = plan(usual_chunks);
+        for (const std::size_t chunks : {2, 8, 16})
+            if (const Plan other = plan(chunks); other.best_ns() < clearly_better * best.best_ns())
+                best = other;
+        return best;
+    }
+
+private:
+    using Operations = std::vector<Operation>;
+
+    /// Each chain in `chunks` parts.
+    Plan plan(std::size_t chunks) const {
+        const std::size_t streams = chains_.size() * chunks;
+        return {.streams = streams,
+                .serial_ns = makespan(in_order(1, true), machine_),
+                .per_stream_ns = makespan(in_order(chunks, false), machine_),
+                .phases_ns = makespan(in_phases(chunks), machine_)};
+    }
+
+    void add(Operations& to, std::size_t work, std::size_t chunks, std::size_t stream) const {
+        const double fixed = std::min(fixed_ns, ns_[work]);
+        to.push_back({.engine = pattern_.work[work].action->engine,
+                      .stream = static_cast<std::uint32_t>(stream),
+                      .ns = fixed + (ns_[work] - fixed) / static_cast<double>(chunks)});
+    }
+
+    Operations in_order(std::size_t chunks, bool one_stream) const {
+        Operations operations;
+        for (std::size_t part = 0; part < chains_.size() * chunks; ++part)
+            for (std::size_t work = chain(part, chunks).first; work < chain(part, chunks).last; ++work)
+                add(operations, work, chunks, one_stream ? 0 : part);
+        return operations;
+    }
+
+    Operations in_phases(std::size_t chunks) const {
+        Operations operations;
+        for (const Engine engine : {Engine::to_device, Engine::compute, Engine::to_host})
+            for (std::size_t part = 0; part < chains_.size() * chunks; ++part)
+                for (std::size_t work = chain(part, chunks).first; work < chain(part, chunks).last; ++work)
+                    if (pattern_.work[work].action->engine == engine)
+                        add(operations, work, chunks, part);
+        return operations;
+    }
+
+    const Chain& chain(std::size_t part, std::size_t chunks) const { return chains_[part / chunks]; }
+
+    const WorkPattern& pattern_;
+    const std::vector<double>& ns_;
+    const std::vector<Chain>& chains_;
+    const Machine& machine_;
+};
+
+/// All patterns whose first copy is made at one line.
+struct SerialLine {
+    double saving_ns = 0, serial_ns = 0, per_stream_ns = 0, phases_ns = 0, up_bytes = 0, down_bytes = 0;
+    std::uint64_t times = 0, chains = 0;
+    bool pageable = false, divisible = true; ///< divisible: by all that is seen
+    EditedCalls copies;
+    // Of the pattern that saves most:
+    double most_ns = 0;
+    Plan plan;
+    std::size_t chains_each = 0;
+    std::uint64_t entry = 0, kernel_stack = 0, down_stack = 0;
+    std::set<std::uint64_t> kernels;
+};
+
+/// A kernel goes over data of several buffers so many times longer than memory takes: each of its results may
+/// want all of them, as in a product of matrices.
+constexpr double most_passes = 8;
+
+/// Whether a part of the kernels' work may need a part of the data alone: about as many bytes go in as come
+/// out, of one buffer, or of several that the kernels go over a few times at most.
+bool is_divisible(const Profile& profile, const WorkPattern& pattern, const Chain& chain,
+                  const std::vector<double>& ns) {
+    if (chain.down_bytes * 4 < chain.up_bytes || chain.up_bytes * 4 < chain.down_bytes)
+        return false;
+    if (chain.uploads == 1)
+        return true;
+    double kernels_ns = 0;
+    for (std::size_t i = chain.first; i < chain.last; ++i)
+        if (pattern.work[i].action->engine == Engine::compute)
+            kernels_ns += ns[i];
+    return kernels_ns <=
+           most_passes * (chain.up_bytes + chain.down_bytes) / profile.rates().device_memory * 1e9;
+}
+
+void add(SerialLine& line, const WorkPattern& pattern, const std::vector<Chain>& chains, const Plan& plan) {
+    const auto times = static_cast<double>(pattern.times);
+    const double saving_ns = times * (plan.serial_ns - plan.best_ns());
+    line.saving_ns += saving_ns;
+    line.serial_ns += times * plan.serial_ns;
+    line.per_stream_ns += times * plan.per_stream_ns;
+    line.phases_ns += times * plan.phases_ns;
+    line.times += pattern.times;
+    line.chains += pattern.times * chains.size();
+    for (const Chain& chain : chains) {
+        line.up_bytes += times * chain.up_bytes;
+        line.down_bytes += times * chain.down_bytes;
+        for (std::size_t i = chain.first; i < chain.last; ++i)
+            if (const WorkAction& action = *pattern.work[i].action; action.engine != Engine::compute)
+                line.copies.add({action.stack, action.entry}, pattern.times);
+    }
+    for (std::size_t i = chains.front().first; i < chains.front().last; ++i)
+        if (pattern.work[i].action->is_kernel())
+            line.kernels.insert(pattern.work[i].action->kernel->first.function);
+    if (saving_ns <= line.most_ns)
+        return;
+    line.most_ns = saving_ns;
+    line.plan = plan;
+    line.chains_each = chains.size();
+    line.entry = pattern.work[chains.front().first].action->entry;
+    line.down_stack = pattern.work[chains.front().last - 1].action->stack;
+    line.kernel_stack = 0;
+    for (std::size_t i = chains.front().first; i < chains.front().last && line.kernel_stack == 0; ++i)
+        if (pattern.work[i].action->is_kernel())
+            line.kernel_stack = pattern.work[i].action->stack;
+}
+
+std::string advice_of(const Profile& profile, const SerialLine& line) {
+    const bool runtime = profile.uses_runtime();
+    const std::string streams = std::to_string(line.plan.streams);
+    std::string advice = line.pageable ? std::string("allocate the host buffers with ") +
+                                             (runtime ? "cudaMallocHost" : "cuMemAllocHost") +
+                                             " first: copies of pageable memory overlap with nothing; then "
+                                       : "";
+    if (line.chains_each > 1)
+        advice += "give each of the " + std::to_string(line.chains_each) + " parts a stream of its own: ";
+    else
+        advice += "split the data in " + streams + " chunks and give each a stream: ";
+    const std::string copy = runtime ? "cudaMemcpyAsync" : "cuMemcpyAsync";
+    advice += "for each i: " + copy + "(in, stream[i]), kernel<<<..., stream[i]>>>, " + copy +
+              "(out, stream[i]): " + time_text(line.plan.per_stream_ns) +
+              "; or all copies in, then all kernels, then all copies out: " + time_text(line.plan.phases_ns) +
+              "; wait for all of them before anything else uses the data";
+    return advice;
+}
+
+Finding describe(const Profile& profile, std::uint64_t stack, const SerialLine& line) {
+    Finding finding;
+    finding.rule = &rule("UMA-109");
+    finding.title = finding.rule->title;
+    finding.stack = stack;
+    finding.summary = profile.call_name(line.entry) + ", " + kernels_text(profile, line.kernels) +
+                      " and the copy back wait for one another, " + count_text(line.times, "time") + ": " +
+                      time_text(line.plan.serial_ns) + " each" + (line.pageable ? " with pinned memory" : "") +
+                      "; side by side " + time_text(line.plan.best_ns());
+    finding.evidence = {{"rounds", static_cast<double>(line.times)},
+                        {"chains", static_cast<double>(line.chains)},
+                        {"bytes_to_device", line.up_bytes},
+                        {"bytes_to_host", line.down_bytes},
+                        {"streams", static_cast<double>(line.plan.streams)},
+                        {"serial_ns", line.serial_ns},
+                        {"per_stream_ns", line.per_stream_ns},
+                        {"phase_wise_ns", line.phases_ns}};
+    finding.places = {{"kernel", line.kernel_stack}, {"copied back", line.down_stack}};
+    finding.advice = advice_of(profile, line);
+    if (line.pageable)
+        finding.details.emplace_back(
+            "what pinned memory saves by itself is the part of the rules pageable-copy and pageable-async");
+    finding.saving_ns = line.saving_ns;
+    // What the kernels hide of the copies is as if these were faster.
+    finding.edit = line.copies.faster(profile, static_cast<std::uint64_t>(line.up_bytes + line.down_bytes),
+                                      line.saving_ns);
+    finding.basis = "times of these copies and kernels on the device, one after the other less side by side; "
+                    "at most what a replay of the run gains by it";
+    finding.confidence = line.divisible ? Confidence::medium : Confidence::low;
+    return finding;
+}
+
+/// The rule through-host advises to do without some of these copies.
+bool goes_through_host(const Profile& profile, const WorkPattern& pattern) {
+    return std::ranges::any_of(pattern.work, [&](const Work& work) {
+        return profile.through_host().tells_of({work.action->stack, work.action->entry});
+    });
+}
+
+/// Uploads that other rules advise to do without, by their calls.
+class NeedlessUploads {
+public:
+    explicit NeedlessUploads(const Profile& profile) {
+        if (!fates_are_told(profile))
+            return;
+        for (const auto& [site, totals] : profile.contents().sites()) {
+            const std::uint64_t told = totals.told(site.fate).count;
+            calls_[{site.copy.stack, site.copy.entry}].needless += told;
+            // To be silent takes less evidence than to speak.
+            calls_[{site.copy.stack, site.copy.entry}].returned +=
+                site.fate == Fate::returned ? totals.seen.count + totals.in_part.count : 0;
+        }
+        for (const auto& [site, totals] : profile.copies().sites())
+            if (const auto call = calls_.find({site.stack, site.entry}); call != calls_.end())
+                call->second.copies += totals.small.count + totals.large.count;
+    }
+
+    /// The result of a round goes into the next by way of the host.
+    bool feeds_next_round(const WorkPattern& pattern) const {
+        return std::ranges::any_of(pattern.work, [&](const Work& work) {
+            const Call* const call = find(work);
+            return call != nullptr && 2 * call->returned > call->copies;
+        });
+    }
+    /// Most copies of this call.
+    bool has(const Work& work) const {
+        const Call* const call = find(work);
+        return call != nullptr && 2 * call->needless > call->copies;
+    }
+
+private:
+    struct Call {
+        std::uint64_t needless = 0, returned = 0, copies = 0;
+    };
+    const Call* find(const Work& work) const {
+        if (work.action->engine != Engine::to_device)
+            return nullptr;
+        const auto call = calls_.find({work.action->stack, work.action->entry});
+        return call == calls_.end() ? nullptr : &call->second;
+    }
+    std::map<std::pair<std::uint64_t, std::uint64_t>, Call> calls_; ///< by stack and entry
+};
+
+} // namespace
+
+std::vector<Finding> find_serial_copies(const Profile& profile, const LineOf& line_of) {
+    if (work_is_untold(profile))
+        return {};
+    const Machine machine = machine_of(profile);
+    const NeedlessUploads needless(profile);
+    std::map<std::uint64_t, SerialLine> lines;
+    for (const WorkPattern& pattern : profile.work_patterns().patterns()) {
+        if (goes_through_host(profile, pattern) || needless.feeds_next_round(pattern))
+            continue;
+        const std::vector<Chain> chains = ChainReader(pattern).read();
+        if (chains.empty())
+            continue;
+        EngineTimes times = engine_times(profile, pattern);
+        if (times.ns.empty())
+            continue;
+        for (std::size_t i = 0; i < times.ns.size(); ++i)
+            if (needless.has(pattern.work[i]))
+                times.ns[i] = 0;
+        const Plan plan = Planner(pattern, times.ns, chains, machine).best();
+        if (plan.best_ns() > (1 - least_overlapped) * plan.serial_ns)
+            continue;
+        SerialLine& line = lines[line_of(pattern.work[chains.front().first].action->stack)];
+        add(line, pattern, chains, plan);
+        line.pageable |= times.pageable;
+        // Chains that are there already are parts.
+        line.divisible &= chains.size() > 1 || is_divisible(profile, pattern, chains.front(), times.ns);
+    }
+    std::vector<Finding> findings;
+    for (const auto& [stack, line] : lines)
+        if (line.saving_ns >= least_saving_ns)
+            findings.push_back(describe(profile, stack, line));
+    return findings;
+}
+
+} // namespace umadvisor::rules

@@ -1,0 +1,118 @@
+/// Device memory copied to another place on a device by way of the host.
+#include "analyzer/rules/edited_calls.hpp"
+#include "analyzer/rules/finding.hpp"
+#include "analyzer/rules/words.hpp"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+namespace umadvisor::rules {
+namespace {
+
+/// By both lines, and whether they lead to another device.
+using DetourKey = std::tuple<std::uint64_t, std::uint64_t, bool>;
+
+struct ThroughHostLine {
+    std::uint64_t pairs = 0, bytes = 0, entry = 0, up_entry = 0;
+    double down_ns = 0, up_ns = 0;
+    EditedCalls calls; ///< both copies of each pair
+    bool peers = true; ///< may reach each other's memory
+    double spent_ns() const { return down_ns + up_ns; }
+};
+
+/// One way of `bytes`: by the device's time where it was sampled, by the quickest of the calls where they wait
+/// (the others waited for kernels, too), else at the rate of pinned memory.
+double way_ns(const Profile& profile, const ThroughHostWay& way, double bytes) {
+    if (way.measured_bytes != 0)
+        return bytes * static_cast<double>(way.measured_ns) / static_cast<double>(way.measured_bytes);
+    if (way.waits)
+        return bytes * static_cast<double>(profile.nanoseconds(way.least_ticks)) /
+               static_cast<double>(way.least_bytes);
+    return bytes / profile.rates().pinned_to_device * 1e9;
+}
+
+/// What copies of this direction reached in the trace; 0: none was measured.
+double measured_rate(const Profile& profile, facts::Direction direction) {
+    std::uint64_t bytes = 0, ns = 0;
+    for (const auto& [site, totals] : profile.copies().sites())
+        if (totals.direction == direction) {
+            bytes += totals.measured_bytes;
+            ns += totals.measured_ns;
+        }
+    return ns != 0 ? static_cast<double>(bytes) * 1e9 / static_cast<double>(ns) : 0;
+}
+
+Finding describe_detour(const Profile& profile, const DetourKey& key, const ThroughHostLine& line) {
+    const auto& [down, up, other_device] = key;
+    const auto bytes = static_cast<double>(line.bytes);
+    const double measured =
+        measured_rate(profile, other_device ? facts::Direction::PtoP : facts::Direction::DtoD);
+    // Without a way of their own, devices hand bytes over through the link of each, both at once.
+    const double rate = measured > 0   ? measured
+                        : other_device ? profile.rates().to_peer(false)
+                                       : profile.rates().device_to_device;
+    const bool runtime = profile.uses_runtime();
+
+    Finding finding;
+    finding.rule = &rule("UMA-111");
+    finding.title = finding.rule->title;
+    finding.stack = down;
+    finding.summary = profile.call_name(line.entry) + " to the host and " + profile.call_name(line.up_entry) +
+                      (other_device ? " to another device" : " to the same device again") + ", " +
+                      count_text(line.pairs, "time") + " " +
+                      bytes_text(bytes / static_cast<double>(line.pairs)) +
+                      ", and the host had no time to look at them in between: " + time_text(line.spent_ns());
+    finding.evidence = {{"pairs", static_cast<double>(line.pairs)},
+                        {"bytes", bytes},
+                        {"download_ns", line.down_ns},
+                        {"upload_ns", line.up_ns}};
+    finding.places.emplace_back("copied to a device again", up);
+    if (other_device)
+        finding.advice =
+            std::string(runtime ? "cudaMemcpyPeerAsync" : "cuMemcpyPeerAsync") + " from device to device" +
+            (line.peers
+                 ? ""
+                 : std::string("; ") + (runtime ? "cudaDeviceEnablePeerAccess" : "cuCtxEnablePeerAccess") +
+                       " first, where the devices can reach each other");
+    else
+        finding.advice = runtime ? "cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream)"
+                                 : "cuMemcpyDtoDAsync(to, from, bytes, stream)";
+    finding.saving_ns = std::max(0.0, line.spent_ns() - bytes / rate * 1e9);
+    finding.edit = line.calls.gone(profile, bytes / rate * 1e9);
+    finding.basis =
+        "time of both copies less the same bytes at " + rate_text(rate) +
+        (measured > 0 ? ", the rate of such copies in this trace" : ", measured on " + profile.rates().whose());
+    finding.confidence = other_device && measured == 0 ? Confidence::low : Confidence::medium;
+    return finding;
+}
+
+} // namespace
+
+std::vector<Finding> find_through_host(const Profile& profile, const LineOf& line_of) {
+    std::map<DetourKey, ThroughHostLine> lines;
+    for (const auto& [site, totals] : profile.through_host().sites()) {
+        // Where most downloads of the call are not sent on, the host collects what they bring.
+        if (!profile.through_host().tells_of(site.down))
+            continue;
+        ThroughHostLine& line = lines[{line_of(site.down.stack), line_of(site.up.stack), site.from != site.to}];
+        line.pairs += totals.pairs;
+        line.calls.add(site.down, totals.pairs);
+        line.calls.add(site.up, totals.pairs);
+        line.bytes += totals.bytes;
+        line.entry = site.down.entry;
+        line.up_entry = site.up.entry;
+        line.down_ns += way_ns(profile, totals.down, static_cast<double>(totals.bytes));
+        line.up_ns += way_ns(profile, totals.up, static_cast<double>(totals.bytes));
+        line.peers &= profile.through_host().peers(site.from, site.to);
+    }
+    std::vector<Finding> findings;
+    for (const auto& [key, line] : lines) {
+        Finding finding = describe_detour(profile, key, line);
+        if (finding.saving_ns >= least_saving_ns)
+            findings.push_back(std::move(finding));
+    }
+    return findings;
+}
+
+} // namespace umadvisor::rules

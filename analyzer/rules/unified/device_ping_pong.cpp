@@ -1,0 +1,118 @@
+/// Managed memory that devices take from each other, launch after launch.
+#include "analyzer/rules/unified/managed.hpp"
+#include "analyzer/rules/words.hpp"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+#include <vector>
+
+namespace umadvisor::rules {
+namespace {
+
+/// There and back twice is alternation.
+constexpr std::uint64_t least_turns = 4;
+/// A smaller part that moves each time is what devices have to exchange: the edge of what each works on.
+constexpr std::uint64_t exchanged_part = 8;
+
+struct Bounce {
+    facts::DevicePair pair;
+    managed::DeviceTurns turns;
+    std::uint64_t bytes = 0; ///< that moved between the two, at the least
+};
+
+/// Between which two most moves.
+std::optional<Bounce> bounce_of(const ManagedMemory& memory) {
+    std::optional<Bounce> most;
+    for (const auto& [pair, turns] : memory.activity.devices.pairs()) {
+        const std::uint64_t bytes =
+            std::min(turns.whole_bytes, memory.profile.managed().totals().between_devices(turns.told_bytes));
+        if (turns.turns >= least_turns && bytes != 0 && bytes >= turns.whole_bytes / exchanged_part &&
+            (!most || bytes > most->bytes))
+            most = {pair, turns, bytes};
+    }
+    return most;
+}
+
+/// Lines that launch the kernels which pulled it over, the one that pulled most first.
+std::vector<facts::KernelSite> pullers(const ManagedMemory& memory) {
+    std::vector<std::pair<double, facts::KernelSite>> shares;
+    for (const auto& [site, share] : memory.activity.kernels.sites)
+        shares.emplace_back(share.bytes, site);
+    std::ranges::stable_sort(shares, std::ranges::greater{}, &std::pair<double, facts::KernelSite>::first);
+    std::vector<facts::KernelSite> sites;
+    for (const auto& [bytes, site] : shares)
+        if (bytes > 0)
+            sites.push_back(site);
+    return sites;
+}
+
+/// Faults do not show whether both devices only read: `a[i] += 1` begins with a read fault. So the advice names
+/// the remedy for each case.
+std::string advise_devices(const ManagedMemory& memory, const Bounce& bounce) {
+    const std::string first = std::to_string(bounce.pair.low), second = std::to_string(bounce.pair.high);
+    const std::string copies = advise_device(memory, "SetReadMostly") + " gives each device a copy";
+    const std::string stays = advise_device(memory, "SetPreferredLocation") + " for device " + first + " and " +
+                              advise_device(memory, "SetAccessedBy") + " for device " + second +
+                              ", which then reaches it where it is";
+    const std::string apart = "split the allocation, so that each device has what it works on";
+    const std::string moves =
+        prefetch_to_device(memory) + " before each launch, where one makes what the other uses";
+    return apart + "; or " + moves + "; or " + stays + "; where both only read it, " + copies;
+}
+
+void add_places(Finding& finding, const std::vector<facts::KernelSite>& kernels, const ManagedMemory& memory,
+                const LineOf& line_of) {
+    finding.stack = kernels.empty() ? finding.allocation_stack : line_of(kernels.front().stack);
+    std::set<std::uint64_t> seen{finding.stack};
+    for (const facts::KernelSite& kernel : kernels)
+        if (kernel.stack != 0 && seen.insert(line_of(kernel.stack)).second)
+            finding.places.emplace_back(kernels_text(memory.profile, {kernel.function}) + " is launched here",
+                                        kernel.stack);
+}
+
+} // namespace
+
+std::optional<Finding> find_device_ping_pong(const ManagedMemory& memory, const LineOf& line_of) {
+    const std::optional<Bounce> bounce = bounce_of(memory);
+    if (!bounce)
+        return std::nullopt;
+    const machine::Rates& rates = memory.profile.rates();
+    const auto bytes = static_cast<double>(bounce->bytes);
+    const double fault_ns = bytes / rates.fault_to_device * 1e9, remote_ns = bytes / rates.to_peer(false) * 1e9;
+    const bool estimated = memory.profile.managed().totals().between_devices_is_estimated();
+    const std::string devices = "between device " + std::to_string(bounce->pair.low) + " and device " +
+                                std::to_string(bounce->pair.high);
+
+    Finding finding;
+    finding.rule = &rule("UMA-202");
+    finding.title = "ping-pong of managed memory " + devices;
+    finding.summary = "launches on both devices reach it in turn, " + count_text(bounce->turns.turns, "time") +
+                      ", and each pulls it over by page faults: " + (estimated ? "at least " : "") +
+                      bytes_text(bytes) + " went " + devices;
+    finding.evidence = {{"allocations", static_cast<double>(memory.allocations)},
+                        {"allocation_bytes", static_cast<double>(memory.bytes)},
+                        {"times", static_cast<double>(bounce->turns.turns)},
+                        {"bytes_between_devices", bytes},
+                        {"fault_cost_ns", fault_ns},
+                        {"remote_cost_ns", remote_ns}};
+    finding.allocation_stack = memory.site.symbol != 0 ? 0 : memory.site.stack;
+    finding.allocation_text = allocation_text(memory);
+    const std::vector<facts::KernelSite> kernels = pullers(memory);
+    add_places(finding, kernels, memory, line_of);
+    finding.advice = advise_devices(memory, *bounce);
+    const double spared_ns = std::max(0.0, fault_ns - remote_ns);
+    WorkSites sites;
+    for (const facts::KernelSite& kernel : kernels)
+        sites.launches.insert(kernel.stack);
+    finding.saving_ns = within_recorded(memory.profile, spared_ns);
+    finding.edit = lighter_work(memory.profile, sites, {.device_ns = spared_ns});
+    finding.basis = "the bytes that went between devices, by page faults at " +
+                    rate_text(rates.fault_to_device) + " instead of across the link at " +
+                    rate_text(rates.to_peer(false)) + ", the prices of " + rates.whose() +
+                    "; a part for each device, or a copy, saves the second, too";
+    finding.confidence = estimated ? Confidence::low : Confidence::medium;
+    return finding;
+}
+
+} // namespace umadvisor::rules

@@ -1,0 +1,35 @@
+/// The host wants one place, the device what lies beside it: whole blocks come and go for a flag.
+#include "analyzer/rules/unified/managed.hpp"
+
+namespace umadvisor::rules {
+namespace {
+
+Advice advise_false_sharing(const Habit& habit) {
+    const ManagedMemory& memory = habit.memory;
+    const managed::MovedBytes moved = habit.bytes_both_ways();
+    const std::string pinned = memory.profile.uses_runtime() ? "cudaMallocHost" : "cuMemAllocHost";
+    Advice advice;
+    if (memory.site.symbol != 0)
+        advice.text =
+            "move what the host uses into a variable of its own, alignas(2 << 20) so that no other shares "
+            "its block, or into memory of " +
+            pinned + ", which the device reaches where it is";
+    else
+        advice.text = "move what the host uses into an allocation of its own";
+    advice.text += "; let that one stay on the host: " + advise_host(memory, "SetPreferredLocation") + " and " +
+                   advise_device(memory, "SetAccessedBy");
+    advice.spared = habit.spared_faults(moved);
+    advice.basis = "the bytes that migrated back and forth by faults, " + habit.prices() +
+                   ": set apart, none of them moves";
+    advice.confidence = habit.confidence();
+    advice.evidence = {{"bytes_to_device", static_cast<double>(moved.to_device)},
+                       {"bytes_to_host", static_cast<double>(moved.to_host)}};
+    return advice;
+}
+
+} // namespace
+
+const ManagedRule false_sharing{&rule("UMA-206"), managed::VerdictKind::false_sharing, Lead::host,
+                                "the host uses one place of it here", &advise_false_sharing};
+
+} // namespace umadvisor::rules

@@ -1,0 +1,41 @@
+/// Memory that the host filled with what a kernel could have made there. What is made where it is used does not
+/// move at all.
+#include "analyzer/rules/unified/managed.hpp"
+
+#include <algorithm>
+
+namespace umadvisor::rules {
+namespace {
+
+Advice advise_host_populate(const Habit& habit) {
+    const ManagedMemory& memory = habit.memory;
+    const std::uint64_t bytes = habit.bytes_to_device();
+    const managed::VerdictTotals* const touched = memory.find(managed::VerdictKind::first_touch);
+    Advice advice;
+    advice.text = "fill it in a kernel, on the stream of the first launch, instead of on the host, after " +
+                  prefetch_to_device(memory) +
+                  ": memory that the host never touched does not move, and what is prefetched "
+                  "first takes no faults to come into being";
+    advice.spared.device_ns = habit.by_prefetch({bytes, 0}, habit.totals.allocations) -
+                              static_cast<double>(bytes) / memory.profile.rates().device_memory * 1e9;
+    advice.basis = "moving these bytes to the device by prefetch, " + habit.prices() +
+                   ", less writing them there; the host's "
+                   "own time for filling it is not counted";
+    if (touched != nullptr) {
+        advice.spared.device_ns += first_touch_saving({memory, *touched}).ns;
+        advice.basis = "the move to the device by faults, less writing the same there; the host's own time for "
+                       "filling it is not counted";
+    }
+    advice.spared.device_ns = std::max(0.0, advice.spared.device_ns);
+    // That a kernel could make it is a conclusion, not a count.
+    advice.confidence = std::min(habit.confidence(), Confidence::medium);
+    advice.evidence = {{"bytes_to_device", static_cast<double>(bytes)}};
+    return advice;
+}
+
+} // namespace
+
+const ManagedRule host_populate{&rule("UMA-204"), managed::VerdictKind::host_populate, Lead::host,
+                                "the host fills it here", &advise_host_populate};
+
+} // namespace umadvisor::rules

@@ -1,0 +1,67 @@
+/// A prefetch that comes when kernels are pulling the memory over already, since it was called after the launch
+/// or on a stream for which the launch does not wait.
+#include "analyzer/rules/unified/managed.hpp"
+#include "analyzer/rules/words.hpp"
+
+#include <algorithm>
+
+namespace umadvisor::rules {
+namespace {
+
+constexpr std::uint64_t brought_by_fault = 64 * 1024; ///< at the least
+
+/// Of what came to the device in such stays, the part that came by faults; of the allocation that moved most.
+double faulted_share(const managed::AllocationLife& life) {
+    double faulted = 0, all = 0;
+    for (const managed::Stay& stay : life.stays) {
+        if (!stay.on_device || stay.arrived() == 0 || (stay.late_bytes == 0 && stay.device_faults == 0))
+            continue;
+        // What began to come by faults goes on so: the prefetch waits for the launch. Else, where all is taken
+        // for prefetched, faults say how much was not.
+        const auto by_count = static_cast<double>(stay.device_faults) * brought_by_fault;
+        const auto arrived = static_cast<double>(stay.arrived());
+        faulted += std::min(
+            arrived, stay.late_bytes != 0 ? arrived : std::max(static_cast<double>(stay.by_fault), by_count));
+        all += arrived;
+    }
+    return all > 0 ? faulted / all : 1;
+}
+
+/// What the same line allocated and the program prefetched behind a launch as well is taken to have come as
+/// late where nobody looked, unless one of them is known not to have.
+managed::LateCandidates alike_by_calls(const Habit& habit) {
+    const managed::LateCandidates& candidates = habit.memory.activity.late;
+    return candidates.on_time == 0 ? candidates : managed::LateCandidates{};
+}
+
+Advice advise_late_prefetch(const Habit& habit) {
+    const managed::LateCandidates alike = alike_by_calls(habit);
+    const std::uint64_t bytes = reader::saturated_sum(habit.bytes_to_device(), alike.unseen_bytes);
+    const std::uint64_t times = reader::saturated_sum(habit.totals.times, alike.unseen);
+    const double share = faulted_share(habit.memory.activity.life);
+    const managed::MovedBytes moved{reader::saturated(static_cast<double>(bytes) * share), 0};
+    std::vector<std::string> details;
+    if (alike.unseen != 0)
+        details.push_back(count_text(alike.unseen, "prefetch") +
+                          " more came behind a launch in the same way: nobody looked at what had come by then, "
+                          "and it is taken to be alike");
+    return {
+        .text =
+            "call " + prefetch_name(habit.memory) +
+            " before the launch and on the launch's own stream; on another stream, let the launch's wait for "
+            "it (" +
+            (habit.memory.profile.uses_runtime() ? "cudaStreamWaitEvent" : "cuStreamWaitEvent") + ")",
+        .spared = {.device_ns = std::max(0.0, habit.by_faults(moved, times) - habit.by_prefetch(moved, times))},
+        .basis = "the part that came by faults all the same, against by prefetch, " + habit.prices(),
+        .confidence = alike.unseen != 0 ? Confidence::low : std::min(habit.confidence(), Confidence::medium),
+        .details = std::move(details),
+        .evidence = {{"bytes_by_faults", static_cast<double>(moved.to_device)},
+                     {"times_unseen", static_cast<double>(alike.unseen)}}};
+}
+
+} // namespace
+
+const ManagedRule late_prefetch{&rule("UMA-211"), managed::VerdictKind::late_prefetch, Lead::prefetch,
+                                "the host uses it here", &advise_late_prefetch};
+
+} // namespace umadvisor::rules

@@ -1,0 +1,61 @@
+// The calls that advice on managed memory names, spelled with what is known of the memory.
+#include "analyzer/rules/unified/managed.hpp"
+
+#include "analyzer/reader/shown_name.hpp"
+
+namespace umadvisor::rules {
+namespace {
+
+/// Pointer and size of a call, and a location.
+std::string arguments(const ManagedMemory& memory, std::string_view between, bool device) {
+    const bool runtime = memory.profile.uses_runtime();
+    const std::string name = reader::shown_name(memory.profile.dictionary().string(memory.site.symbol));
+    std::string text = memory.site.symbol != 0 ? "&" + name + ", sizeof " + name : "ptr, bytes";
+    text += between;
+    text +=
+        device ? (runtime ? ", {cudaMemLocationTypeDevice, device}" : ", {CU_MEM_LOCATION_TYPE_DEVICE, device}")
+               : (runtime ? ", {cudaMemLocationTypeHost, 0}" : ", {CU_MEM_LOCATION_TYPE_HOST, 0}");
+    return text;
+}
+
+/// "SetReadMostly" as the driver writes it: "SET_READ_MOSTLY".
+std::string driver_word(std::string_view word) {
+    std::string text;
+    for (const char letter : word) {
+        if (letter >= 'A' && letter <= 'Z' && !text.empty())
+            text += '_';
+        text += letter >= 'a' && letter <= 'z' ? static_cast<char>(letter - 'a' + 'A') : letter;
+    }
+    return text;
+}
+
+std::string advise_call(const ManagedMemory& memory, std::string_view advice, bool device) {
+    const bool runtime = memory.profile.uses_runtime();
+    const std::string word =
+        runtime ? ", cudaMemAdvise" + std::string(advice) : ", CU_MEM_ADVISE_" + driver_word(advice);
+    return (runtime ? "cudaMemAdvise(" : "cuMemAdvise(") + arguments(memory, word, device) + ")";
+}
+
+} // namespace
+
+std::string prefetch_name(const ManagedMemory& memory) {
+    return memory.profile.uses_runtime() ? "cudaMemPrefetchAsync" : "cuMemPrefetchAsync";
+}
+
+std::string prefetch_to_device(const ManagedMemory& memory) {
+    return prefetch_name(memory) + "(" + arguments(memory, "", true) + ", 0, stream)";
+}
+
+std::string prefetch_to_host(const ManagedMemory& memory) {
+    return prefetch_name(memory) + "(" + arguments(memory, "", false) + ", 0, stream)";
+}
+
+std::string advise_device(const ManagedMemory& memory, std::string_view advice) {
+    return advise_call(memory, advice, true);
+}
+
+std::string advise_host(const ManagedMemory& memory, std::string_view advice) {
+    return advise_call(memory, advice, false);
+}
+
+} // namespace umadvisor::rules

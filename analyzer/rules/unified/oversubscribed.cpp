@@ -1,0 +1,51 @@
+/// More managed memory than the device holds: the driver evicts what is needed again.
+#include "analyzer/rules/unified/managed.hpp"
+#include "analyzer/rules/words.hpp"
+
+#include <algorithm>
+
+namespace umadvisor::rules {
+namespace {
+
+constexpr std::uint64_t tile_bytes = 2 << 20; ///< what is evicted, and can be fetched again, at the least
+
+/// What was allocated at once, at the most, against what the device has.
+std::string working_set(const Profile& profile) {
+    std::uint64_t held = 0, capacity = 0;
+    for (const auto& [site, totals] : profile.allocations().sites())
+        if (site.memory == trace::Memory::managed || site.memory == trace::Memory::device)
+            reader::add_saturated(held, totals.peak_bytes);
+    for (const trace::Device& device : profile.dictionary().devices)
+        capacity = std::max(capacity, device.memory_bytes);
+    if (capacity == 0)
+        return {};
+    return "the program held up to " + bytes_text(static_cast<double>(held)) +
+           " of managed and device memory; the device has " + bytes_text(static_cast<double>(capacity));
+}
+
+Advice advise_oversubscribed(const Habit& habit) {
+    const ManagedMemory& memory = habit.memory;
+    const managed::MovedBytes back{habit.bytes_to_device(), 0};
+    const double faults_ns = habit.by_faults(back, back.to_device / tile_bytes);
+    Advice advice;
+    advice.text =
+        "work through it in pieces that fit, all that is to be done with one before the next, each brought "
+        "by " +
+        prefetch_name(memory) + " ahead of its launch; or keep the part that is used most on the device: " +
+        advise_device(memory, "SetPreferredLocation");
+    advice.spared.device_ns = std::max(0.0, faults_ns - habit.by_prefetch(back, back.to_device / tile_bytes));
+    advice.basis = "what was evicted and came back, by faults against by prefetch, " + habit.prices() +
+                   "; an order in which each piece comes once saves all of about " + time_text(faults_ns);
+    advice.confidence = std::min(habit.confidence(), Confidence::medium);
+    if (std::string text = working_set(memory.profile); !text.empty())
+        advice.details.push_back(std::move(text));
+    advice.evidence = {{"bytes_to_device", static_cast<double>(back.to_device)}};
+    return advice;
+}
+
+} // namespace
+
+const ManagedRule oversubscribed{&rule("UMA-209"), managed::VerdictKind::oversubscribed, Lead::launch,
+                                 "the host uses it here", &advise_oversubscribed};
+
+} // namespace umadvisor::rules

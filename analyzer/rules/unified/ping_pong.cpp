@@ -1,0 +1,89 @@
+/// Memory that host and device take from each other, round after round. The driver's own thrashing detection
+/// sees accesses within half a millisecond only; slow alternation moves every byte twice a round unseen.
+#include "analyzer/rules/unified/managed.hpp"
+#include "analyzer/rules/words.hpp"
+
+#include <algorithm>
+
+namespace umadvisor::rules {
+namespace {
+
+/// One way of what came and went.
+struct Way {
+    double faults_ns, prefetch_ns;
+    double saved_ns() const { return faults_ns - prefetch_ns; }
+};
+
+Way way_of(const Habit& habit, const managed::MovedBytes& moved, std::uint64_t written) {
+    return {habit.by_faults(moved, habit.totals.times, written),
+            habit.by_prefetch(moved, habit.totals.times, written)};
+}
+
+/// What reads a page before it writes there is told as reading: where that is told, or nothing, the host may
+/// write, and the price counts that promises less.
+std::uint64_t written_by_host(const Habit& habit, const managed::MovedBytes& back) {
+    const std::uint64_t told = std::min(habit.totals.written, back.to_host);
+    return way_of(habit, back, told).saved_ns() < way_of(habit, back, back.to_host).saved_ns() ? told
+                                                                                               : back.to_host;
+}
+
+std::string prefetches(const ManagedMemory& memory, bool back_too) {
+    const std::string there = prefetch_to_device(memory) + " before the launch";
+    return back_too ? there + " and " + prefetch_to_host(memory) + " before the synchronisation after it"
+                    : there + " (not back: the host's own faults are no slower)";
+}
+
+/// To prefetch all of an allocation of which both sides use a part would move the rest for nothing.
+std::string only_the_part(const Habit& habit) {
+    const std::uint64_t each = habit.memory.bytes / std::max<std::uint64_t>(1, habit.memory.allocations);
+    const std::uint64_t at_a_time = habit.totals.bytes / 2 / std::max<std::uint64_t>(1, habit.totals.times);
+    const bool known = habit.memory.basis != managed::MovedBasis::none &&
+                       habit.memory.allocations == habit.totals.allocations && at_a_time > managed::granule;
+    if (!known || at_a_time > each / 2)
+        return "";
+    return ", but only the part that both use: about " + bytes_text(static_cast<double>(at_a_time)) +
+           " at a time, not all " + bytes_text(static_cast<double>(each));
+}
+
+Advice advise_ping_pong(const Habit& habit) {
+    const ManagedMemory& memory = habit.memory;
+    const managed::MovedBytes moved = habit.bytes_both_ways();
+    const managed::MovedBytes back{0, moved.to_host};
+    const std::uint64_t written = written_by_host(habit, back);
+    const Way up = way_of(habit, {moved.to_device, 0}, 0), down = way_of(habit, back, written);
+    const double priced_ns = up.faults_ns + down.faults_ns;
+    const double faults_ns = within_recorded(memory.profile, priced_ns);
+    const bool back_too = down.saved_ns() > 0;
+    const std::string part = only_the_part(habit);
+    std::vector<CodeEdit> edits;
+    if (part.empty()) {
+        edits.push_back({EditKind::insert_before, prefetch_to_device(memory)});
+        if (back_too)
+            edits.push_back({EditKind::insert_after, prefetch_to_host(memory)});
+    }
+    return {.text =
+                "keep the data on one side: do the host's step in a kernel, or give the host a small buffer "
+                "of its own for what it reads. If both must touch it: " +
+                prefetches(memory, back_too) + part,
+            .spared = {.device_ns = std::max(0.0, up.saved_ns()), .host_ns = std::max(0.0, down.saved_ns())},
+            .basis = "the bytes that migrated back and forth, by page faults instead of by prefetch, " +
+                     habit.prices() + (written != 0 ? ", the host's first writes counted in both" : "") +
+                     // A price above the whole run is of another machine than this one.
+                     (priced_ns > faults_ns
+                          ? ""
+                          : "; keeping the data on one side saves all of about " + time_text(faults_ns)),
+            .confidence = habit.confidence(),
+            .details = {},
+            .evidence = {{"bytes_to_device", static_cast<double>(moved.to_device)},
+                         {"bytes_to_host", static_cast<double>(moved.to_host)},
+                         {"fault_cost_ns", faults_ns},
+                         {"prefetch_cost_ns", up.prefetch_ns + std::min(down.prefetch_ns, down.faults_ns)}},
+            .at_lead = std::move(edits)};
+}
+
+} // namespace
+
+const ManagedRule ping_pong{&rule("UMA-202"), managed::VerdictKind::ping_pong, Lead::launch,
+                            "the host touches it here", &advise_ping_pong};
+
+} // namespace umadvisor::rules

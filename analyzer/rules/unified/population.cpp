@@ -1,0 +1,162 @@
+/// Managed memory that nobody has touched has no pages. The first kernel that uses it has them made, fault by
+/// fault; a prefetch makes them all at once.
+#include "analyzer/rules/unified/managed.hpp"
+#include "analyzer/rules/untold_work.hpp"
+#include "analyzer/rules/words.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace umadvisor::rules {
+namespace {
+
+/// A prefetch of 64 MiB that nobody had touched took 0.3 ms.
+constexpr double make_block_ns = 0.3e6 / 32;
+constexpr std::uint64_t block_bytes = 2 << 20;
+/// Less takes one batch of faults or two, which a launch that is never seen again does not tell from its work.
+constexpr std::uint64_t least_unmeasured = 1 << 20;
+
+struct Populated {
+    std::uint64_t bytes = 0, launches = 0, measured = 0; ///< of launches that took longer
+    std::uint64_t timed_bytes = 0, untimed_bytes = 0;    ///< made by launches that tell how long; and by others
+    double longer_ns = 0;                                ///< what making the pages took
+    double saving_ns = 0;
+    std::map<std::uint64_t, std::set<std::uint64_t>> kernels; ///< by line of the launch
+    std::set<std::uint64_t> launched_from;                    ///< stacks
+    double most_ns = 0;
+    std::uint64_t most_stack = 0; ///< where most was lost
+};
+
+/// It came to the host afterwards: kernels have used all of it, or nearly.
+bool came_back(const Profile& profile, const ids::AllocationSite& site) {
+    const auto found = profile.managed().sites().find(site);
+    return found != profile.managed().sites().end() && found->second.made != 0 &&
+           found->second.made_and_returned >= found->second.made / 4 * 3;
+}
+
+double by_faults(const machine::Rates& rates, std::uint64_t bytes) {
+    return std::max(static_cast<double>(bytes) / rates.fault_to_device * 1e9, rates.device_fault_ns);
+}
+
+double by_prefetch(const machine::Rates& rates, std::uint64_t bytes) {
+    return rates.prefetch_call_ns + static_cast<double>(bytes / block_bytes + 1) * make_block_ns;
+}
+
+/// What one launch took longer for it. Nothing: it cannot be told. Where later launches of the kernel were
+/// measured, they tell; no more than twice what faults take that bring as much is the pages' making. Of a
+/// launch without any, no more than its share.
+std::optional<double> made_in_ns(const Profile& profile, const FirstLaunches& firsts,
+                                 const tables::FirstLaunch& launch, bool returned) {
+    const auto first = static_cast<double>(profile.allocations().first_launch(launch.sample).ns);
+    if (first == 0)
+        return std::nullopt;
+    const double share = share_of(profile, launch), usual = by_faults(profile.rates(), launch.bytes);
+    if (const std::optional<double> later = firsts.later_ns(profile, launch.group))
+        return std::min(std::max(0.0, first - *later) * share, 2 * usual);
+    if (!returned || launch.bytes < least_unmeasured)
+        return std::nullopt;
+    return std::min(first * share, usual);
+}
+
+void add(Populated& all, const Profile& profile, const FirstLaunches& firsts,
+         const tables::PopulatingLaunch& each, bool returned, const LineOf& line_of) {
+    const std::optional<double> longer = made_in_ns(profile, firsts, each.launch, returned);
+    if (!longer)
+        return;
+    reader::add_saturated(all.timed_bytes, each.launch.bytes);
+    const double saving = std::max(0.0, *longer - by_prefetch(profile.rates(), each.launch.bytes));
+    if (saving == 0)
+        return;
+    ++all.launches;
+    all.measured += firsts.later_ns(profile, each.launch.group).has_value();
+    reader::add_saturated(all.bytes, each.launch.bytes);
+    all.longer_ns += *longer;
+    all.saving_ns += saving;
+    all.launched_from.insert(each.stack);
+    const std::uint64_t line = line_of(each.stack);
+    all.kernels[line].insert(each.launch.group.function);
+    if (saving > all.most_ns) {
+        all.most_ns = saving;
+        all.most_stack = line;
+    }
+}
+
+/// What was not timed took as long for each byte.
+void extend(Populated& all) {
+    if (all.untimed_bytes == 0 || all.timed_bytes == 0)
+        return;
+    const double times = 1 + static_cast<double>(all.untimed_bytes) / static_cast<double>(all.timed_bytes);
+    all.bytes = reader::saturated(static_cast<double>(all.bytes) * times);
+    all.longer_ns *= times;
+    all.saving_ns *= times;
+}
+
+Finding describe_population(const ManagedMemory& memory, const Populated& all) {
+    const Profile& profile = memory.profile;
+    const bool measured = all.measured == all.launches;
+    Finding finding;
+    finding.rule = &rule("UMA-214");
+    finding.title = finding.rule->title;
+    finding.stack = all.most_stack;
+    finding.allocation_stack = memory.site.symbol != 0 ? 0 : memory.site.stack;
+    finding.allocation_text = allocation_text(memory);
+    finding.summary = "launch of " + kernels_text(profile, all.kernels.at(all.most_stack)) +
+                      ": the first to use it; faults make the pages of " +
+                      bytes_text(static_cast<double>(all.bytes)) + " that nobody had touched, in " +
+                      time_text(all.longer_ns);
+    finding.evidence = {{"timed_launches", static_cast<double>(all.launches)},
+                        {"bytes", static_cast<double>(all.bytes)},
+                        {"untimed_bytes", static_cast<double>(all.untimed_bytes)},
+                        {"time_ns", all.longer_ns}};
+    for (const auto& [line, kernels] : all.kernels)
+        if (line != all.most_stack)
+            finding.places.emplace_back(kernels_text(profile, kernels) + " is launched here", line);
+    finding.code_edits = {{EditKind::insert_before, prefetch_to_device(memory), finding.stack}};
+    finding.advice = prefetch_to_device(memory) + " on the launch's stream before the first launch; or " +
+                     (profile.uses_runtime() ? "cudaMalloc" : "cuMemAlloc") +
+                     " where the host never looks at it";
+    finding.saving_ns = within_recorded(profile, all.saving_ns);
+    finding.edit = lighter_work(profile, {.launches = all.launched_from}, {.device_ns = all.saving_ns});
+    finding.basis = measured
+                        ? "device time of the first launch less that of later launches of the same kernel, "
+                          "as far as it is this memory's, less a prefetch of memory that has no pages"
+                        : "the bytes at the price of faults, at most this memory's share of the first launch, "
+                          "less a prefetch of memory that has no pages, at the prices of " +
+                              profile.rates().whose();
+    finding.confidence = !measured                ? Confidence::low
+                         : all.untimed_bytes != 0 ? Confidence::medium
+                                                  : Confidence::high;
+    return finding;
+}
+
+} // namespace
+
+std::vector<Finding> find_population(const Profile& profile, const LineOf& line_of) {
+    if (memory_use_is_untold(profile)) // somebody may have used it before
+        return {};
+    const FirstLaunches firsts = first_launches_of(profile);
+    std::map<ids::AllocationSite, std::pair<ManagedMemory, Populated>> lines;
+    for (const auto& [site, totals] : profile.allocations().sites()) {
+        if (site.memory != trace::Memory::managed || site.origin != trace::Origin::program)
+            continue;
+        ids::AllocationSite line = site;
+        line.stack = line_of(site.stack);
+        auto& [memory, all] =
+            lines.try_emplace(line, ManagedMemory{profile, firsts, line}, Populated{}).first->second;
+        reader::add_saturated(memory.allocations, totals.count);
+        reader::add_saturated(memory.bytes, totals.bytes);
+        reader::add_saturated(all.untimed_bytes, totals.populated_untimed);
+        for (const tables::PopulatingLaunch& each : totals.populating)
+            add(all, profile, firsts, each, came_back(profile, site), line_of);
+    }
+    std::vector<Finding> findings;
+    for (auto& [line, each] : lines) {
+        extend(each.second);
+        if (each.second.saving_ns >= least_saving_ns)
+            findings.push_back(describe_population(each.first, each.second));
+    }
+    return findings;
+}
+
+} // namespace umadvisor::rules

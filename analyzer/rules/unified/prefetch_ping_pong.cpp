@@ -1,0 +1,27 @@
+/// One prefetch brings it, the next takes it back, and nobody used it in between.
+#include "analyzer/rules/unified/managed.hpp"
+
+namespace umadvisor::rules {
+namespace {
+
+Advice advise_prefetch_ping_pong(const Habit& habit) {
+    const managed::MovedBytes moved = habit.bytes_both_ways();
+    return {
+        .text =
+            "drop both " + prefetch_name(habit.memory) +
+            " calls of the pair: the one that brings it where nothing uses it, and the one that takes it back",
+        .spared = {.prefetch_ns = habit.by_prefetch(moved, habit.totals.times),
+                   .prefetches = 2 * habit.totals.times},
+        .basis = "the bytes that both prefetches moved, " + habit.prices(),
+        .confidence = habit.confidence(),
+        .details = {},
+        .evidence = {{"bytes_to_device", static_cast<double>(moved.to_device)},
+                     {"bytes_to_host", static_cast<double>(moved.to_host)}}};
+}
+
+} // namespace
+
+const ManagedRule prefetch_ping_pong{&rule("UMA-210"), managed::VerdictKind::prefetch_ping_pong, Lead::prefetch,
+                                     "the host uses it here", &advise_prefetch_ping_pong};
+
+} // namespace umadvisor::rules

@@ -1,0 +1,34 @@
+/// What kernels have made comes to the host by the host's faults: 64 KiB at a time, each a round trip through
+/// the driver.
+#include "analyzer/rules/unified/managed.hpp"
+
+#include <algorithm>
+
+namespace umadvisor::rules {
+namespace {
+
+constexpr const char* fresh_text =
+    "; what the host had never had costs its new pages either way and is not counted";
+
+Advice advise_read_back(const Habit& habit) {
+    const std::uint64_t fresh = habit.totals.new_bytes;
+    const managed::MovedBytes moved{0, habit.bytes_to_host() - std::min(habit.bytes_to_host(), fresh)};
+    const std::uint64_t written = std::min(habit.totals.written, moved.to_host);
+    return {.text = prefetch_to_host(habit.memory) +
+                    " after the last launch that writes it, on the same stream, before the synchronisation",
+            .spared = {.host_ns = std::max(0.0, habit.by_faults(moved, habit.totals.times, written) -
+                                                    habit.by_prefetch(moved, habit.totals.times, written))},
+            .basis = "the bytes that came back, by faults against by prefetch, " + habit.prices() +
+                     (fresh != 0 ? fresh_text : ""),
+            .confidence = habit.confidence(),
+            .details = {},
+            .evidence = {{"bytes_to_host", static_cast<double>(moved.to_host)}},
+            .at_lead = {{EditKind::insert_after, prefetch_to_host(habit.memory)}}};
+}
+
+} // namespace
+
+const ManagedRule read_back{&rule("UMA-205"), managed::VerdictKind::read_back, Lead::launch,
+                            "the host reads it here", &advise_read_back};
+
+} // namespace umadvisor::rules

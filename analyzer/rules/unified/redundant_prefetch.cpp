@@ -1,0 +1,34 @@
+/// A prefetch of what is there already looks at every block and moves nothing.
+#include "analyzer/rules/unified/managed.hpp"
+#include "analyzer/rules/words.hpp"
+
+#include <algorithm>
+
+namespace umadvisor::rules {
+namespace {
+
+constexpr std::uint64_t looked_at_bytes = 2 << 20; ///< one block
+
+Advice advise_redundant_prefetch(const Habit& habit) {
+    const machine::Rates& rates = habit.memory.profile.rates();
+    const std::uint64_t calls = habit.totals.times;
+    const auto blocks = static_cast<double>(std::max(calls, habit.totals.bytes / looked_at_bytes));
+    return {.text = "remove " + prefetch_name(habit.memory) +
+                    " from the loop: call it once, and again only after the other side has used the memory",
+            .spared = {.prefetch_ns = static_cast<double>(calls) * rates.prefetch_call_ns +
+                                      blocks * rates.prefetch_block_ns,
+                       .prefetches = calls},
+            .basis = time_text(rates.prefetch_call_ns) + " for each call and " +
+                     time_text(rates.prefetch_block_ns) +
+                     " for each 2 MiB block that it looks at, measured on " + rates.whose(),
+            .confidence = Confidence::medium,
+            .details = {},
+            .evidence = {{"blocks", blocks}}};
+}
+
+} // namespace
+
+const ManagedRule redundant_prefetch{&rule("UMA-212"), managed::VerdictKind::redundant_prefetch, Lead::prefetch,
+                                     "the host uses it here", &advise_redundant_prefetch};
+
+} // namespace umadvisor::rules

@@ -1,0 +1,36 @@
+/// Kernels reach across the link for what somebody wanted to stay on the host, again and again.
+#include "analyzer/rules/unified/managed.hpp"
+#include "analyzer/rules/words.hpp"
+
+#include <algorithm>
+
+namespace umadvisor::rules {
+namespace {
+
+Advice advise_remote_access(const Habit& habit) {
+    const ManagedMemory& memory = habit.memory;
+    const machine::Rates& rates = memory.profile.rates();
+    const auto across = static_cast<double>(habit.totals.bytes);
+    const std::uint64_t once = habit.totals.bytes / std::max<std::uint64_t>(1, habit.totals.times);
+    Advice advice;
+    advice.text = prefetch_to_device(memory) +
+                  " before the first of these launches, and drop the advice that keeps "
+                  "it on the host (" +
+                  advise_host(memory, "SetPreferredLocation") + " or " +
+                  advise_device(memory, "SetAccessedBy") + ")";
+    advice.spared.device_ns = std::max(0.0, across / rates.remote_access * 1e9 -
+                                                habit.by_prefetch({once, 0}, habit.totals.allocations));
+    advice.basis = "all of it across the link at " + rate_text(rates.remote_access) +
+                   " for each launch, against one prefetch at " + rate_text(rates.prefetch_to_device) +
+                   "; how much of it a launch reads is not known";
+    advice.confidence = Confidence::low;
+    advice.evidence = {{"remote_bytes", across}};
+    return advice;
+}
+
+} // namespace
+
+const ManagedRule remote_access{&rule("UMA-208"), managed::VerdictKind::remote_access, Lead::launch,
+                                "the host uses it here", &advise_remote_access};
+
+} // namespace umadvisor::rules

@@ -1,0 +1,153 @@
+/// The driver leaves a page that both sides want on the host, and maps it for the device. From then on each
+/// atomic of a kernel there crosses the link, for as long as the page stays: milliseconds where the same kernel
+/// takes microseconds with the page on the device.
+#include "analyzer/rules/unified/remote_atomics.hpp"
+
+#include "analyzer/rules/words.hpp"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <vector>
+
+namespace umadvisor::rules {
+namespace {
+
+/// What is less is noise, or what a kernel takes for other data.
+constexpr double least_ratio = 2;
+constexpr std::size_t fewest_far = 2;
+/// A kernel may take longer later because it has more to do. Unless the driver reported atomics, or so many
+/// launches were fast, the slow ones have to take `sure_ratio` times as long.
+constexpr std::size_t fewest_near = 3;
+constexpr double sure_ratio = 16;
+constexpr std::size_t most_host_lines = 4;
+
+struct Slow {
+    std::uint64_t function = 0, stack = 0, count = 0;
+    double near_ns = 0, far_ns = 0; ///< of one
+    double longer_ns = 0;           ///< of all
+};
+
+double mean_of(const std::vector<double>& values) {
+    return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+/// That of which a quarter are smaller (`quarters` 1), half (2), or three quarters (3).
+double quartile(std::vector<double> values, std::size_t quarters) {
+    std::ranges::sort(values);
+    return values[std::min(values.size() - 1, values.size() * quarters / 4)];
+}
+
+/// Told only where launches with the memory on the host are slower than those with it on the device, but for a
+/// quarter of both: the memory may move while a kernel runs.
+std::optional<Slow> slow_group(const Profile& profile, const tables::LaunchGroup& launched,
+                               const PlacedLaunches::Group& group, bool atomics) {
+    const PlacedLaunches& placed = profile.placed_launches();
+    const std::vector<double> near = placed.times(group.near), far = placed.times(group.far);
+    if (near.empty() || far.size() < fewest_far || quartile(far, 1) <= quartile(near, 3))
+        return std::nullopt;
+    Slow slow{launched.function, group.stack, group.far.count, quartile(near, 2), mean_of(far)};
+    const bool sure = atomics || near.size() >= fewest_near;
+    if (slow.far_ns < (sure ? least_ratio : sure_ratio) * slow.near_ns)
+        return std::nullopt;
+    // A copy of the value after each launch is what the remedy costs.
+    slow.longer_ns = static_cast<double>(slow.count) *
+                     std::max(0.0, slow.far_ns - slow.near_ns - profile.rates().small_copy_ns);
+    return slow;
+}
+
+/// That which loses most comes first.
+std::vector<Slow> slow_groups(const ManagedMemory& memory, const PlacedByLine& placed, bool atomics) {
+    std::vector<Slow> all;
+    const auto found = placed.find(memory.site);
+    if (found == placed.end())
+        return all;
+    for (const PlacedLaunches::Groups* const groups : found->second)
+        for (const auto& [launched, group] : *groups)
+            if (const std::optional<Slow> slow = slow_group(memory.profile, launched, group, atomics))
+                all.push_back(*slow);
+    std::ranges::stable_sort(all, std::ranges::greater{}, &Slow::longer_ns);
+    return all;
+}
+
+/// Where the host touches it, most often first.
+void add_host_lines(Finding& finding, const ManagedMemory& memory, const LineOf& line_of) {
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> codes; // faults, frame
+    for (const auto& [code, access] : memory.activity.host_codes)
+        if (code != 0)
+            codes.emplace_back(access.faults, code);
+    std::ranges::stable_sort(codes, std::ranges::greater{}, &std::pair<std::uint64_t, std::uint64_t>::first);
+    std::set<std::uint64_t> lines;
+    for (const auto& [faults, code] : codes)
+        if (lines.size() < most_host_lines && lines.insert(line_of(code)).second)
+            finding.places.emplace_back("the host touches it here", code);
+}
+
+std::string advice_on(const ManagedMemory& memory) {
+    return keep_counters_on_device(memory) + "; or, where the host touches it only between launches, " +
+           prefetch_to_device(memory) + " before each launch";
+}
+
+} // namespace
+
+PlacedByLine placed_by_line(const Profile& profile, const LineOf& line_of) {
+    PlacedByLine placed;
+    for (const auto& [site, groups] : profile.placed_launches().sites()) {
+        ids::AllocationSite line = site;
+        line.stack = line_of(site.stack);
+        placed[line].push_back(&groups);
+    }
+    return placed;
+}
+
+std::optional<RemoteAtomics> remote_atomics(const ManagedMemory& memory, const PlacedByLine& placed,
+                                            const LineOf& line_of) {
+    const managed::ManagedTally& told = memory.activity.told;
+    const std::uint64_t atomics = told.device_faults[static_cast<std::size_t>(trace::FaultAccess::atomic)];
+    const std::uint64_t mapped = managed::sum_of(told.remote_bytes);
+    if (atomics == 0 && mapped == 0)
+        return std::nullopt;
+    const std::vector<Slow> slow = slow_groups(memory, placed, atomics != 0);
+    if (slow.empty())
+        return std::nullopt;
+    RemoteAtomics found;
+    Finding& finding = found.finding;
+    std::uint64_t launches = 0;
+    std::set<std::uint64_t> launched_from;
+    for (const Slow& each : slow) {
+        launches += each.count;
+        finding.saving_ns += each.longer_ns;
+        launched_from.insert(each.stack);
+        found.kernels.insert(each.function);
+        if (each.stack != slow.front().stack)
+            finding.places.emplace_back(kernels_text(memory.profile, {each.function}) + " is launched here",
+                                        each.stack);
+    }
+    add_host_lines(finding, memory, line_of);
+    finding.rule = &rule("UMA-215");
+    finding.title = finding.rule->title;
+    finding.stack = line_of(slow.front().stack);
+    finding.allocation_stack = memory.site.symbol != 0 ? 0 : memory.site.stack;
+    finding.allocation_text = allocation_text(memory);
+    finding.summary = "launch of " + kernels_text(memory.profile, {slow.front().function}) + ": " +
+                      time_text(slow.front().far_ns) + " each with this memory on the host, " +
+                      time_text(slow.front().near_ns) + " with it on the device; " +
+                      count_text(launches, "launch") + " reached it across the link";
+    if (atomics != 0)
+        finding.details.push_back("the driver told of atomics there");
+    finding.evidence = {{"launches", static_cast<double>(launches)},
+                        {"far_ns", slow.front().far_ns},
+                        {"near_ns", slow.front().near_ns},
+                        {"atomic_faults", static_cast<double>(atomics)},
+                        {"mapped_bytes", static_cast<double>(mapped)}};
+    finding.advice = advice_on(memory);
+    finding.edit = lighter_work(memory.profile, {.launches = launched_from}, {.device_ns = finding.saving_ns});
+    finding.saving_ns = within_recorded(memory.profile, finding.saving_ns);
+    finding.basis =
+        "device time of launches that left the memory on the host, less that of the same kernels with "
+        "it on the device, less a small copy each";
+    finding.confidence = Confidence::medium;
+    return found;
+}
+
+} // namespace umadvisor::rules

@@ -1,0 +1,86 @@
+/// Memory that host and device want at the same time. Each has it for microseconds, and the driver makes one of
+/// them wait.
+#include "analyzer/rules/unified/managed.hpp"
+
+#include <algorithm>
+
+namespace umadvisor::rules {
+namespace {
+
+constexpr std::uint64_t flag_bytes = 64 * 1024; ///< nobody works through so little
+
+/// Turns inside one kernel make no stays: where nothing else moved it, all that moved did so for this.
+managed::MovedBytes moved_by_thrashing(const Habit& habit) {
+    const ManagedMemory& memory = habit.memory;
+    const bool all = memory.basis != managed::MovedBasis::none && memory.activity.prefetches.empty() &&
+                     habit.totals.allocations == memory.allocations;
+    return all ? memory.moved : habit.bytes_both_ways();
+}
+
+/// How often the host was held up: by its faults, where the driver told them. A thrashing event is of one page,
+/// of which a fault moves many. Else as often as the memory was seen to arrive: a verdict that stands on moves
+/// counts pages, many of which come at once.
+std::uint64_t host_held_up(const Habit& habit) {
+    const managed::ManagedTotals& totals = habit.memory.profile.managed().totals();
+    if (totals.ever_told(trace::ManagedEventKind::host_fault))
+        return managed::sum_of(habit.memory.activity.told.host_faults);
+    const bool seen = !totals.ever_told(trace::ManagedEventKind::thrashing) &&
+                      !totals.ever_told(trace::ManagedEventKind::migration);
+    return seen ? habit.totals.times : habit.memory.activity.told.thrashings;
+}
+
+std::string pinned_of_its_own(bool runtime) {
+    return std::string("page-locked memory of its own (") +
+           (runtime ? "cudaHostAlloc with cudaHostAllocMapped"
+                    : "cuMemHostAlloc with CU_MEMHOSTALLOC_DEVICEMAP") +
+           ")";
+}
+
+Advice advise_thrashing(const Habit& habit) {
+    const ManagedMemory& memory = habit.memory;
+    const managed::ManagedTally& told = memory.activity.told;
+    const managed::MovedBytes moved = moved_by_thrashing(habit);
+    const double faults_ns = std::max(habit.by_faults(moved, 0), static_cast<double>(host_held_up(habit)) *
+                                                                     memory.profile.rates().host_fault_ns);
+    const auto throttled_ns = static_cast<double>(memory.profile.nanoseconds(told.throttled_ticks));
+    const double remote_ns = (static_cast<double>(moved.to_device) + static_cast<double>(moved.to_host)) /
+                             memory.profile.rates().remote_access * 1e9;
+    const bool runtime = memory.profile.uses_runtime();
+
+    Advice advice;
+    if (memory.bytes <= flag_bytes * memory.allocations)
+        advice.text = keep_counters_on_device(memory);
+    else
+        advice.text = std::string("let one side finish before the other begins: ") +
+                      (runtime ? "cudaStreamSynchronize(stream)" : "cuStreamSynchronize(stream)") + " and " +
+                      prefetch_to_host(memory) + " before the host's loop, " + prefetch_to_device(memory) +
+                      " before the launch; put a flag that both poll meanwhile into " +
+                      pinned_of_its_own(runtime);
+    const double spared_ns = std::max(0.0, faults_ns + throttled_ns - remote_ns);
+    advice.spared = {.device_ns = spared_ns, .host_ns = spared_ns, .at_once = true};
+    advice.basis =
+        "what moved, or the host's faults, and the time for which the driver made processors wait, " +
+        habit.prices() + "; less the same bytes once across the link";
+    advice.confidence = std::min(habit.confidence(), Confidence::medium);
+    advice.evidence = {{"bytes_to_device", static_cast<double>(moved.to_device)},
+                       {"bytes_to_host", static_cast<double>(moved.to_host)},
+                       {"thrashings", static_cast<double>(told.thrashings)},
+                       {"throttled_ns", throttled_ns}};
+    return advice;
+}
+
+} // namespace
+
+std::string keep_counters_on_device(const ManagedMemory& memory) {
+    const bool runtime = memory.profile.uses_runtime();
+    return std::string("keep what kernels count or write in device memory (a __device__ variable, or ") +
+           (runtime ? "cudaMalloc" : "cuMemAlloc") +
+           ") and copy the value to the host after the wait; put what both sides must see while a kernel runs "
+           "into " +
+           pinned_of_its_own(runtime);
+}
+
+const ManagedRule thrashing{&rule("UMA-201"), managed::VerdictKind::thrashing, Lead::launch,
+                            "the host touches it here", &advise_thrashing};
+
+} // namespace umadvisor::rules

@@ -1,0 +1,82 @@
+#include "analyzer/rules/unified/verdict_text.hpp"
+
+#include "analyzer/rules/words.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace umadvisor::rules {
+
+using managed::VerdictKind;
+
+namespace {
+
+/// The C library's: memcpy, and the system calls that fill memory.
+bool in_copy_routine(const reader::Dictionary& dictionary, std::uint64_t frame) {
+    const auto found = dictionary.frames.find(frame);
+    if (found == dictionary.frames.end())
+        return false;
+    const auto module = dictionary.modules.find(found->second.module);
+    if (module == dictionary.modules.end())
+        return false;
+    const std::string_view path = module->second.path;
+    const std::string_view file = path.substr(path.rfind('/') + 1);
+    constexpr std::array<std::string_view, 4> libraries{"libc.", "libc-", "ld-", "libstdc++."};
+    return std::ranges::any_of(libraries,
+                               [file](std::string_view library) { return file.starts_with(library); });
+}
+
+} // namespace
+
+std::string verdict_text(VerdictKind kind, const managed::VerdictTotals& totals) {
+    const std::string bytes = bytes_text(static_cast<double>(totals.bytes));
+    const bool faults = !totals.host_codes.empty(); // else looks have told of it
+    switch (kind) {
+    case VerdictKind::thrashing:
+        return "host and device move it back and forth within the driver's thrashing window: " +
+               count_text(totals.times, "thrashing event");
+    case VerdictKind::false_sharing:
+        return std::string("the host ") + (faults ? "writes to" : "uses") + " one place only, and " + bytes +
+               " migrated back and forth for it, " + count_text(totals.times, "time");
+    case VerdictKind::read_only_bouncing:
+        return "migrated to the host " + count_text(totals.times, "time") + " by page faults, " + bytes +
+               " in all, though nobody had changed it";
+    case VerdictKind::ping_pong:
+        return "migrated to the host and back " + count_text(totals.times, "time") + " by page faults, " +
+               bytes + " in all";
+    case VerdictKind::first_touch:
+        return "kernels page-faulted in " + bytes + " that the host had initialised";
+    case VerdictKind::host_populate:
+        return faults
+                   ? "the host's own code initialised it, and only kernels used it after that"
+                   : "the host initialised it with what a kernel can make, and only kernels used it after that";
+    case VerdictKind::read_back:
+        return "the host page-faulted back " + bytes + " of what kernels had written, " +
+               count_text(totals.times, "time");
+    case VerdictKind::remote_access:
+        return "kernels reached it across the link, by " + count_text(totals.times, "launch");
+    case VerdictKind::oversubscribed:
+        return bytes + " was evicted from the device and came back";
+    case VerdictKind::prefetch_ping_pong:
+        return "prefetches took it back " + count_text(totals.times, "time") +
+               " from where the one before had brought it for nothing, " + bytes + " in all";
+    case VerdictKind::late_prefetch:
+        return "a prefetch of " + bytes + " came when kernels were already page-faulting it in";
+    case VerdictKind::redundant_prefetch:
+        return count_text(totals.times, "prefetch") + " of what was resident already, " + bytes +
+               " asked for in all";
+    case VerdictKind::unused_prefetch:
+        return "prefetched to the device and moved away unused " + count_text(totals.times, "time") + ", " +
+               bytes + " in all";
+    }
+    return std::string(managed::title(kind));
+}
+
+bool holds(const Profile& profile, VerdictKind kind, const managed::VerdictTotals& totals) {
+    return kind != VerdictKind::host_populate ||
+           std::ranges::none_of(totals.host_codes, [&profile](std::uint64_t code) {
+               return in_copy_routine(profile.dictionary(), code);
+           });
+}
+
+} // namespace umadvisor::rules

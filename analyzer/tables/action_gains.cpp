@@ -1,0 +1,362 @@
+#include "analyzer/tables/action_gains.hpp"
+#include "analyzer/facts/waiting.hpp"
+
+#include "analyzer/facts/direction.hpp"
+#include "analyzer/ids/call_site.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <set>
+
+namespace umadvisor::tables {
+namespace {
+
+constexpr std::size_t nearby = 8;       ///< rounds before one that was left alone, and as many after it
+constexpr std::size_t most_rounds = 64; ///< that are kept of one kind
+constexpr std::size_t most_alone = 1024;
+constexpr std::size_t most_done = 256;
+constexpr std::size_t fewest_before = 2; ///< rounds without advice
+/// Memory that comes and goes twice as often as the driver calls thrashing (500 us) is throttled and pinned in
+/// the long run: a few rounds left alone tell nothing of that.
+constexpr double brief_ns = 1e6;
+/// Differences within so much of a round are none.
+constexpr double least_share = 0.02;
+/// Rounds that differ by more than this many times their usual difference, do.
+constexpr double spreads = 2 * 1.4826;
+
+double median(std::vector<double> values) {
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    std::ranges::nth_element(values, middle);
+    return *middle;
+}
+
+/// How far values lie from their middle, the usual one.
+double spread(const std::vector<double>& values) {
+    const double middle = median(values);
+    std::vector<double> away;
+    for (const double each : values)
+        away.push_back(std::abs(each - middle));
+    return median(away);
+}
+
+template <class Rounds, class Value>
+std::vector<double> each(const Rounds& rounds, Value value) {
+    std::vector<double> values;
+    for (const auto& round : rounds)
+        values.push_back(value(round));
+    return values;
+}
+
+template <class Rounds>
+std::vector<double> totals(const Rounds& rounds) {
+    return each(rounds, [](const auto& round) { return round.total; });
+}
+template <class Rounds>
+std::vector<double> hosts(const Rounds& rounds) {
+    return each(rounds, [](const auto& round) { return round.host; });
+}
+
+bool differs(double difference, const std::vector<double>& others) {
+    return std::abs(difference) > std::max(spreads * spread(others), least_share * median(others));
+}
+
+bool is_own(trace::Origin origin) {
+    return origin == trace::Origin::umadvisor;
+}
+
+} // namespace
+
+ActionGains::ActionGains(const reader::Dictionary& dictionary, double ns_per_tick)
+    : dictionary_(dictionary), brief_(static_cast<std::uint32_t>(brief_ns / ns_per_tick)) {
+    acts_ = std::ranges::any_of(dictionary.options, [](const trace::Option& option) {
+        return option.option == "ACT" || option.option == "PLAN";
+    });
+}
+
+ActionGains::Round ActionGains::round_until(const Site& site, const Thread& thread, std::uint64_t time) {
+    const double total = static_cast<double>(time - std::min(time, site.begun));
+    return {total, std::max(0.0, total - static_cast<double>(thread.calls - site.calls))};
+}
+
+void ActionGains::remember(Site& site, const Round& round, bool acted) {
+    const auto keep = [&](std::deque<Round>& rounds) {
+        rounds.push_back(round);
+        if (rounds.size() > nearby)
+            rounds.pop_front();
+    };
+    keep(site.last);
+    if (site.relief == Relief::given && ++site.relieved <= most_rounds)
+        site.after.push_back(round);
+    if (!acted)
+        return;
+    ++site.acted;
+    keep(site.last_acted);
+    for (Compared& compared : site.compared)
+        if (compared.to_come != 0) {
+            compared.around.push_back(round);
+            --compared.to_come;
+        }
+}
+
+void ActionGains::close(Site& site, const Thread& thread, std::uint64_t time) {
+    const Round round = round_until(site, thread, time);
+    if (site.left) {
+        if (site.alone.size() < most_alone)
+            site.alone.push_back(round);
+    } else if (!site.spoiled && site.rounds != 0) { // the first round pays for what is done once
+        remember(site, round, site.prefetches != thread.prefetches);
+    }
+    ++site.rounds;
+    site.spoiled = false;
+}
+
+/// The mean of those that were left alone: the driver may serve the faults of one round in several by other
+/// means. Not the first of many, which finds memory as prefetches left it, nor the longest, for the machine's
+/// sake.
+ActionGains::Round ActionGains::usual(const Rounds& alone) {
+    constexpr std::size_t many = 3;
+    Rounds counted(alone.begin() + (alone.size() >= many ? 1 : 0), alone.end());
+    std::ranges::sort(counted, {}, &Round::total);
+    counted.resize(counted.size() - counted.size() / 10);
+    Round sum;
+    for (const Round& round : counted) {
+        sum.total += round.total;
+        sum.host += round.host;
+    }
+    const auto count = static_cast<double>(counted.size());
+    return {sum.total / count, sum.host / count};
+}
+
+/// A launch there, or what was done for it. Ends a round, and begins the next, where a wait came between.
+ActionGains::Site& ActionGains::reach(std::uint64_t stack, Thread& thread, std::uint64_t time) {
+    Site& site = thread.sites[stack];
+    if (site.open && site.waits == thread.waits)
+        return site;
+    if (site.open)
+        close(site, thread, time);
+    site.open = true;
+    site.begun = time;
+    site.waits = thread.waits;
+    site.calls = thread.calls;
+    site.prefetches = thread.prefetches;
+    return site;
+}
+
+void ActionGains::launch(const trace::Launch& record, const reader::Shape* shape, std::uint32_t thread) {
+    if (!acts_ || shape == nullptr || shape->stack == 0 || shape->captured)
+        return;
+    Thread& of = threads_[thread];
+    reach(shape->stack, of, record.start);
+    of.calls += record.duration;
+}
+
+void ActionGains::add(const trace::GraphLaunch& record, std::uint32_t thread) {
+    if (!acts_ || record.stack == 0 || record.captured != 0)
+        return;
+    Thread& of = threads_[thread];
+    reach(record.stack, of, record.start);
+    of.calls += record.duration;
+}
+
+void ActionGains::add(const trace::Sync& record, std::uint32_t thread) {
+    if (!acts_ || !facts::waits_for_work(record))
+        return;
+    Thread& of = threads_[thread];
+    ++of.waits;
+    of.calls += record.duration;
+}
+
+void ActionGains::add(const trace::Prefetch& record, std::uint32_t thread) {
+    if (!is_own(record.origin) || record.stack == 0)
+        return;
+    acts_ = true;
+    Thread& of = threads_[thread];
+    const ActionKind kind = kind_of(record);
+    if (kind == ActionKind::to_device)
+        reach(record.stack, of, record.start);
+    if (kind != ActionKind::to_host)
+        of.calls += record.duration;
+    if (record.status != 0 || (kind != ActionKind::to_device && kind != ActionKind::to_host))
+        return;
+    ++of.prefetches;
+    const Done done{{kind, record.stack}, record.start, record.bytes};
+    for (const std::uint64_t stack : of.compared)
+        of.sites[stack].places[done.site] += done.bytes;
+    of.done.push_back(done);
+    if (of.done.size() > most_done)
+        of.done.pop_front();
+}
+
+void ActionGains::add(const trace::Comparison& record, std::uint32_t thread) {
+    acts_ = true;
+    Thread& of = threads_[thread];
+    if (record.leaves != 0) {
+        const std::uint64_t last = of.sites[record.stack].begun;
+        Site& site = reach(record.stack, of, record.start);
+        site.left = true;
+        site.alone.clear();
+        if (std::ranges::find(of.compared, record.stack) != of.compared.end())
+            return;
+        for (const Done& done : of.done)
+            if (done.start >= last && last != 0)
+                site.places[done.site] += done.bytes;
+        of.compared.push_back(record.stack);
+        return;
+    }
+    Site& site = of.sites[record.stack];
+    if (!site.left)
+        return;
+    if (record.whole != 0)
+        close(site, of, record.start);
+    site.open = record.whole == 0;
+    site.spoiled = site.open;
+    site.left = false;
+    if (record.whole != 0 && !site.alone.empty() && site.compared.size() < most_rounds)
+        site.compared.push_back(
+            {usual(site.alone), Rounds(site.last_acted.begin(), site.last_acted.end()), nearby});
+}
+
+void ActionGains::add(const trace::Advise& record, std::uint32_t thread) {
+    if (!is_own(record.origin) || record.stack == 0)
+        return;
+    acts_ = true;
+    Thread& of = threads_[thread];
+    of.calls += record.duration;
+    const bool given =
+        record.reason == trace::Reason::read_by_both || record.reason == trace::Reason::small_and_shared;
+    if (record.status != 0 || (!given && record.reason != trace::Reason::no_relief))
+        return;
+    Site& site = reach(record.stack, of, record.start);
+    if (!given) {
+        site.relief = site.relief == Relief::given ? Relief::taken_back : site.relief;
+    } else if (site.relief == Relief::none) {
+        site.relief = Relief::given;
+        site.before.assign(site.last.begin(), site.last.end());
+    }
+}
+
+void ActionGains::add(const trace::Copy& record, std::uint32_t thread) {
+    if (!acts_ && record.staged == 0)
+        return;
+    acts_ = true;
+    Thread& of = threads_[thread];
+    of.calls += record.duration;
+    of.waits += record.asynchronous == 0;
+    const bool left = record.reason == trace::Reason::compared || record.reason == trace::Reason::slower_staged;
+    if (record.status != 0 || record.bytes == 0 || (record.staged == 0 && !left))
+        return;
+    const bool to_device =
+        facts::direction_of(record, dictionary_.symbol(record.entry)) == facts::Direction::HtoD;
+    const ActionSite site{to_device ? ActionKind::stage_to_device : ActionKind::stage_to_host, record.stack};
+    Copies& copies = copies_[{site, std::bit_width(record.bytes)}];
+    const auto bytes = static_cast<double>(record.bytes);
+    const auto ticks = static_cast<double>(record.duration - std::min(record.duration, record.wait_duration));
+    if (record.staged != 0) {
+        ++copies.staged;
+        copies.staged_ticks += ticks;
+        copies.staged_bytes += bytes;
+    } else if (++copies.driver <= most_rounds) {
+        copies.paces.push_back(ticks / bytes);
+    }
+}
+
+/// Rounds of one loop are those of several launch sites: a prefetch tells what it gained once, in the longest
+/// round that holds it.
+void ActionGains::tell_compared(const Thread& thread) {
+    std::vector<const Site*> sites;
+    for (const std::uint64_t stack : thread.compared)
+        if (const Site& site = thread.sites.at(stack); !site.compared.empty() && !site.last_acted.empty())
+            sites.push_back(&site);
+    std::ranges::stable_sort(sites,
+                             [](const Site* a, const Site* b) { return a->places.size() > b->places.size(); });
+    std::set<ActionSite> told;
+    for (const Site* const site : sites) {
+        if (std::ranges::any_of(site->places, [&](const auto& place) { return told.contains(place.first); }))
+            continue;
+        std::vector<double> gains, of_host;
+        std::vector<double> others;
+        for (const Compared& compared : site->compared) {
+            if (compared.around.empty())
+                continue;
+            const std::vector<double> around = totals(compared.around);
+            gains.push_back(compared.without.total - median(around));
+            of_host.push_back(compared.without.host - median(hosts(compared.around)));
+            others.insert(others.end(), around.begin(), around.end());
+        }
+        if (gains.empty())
+            continue;
+        const double gain = median(gains);
+        const bool brief = median(others) + gain < brief_;
+        const bool alike = !differs(gain, others);
+        std::map<ActionKind, std::uint64_t> bytes;
+        for (const auto& [place, moved] : site->places)
+            bytes[place.kind] += std::max<std::uint64_t>(moved, 1);
+        const double to_host =
+            bytes.size() == 1 ? gain : std::clamp(median(of_host), std::min(0.0, gain), std::max(0.0, gain));
+        for (const auto& [place, moved] : site->places) {
+            told.insert(place);
+            const double share =
+                static_cast<double>(std::max<std::uint64_t>(moved, 1)) / static_cast<double>(bytes[place.kind]);
+            const bool all = bytes.size() == 1 || place.kind == ActionKind::to_host;
+            ActionGain& to = sites_[place];
+            to.ticks += alike || brief
+                            ? 0
+                            : share * (all ? to_host : gain - to_host) * static_cast<double>(site->acted);
+            to.with += site->acted;
+            to.without += gains.size();
+            to.alike = alike;
+            to.brief = brief;
+        }
+    }
+}
+
+void ActionGains::tell_relief(std::uint64_t stack, const Site& site) {
+    if (site.relief == Relief::none || site.before.size() < fewest_before || site.after.empty())
+        return;
+    const std::vector<double> before = totals(site.before), after = totals(site.after);
+    const double gain = median(before) - median(after);
+    ActionGain& to = sites_[{ActionKind::relief, stack}];
+    to.alike = !differs(gain, before);
+    to.brief = median(before) < brief_;
+    to.ticks += to.alike || to.brief ? 0 : gain * static_cast<double>(site.relieved);
+    to.with += site.relieved;
+    to.without += before.size();
+}
+
+void ActionGains::tell_copies() {
+    struct Known {
+        double gain = 0, ticks = 0, bytes = 0, all_bytes = 0;
+        std::uint64_t with = 0, without = 0;
+        bool alike() const { return std::abs(gain) <= least_share * ticks; }
+    };
+    std::map<ActionSite, Known> known;
+    for (const auto& [key, copies] : copies_) {
+        Known& of = known[key.first];
+        of.all_bytes += copies.staged_bytes;
+        if (copies.paces.empty() || copies.staged == 0)
+            continue;
+        of.gain += median(copies.paces) * copies.staged_bytes - copies.staged_ticks;
+        of.ticks += copies.staged_ticks;
+        of.bytes += copies.staged_bytes;
+        of.with += copies.staged;
+        of.without += copies.driver;
+    }
+    for (const auto& [site, of] : known)
+        if (2 * of.bytes >= of.all_bytes && of.without != 0) // else most have nothing like them
+            sites_[site] = {.ticks = of.alike() ? 0 : of.gain * of.all_bytes / of.bytes,
+                            .with = of.with,
+                            .without = of.without,
+                            .alike = of.alike()};
+}
+
+void ActionGains::finish() {
+    for (const auto& [number, thread] : threads_) {
+        tell_compared(thread);
+        for (const auto& [stack, site] : thread.sites)
+            tell_relief(stack, site);
+    }
+    tell_copies();
+}
+
+} // namespace umadvisor::tables

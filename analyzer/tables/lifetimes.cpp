@@ -1,0 +1,388 @@
+#include "analyzer/tables/lifetimes.hpp"
+#include "analyzer/facts/waiting.hpp"
+
+#include "analyzer/facts/direction.hpp"
+#include "analyzer/ids/call_site.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace umadvisor::tables {
+namespace {
+
+/// Idle for less of its life than one in so many, an allocation may well stay where it is.
+constexpr std::uint64_t least_idle_share = 4;
+/// Uses that lie this close, measured by the life, are one.
+constexpr std::uint64_t once_share = 100;
+/// So many from one line are no accident.
+constexpr std::size_t least_leaked = 8;
+/// Allocations of one size whose turn may still come, and all of them.
+constexpr std::size_t most_made_alike = 1024, most_made = 131'072;
+
+/// From its first byte to its last, whatever lies between rows.
+std::uint64_t span_of(const trace::Copy& copy, std::uint64_t pitch) {
+    return copy.width == 0 || pitch == 0
+               ? copy.bytes
+               : pitch * (copy.height * std::max<std::uint64_t>(copy.depth, 1) - 1) + copy.width;
+}
+
+bool is_on_device(trace::Memory memory) {
+    return memory == trace::Memory::device || memory == trace::Memory::array;
+}
+
+} // namespace
+
+bool is_about_time(Waste waste) {
+    return waste == Waste::reusable || waste == Waste::used_once || waste == Waste::idle;
+}
+
+const WasteTotals* LifetimeTotals::find(Waste waste) const {
+    const WasteTotals& totals = wasted[static_cast<std::size_t>(waste)];
+    return totals.count != 0 && totals.peak_at == peak->at ? &totals : nullptr;
+}
+
+bool Lifetimes::is_followed(const trace::Alloc& record) const {
+    return record.status == 0 && record.captured == 0 && record.part == 0 && record.symbol == 0 &&
+           record.origin == trace::Origin::program &&
+           (record.memory == trace::Memory::device || facts::is_page_locked(record.memory)) &&
+           !dictionary_.is_stream_ordered(record.entry);
+}
+
+void Lifetimes::add(const trace::Alloc& record) {
+    if (!is_followed(record))
+        return;
+    const std::uint64_t made_at = record.start + record.duration;
+    PeakMemory& peak = peaks_[{record.memory, record.device}];
+    peak.live_bytes += record.bytes;
+    if (peak.live_bytes > peak.peak_bytes) {
+        peak.peak_bytes = peak.live_bytes;
+        peak.at = made_at;
+    }
+    Site& site = sites_.entry({record.stack, record.entry, record.device, record.memory});
+    site.second.peak = &peak;
+    live_[record.allocation] = {.site = &site,
+                                .peak = &peak,
+                                .address = record.address,
+                                .bytes = record.bytes,
+                                .start = made_at,
+                                .lock_ticks = record.duration,
+                                .call_ticks = record.duration,
+                                .slot = peak.use.add(record.bytes)};
+    if (record.memory == trace::Memory::device)
+        remember({made_at, record.stack, record.allocation}, record.device, record.bytes);
+}
+
+void Lifetimes::remember(const Made& one, std::uint64_t device, std::uint64_t bytes) {
+    if (made_count_ == most_made / 2) {
+        made_before_ = std::exchange(made_, {});
+        made_count_ = 0;
+    }
+    std::vector<Made>& made = made_[{device, bytes}];
+    if (made.size() == most_made_alike) {
+        made.erase(made.begin(), made.begin() + most_made_alike / 2);
+        made_count_ -= most_made_alike / 2;
+    }
+    made.push_back(one);
+    ++made_count_;
+}
+
+void Lifetimes::add(const trace::Free& record) {
+    Live* const found = live_.find(record.allocation);
+    if (record.status != 0 || record.captured != 0 || found == nullptr)
+        return;
+    Live& live = *found;
+    live.call_ticks += record.duration;
+    // Nobody has waited: what it was used for may have run until now.
+    if (live.awaited)
+        live.last_use = record.start;
+    end_use(live);
+    // What frees it may be the end of its context, or may have waited for the device.
+    count_lock(live, record.part == 0 && awaited_.empty() ? record.duration : 0);
+    judge(record.allocation, live, record.start);
+    live.peak->live_bytes -= live.bytes;
+    live_.erase(record.allocation);
+    wait(record.start + record.duration);
+}
+
+void Lifetimes::use(std::uint64_t allocation, Live& live, std::uint64_t start, std::uint64_t end) {
+    // What was untold may have used it before.
+    if (live.first_use == 0 && live.start > untold_until_)
+        live.peak->use.begin(live.slot);
+    else
+        live.peak->use.extend(live.slot);
+    if (live.first_use == 0)
+        live.first_use = start;
+    live.last_use = std::max(live.last_use, end);
+    if (!live.awaited) {
+        live.awaited = true;
+        awaited_.push_back(allocation);
+    }
+}
+
+void Lifetimes::end_use(const Live& live) {
+    if (live.awaited || live.start <= untold_until_)
+        live.peak->use.extend(live.slot);
+    live.peak->use.remove(live.slot);
+}
+
+void Lifetimes::wait(std::uint64_t end) {
+    ++generation_;
+    for (const std::uint64_t allocation : awaited_)
+        if (Live* const live = live_.find(allocation)) {
+            live->awaited = false;
+            live->last_use = std::max(live->last_use, end);
+            live->peak->use.extend(live->slot);
+        }
+    awaited_.clear();
+}
+
+void Lifetimes::launch(const trace::Launch& record, const reader::Shape* shape) {
+    if (record.status != 0 || (shape != nullptr && shape->captured))
+        return;
+    if (shape == nullptr || !shape->scanned || shape->untold != 0) {
+        untold(record.start);
+        return;
+    }
+    Recent& recent = recent_[shape->number % recent_.size()];
+    if (recent.shape == shape && recent.generation == generation_ &&
+        static_cast<double>(record.start - recent.start) < close_ticks_)
+        return;
+    recent = {shape, generation_, record.start};
+    for (const std::uint64_t allocation : shape->touched)
+        if (Live* const live = live_.find(allocation)) {
+            live->reached_by_kernel = true;
+            use(allocation, *live, record.start, record.start);
+        }
+}
+
+void Lifetimes::reach(std::uint64_t allocation, std::uint64_t address, std::uint64_t bytes, std::uint64_t start,
+                      std::uint64_t end) {
+    Live* const found = live_.find(allocation);
+    if (allocation == 0 || found == nullptr)
+        return;
+    Live& live = *found;
+    const std::uint64_t low = address - std::min(live.address, address);
+    live.low = std::min(live.low, low);
+    live.high = std::max(live.high, low + bytes);
+    use(allocation, live, start, end);
+}
+
+/// The one made first of those of its size that were made when it was no longer used.
+std::optional<Lifetimes::Made> Lifetimes::take_later(std::uint64_t allocation, const Live& live) {
+    for (MadeBySize* const sizes : {&made_before_, &made_}) {
+        const auto alike = sizes->find({live.site->first.device, live.bytes});
+        if (alike == sizes->end())
+            continue;
+        std::vector<Made>& made = alike->second;
+        const auto found = std::ranges::find_if(made, [&](const Made& each) {
+            return each.allocation != allocation && each.start > live.last_use && each.start <= live.peak->at;
+        });
+        if (found == made.end())
+            continue;
+        const Made taken = *found;
+        made.erase(found);
+        made_count_ -= sizes == &made_;
+        return taken;
+    }
+    return std::nullopt;
+}
+
+WasteTotals& Lifetimes::count(const Live& live, Waste waste, std::uint64_t bytes, std::uint64_t idle,
+                              std::uint64_t end) {
+    WasteTotals& totals = live.site->second.wasted[static_cast<std::size_t>(waste)];
+    if (totals.peak_at != live.peak->at) // what was wasted at a lower peak does not matter
+        totals = {.peak_at = live.peak->at};
+    ++totals.count;
+    totals.bytes += bytes;
+    totals.held_bytes += live.bytes;
+    totals.idle_ticks += idle;
+    totals.life_ticks += end - live.start;
+    totals.call_ticks += live.call_ticks;
+    return totals;
+}
+
+/// True: it was used, but for long not yet or no more, and then was the peak.
+bool Lifetimes::judge_use(std::uint64_t allocation, const Live& live, std::uint64_t end) {
+    const bool done = live.last_use <= live.peak->at;
+    const std::uint64_t idle = done                             ? end - live.last_use
+                               : live.first_use > live.peak->at ? live.first_use - live.start
+                                                                : 0;
+    const std::uint64_t life = end - live.start;
+    if (idle == 0 || idle < life / least_idle_share)
+        return false;
+    if (done) {
+        if (const std::optional<Made> later = take_later(allocation, live)) {
+            count(live, Waste::reusable, live.bytes, idle, end).other = later->stack;
+            return true;
+        }
+    }
+    const bool once = live.last_use - live.first_use <= life / once_share;
+    count(live, once ? Waste::used_once : Waste::idle, live.bytes, idle, end);
+    return true;
+}
+
+void Lifetimes::judge(std::uint64_t allocation, const Live& live, std::uint64_t end) {
+    if (live.start <= untold_until_ || live.start > live.peak->at || end < live.peak->at)
+        return;
+    if (live.first_use == 0) {
+        count(live, Waste::never_used, live.bytes, end - live.start, end);
+        return;
+    }
+    // What the host does with its memory is not known.
+    if (live.site->first.memory == trace::Memory::device && judge_use(allocation, live, end))
+        return;
+    if (!live.reached_by_kernel && live.high - live.low < live.bytes / 2)
+        count(live, Waste::oversized, live.bytes - (live.high - live.low), 0, end);
+}
+
+std::vector<IdleHolding> Lifetimes::idle(std::uint64_t now) const {
+    std::map<std::pair<std::uint64_t, std::uint64_t>, IdleHolding> lines;
+    for (const auto& [allocation, live] : live_) {
+        const LifetimeSite& site = live.site->first;
+        if (paused_ || site.memory != trace::Memory::device || live.first_use == 0 || live.awaited ||
+            live.start <= untold_until_ || now <= live.last_use)
+            continue;
+        const std::uint64_t ticks = now - live.last_use;
+        if (static_cast<double>(ticks) < close_ticks_ || ticks < (now - live.start) / least_idle_share)
+            continue;
+        IdleHolding& line =
+            lines.try_emplace({site.stack, site.entry}, IdleHolding{site.stack, site.entry, 0, ticks})
+                .first->second;
+        line.bytes += live.bytes;
+        line.ticks = std::min(line.ticks, ticks);
+    }
+    std::vector<IdleHolding> all;
+    for (const auto& [key, line] : lines)
+        all.push_back(line);
+    return all;
+}
+
+/// Takes those out of live_ that are leaked.
+void Lifetimes::judge_leaks(std::uint64_t end) {
+    std::map<const Site*, std::vector<std::pair<std::uint64_t, std::uint64_t>>> left;
+    for (const auto& [allocation, live] : live_)
+        if (live.start > untold_until_)
+            left[live.site].emplace_back(live.start, allocation);
+    for (auto& [site, made] : left) {
+        std::ranges::sort(made);
+        std::vector<std::uint64_t> leaked;
+        for (std::size_t i = 0; i + 1 < made.size(); ++i)
+            if (live_[made[i].second].last_use < made[i + 1].first)
+                leaked.push_back(made[i].second);
+        if (leaked.size() < least_leaked)
+            continue;
+        for (const std::uint64_t allocation : leaked) {
+            const Live& live = live_[allocation];
+            if (live.start <= live.peak->at)
+                count(live, Waste::leaked, live.bytes, end - std::max(live.start, live.last_use), end);
+            live_.erase(allocation);
+        }
+    }
+}
+
+void Lifetimes::finish(std::uint64_t end) {
+    if (paused_)
+        untold(end);
+    for (auto& [allocation, live] : live_)
+        if (live.awaited)
+            live.last_use = end;
+    for (const auto& [allocation, live] : live_) {
+        end_use(live);
+        count_lock(live, 0);
+    }
+    judge_leaks(end);
+    for (const auto& [allocation, live] : live_)
+        judge(allocation, live, std::max(end, live.start));
+    live_.clear();
+    share_out();
+}
+
+/// What lies idle at the peak may be needed at another time when others are not. All idle memory together
+/// lowers the peak down to what is in use at once, at the most, and no further.
+void Lifetimes::share_out() {
+    struct Wasted {
+        std::uint64_t idle = 0, other = 0; ///< bytes; other: of no use at any time
+    };
+    std::map<const PeakMemory*, Wasted> all;
+    for (const auto& [site, totals] : sites_.map())
+        for (const Waste waste :
+             {Waste::never_used, Waste::leaked, Waste::reusable, Waste::used_once, Waste::idle})
+            if (const WasteTotals* const found = totals.find(waste)) {
+                Wasted& wasted = all[totals.peak];
+                (is_about_time(waste) ? wasted.idle : wasted.other) += found->bytes;
+            }
+    for (auto& [place, peak] : peaks_) {
+        const Wasted& wasted = all[&peak];
+        const std::uint64_t needed = peak.use.bytes() + wasted.other;
+        const std::uint64_t spare = peak.peak_bytes - std::min(peak.peak_bytes, needed);
+        if (spare < wasted.idle)
+            peak.spare_share = static_cast<double>(spare) / static_cast<double>(wasted.idle);
+    }
+}
+
+void Lifetimes::add(const trace::Copy& record) {
+    if (record.status != 0 || record.captured != 0)
+        return;
+    const std::uint64_t end = record.start + record.duration;
+    reach(record.source_allocation, record.source, span_of(record, record.source_pitch), record.start, end);
+    reach(record.destination_allocation, record.destination, span_of(record, record.destination_pitch),
+          record.start, end);
+    copied(record, record.source_allocation, true);
+    copied(record, record.destination_allocation, false);
+    if (record.asynchronous == 0)
+        wait(end);
+}
+
+void Lifetimes::copied(const trace::Copy& record, std::uint64_t allocation, bool up) {
+    Live* const live = live_.find(allocation);
+    if (live == nullptr || !facts::is_page_locked(live->site->first.memory))
+        return;
+    ++live->copies;
+    (up ? live->up_bytes : live->down_bytes) += record.bytes;
+    live->used_otherwise |=
+        record.asynchronous != 0 || !is_on_device(up ? record.destination_memory : record.source_memory);
+}
+
+void Lifetimes::count_lock(const Live& live, std::uint64_t unlock_ticks) {
+    if (!facts::is_page_locked(live.site->first.memory))
+        return;
+    LockTotals& totals = live.site->second.lock;
+    totals.needed |= live.used_otherwise || live.reached_by_kernel || live.start <= untold_until_;
+    if (live.copies == 0)
+        return;
+    ++totals.count;
+    totals.bytes += live.bytes;
+    totals.lock_ticks += live.lock_ticks;
+    totals.unlock_ticks += unlock_ticks;
+    totals.late_bytes += unlock_ticks == 0 ? live.bytes : 0;
+    totals.copies += live.copies;
+    totals.up_bytes += live.up_bytes;
+    totals.down_bytes += live.down_bytes;
+}
+
+void Lifetimes::add(const trace::Set& record) {
+    if (Live* const live = live_.find(record.allocation))
+        live->used_otherwise = true;
+    if (record.status == 0 && record.captured == 0)
+        reach(record.allocation, record.address,
+              record.height > 1 ? record.pitch * (record.height - 1) + record.width : record.bytes,
+              record.start, record.start + record.duration);
+}
+
+void Lifetimes::add(const trace::Sync& record) {
+    if (record.status == 0 && facts::waits_for_work(record))
+        wait(record.start + record.duration);
+}
+
+/// Flags in memory that a stream waits for or writes.
+void Lifetimes::add(const trace::Stream& record) {
+    if (record.address != 0 || record.action == trace::StreamAction::memory_operations)
+        untold(record.start);
+}
+
+void Lifetimes::add(const trace::Pause& record) {
+    untold(record.start);
+    paused_ = record.recording == 0;
+}
+
+} // namespace umadvisor::tables
