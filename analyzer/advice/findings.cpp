@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <set>
 #include <span>
 #include <string_view>
 #include <tuple>
@@ -26,7 +27,7 @@ constexpr double host_spread = 3;
 /// Whether both count the time of the same calls.
 bool same_call(const rules::Finding& one, const rules::Finding& other) {
     return one.stack == other.stack && one.stack != 0 &&
-           (one.rule->same_calls_as == other.rule->id || other.rule->same_calls_as == one.rule->id);
+           (one.rule->same_calls_as == other.rule || other.rule->same_calls_as == one.rule);
 }
 
 /// This many findings, those with the highest price, have a replay of their own; with the replay of all
@@ -244,9 +245,9 @@ std::vector<rules::Finding> fold_same_calls(std::vector<rules::Finding> all) {
 
 Findings find_all(const rules::Profile& profile, const rules::LineOf& line_of) {
     std::vector<rules::Finding> all;
-    for (auto rule = rules::rules.begin(); rule != rules::rules.end(); ++rule)
-        if (std::none_of(rules::rules.begin(), rule,
-                         [rule](const rules::Rule& other) { return other.find == rule->find; }))
+    std::set<rules::Find*> done;
+    for (const rules::Rule* const rule : rules::rules)
+        if (done.insert(rule->find).second)
             std::ranges::move(rule->find(profile, line_of), std::back_inserter(all));
     std::vector<rules::Finding> unpriced = keep_to_machine(profile, all);
     doubt_host_prices(profile, all);

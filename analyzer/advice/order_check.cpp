@@ -16,6 +16,7 @@
 namespace umadvisor::advice {
 namespace {
 
+using rules::OrderUse;
 using timeline::Change;
 using What = OrderChange::What;
 
@@ -26,19 +27,6 @@ struct Edited {
     rules::Finding* finding = nullptr;
     OrderEdit edit;
 };
-
-bool is_one_of(const rules::Finding& finding, std::span<const std::string_view> ids) {
-    return std::ranges::find(ids, finding.rule->id) != ids.end();
-}
-
-/// One call of each group of neighbours stays, and waits as they did. Queries that found nothing done order
-/// nothing.
-constexpr std::array<std::string_view, 4> harmless{"UMA-103", "UMA-104", "UMA-119", "UMA-504"};
-/// The price of these findings is the wait: it is lost where something else has to wait instead.
-constexpr std::array<std::string_view, 8> of_waits{"UMA-110", "UMA-112", "UMA-116", "UMA-501",
-                                                   "UMA-502", "UMA-503", "UMA-505", "UMA-506"};
-/// They keep memory from one round to the next: a free, which waits for the device, goes with each round.
-constexpr std::array<std::string_view, 4> of_kept_memory{"UMA-401", "UMA-407", "UMA-410", "UMA-412"};
 
 std::optional<OrderChange> order_change(const rules::Finding& finding, const Change& change) {
     switch (change.what) {
@@ -51,10 +39,9 @@ std::optional<OrderChange> order_change(const rules::Finding& finding, const Cha
     case Change::What::shorter:
         break;
     }
-    if (is_one_of(finding, of_kept_memory))
+    if (finding.rule->order == OrderUse::kept_memory)
         return OrderChange{What::kept};
-    if (finding.rule ==
-        &rules::rule("UMA-102")) // from page-locked memory an asynchronous copy is what its name says
+    if (finding.rule->order == OrderUse::asynchronous) // from page-locked memory
         return OrderChange{What::asynchronous};
     return std::nullopt;
 }
@@ -63,11 +50,11 @@ std::optional<OrderChange> order_change(const rules::Finding& finding, const Cha
 OrderEdit order_edit(const rules::Finding& finding, const rules::LineOf& line_of) {
     OrderEdit edit;
     // A synchronisation that has something to wait for at times stays where it has.
-    const bool stays = finding.rule == &rules::rule("UMA-501") && finding.code_edits.empty();
-    if (stays || is_one_of(finding, harmless))
+    const bool stays = finding.rule->keeps_needed_calls && finding.code_edits.empty();
+    if (stays || finding.rule->order == OrderUse::none)
         return edit;
     // With two sets of buffers the waits of other lines stay, though they have nothing to wait for any more.
-    const bool one_line = finding.rule == &rules::rule("UMA-505");
+    const bool one_line = finding.rule->moves_own_line_only;
     for (const Change& change : finding.edit.changes)
         if (!one_line || line_of(change.site.stack) == finding.stack)
             if (const auto done = order_change(finding, change))
@@ -136,7 +123,7 @@ bool settle(const rules::Profile& profile, const rules::LineOf& line_of, rules::
     if (finding.order != rules::Order::named)
         return true;
     const bool device = !std::ranges::all_of(finding.lost_order, &rules::OrderLoss::by_host);
-    if (device && is_one_of(finding, of_waits))
+    if (device && finding.rule->order == OrderUse::wait)
         return false;
     name_order(profile, line_of, finding);
     return true;

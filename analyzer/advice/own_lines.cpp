@@ -51,7 +51,7 @@ Meanwhile python_meanwhile(const rules::Statements& statements, std::uint64_t st
 
 void prefer_python_lines(std::vector<rules::Finding>& findings, const rules::Profile& profile,
                          const rules::LineOf& line_of, const std::function<bool(std::uint64_t)>& is_own,
-                         const FrameworkOf& framework_of) {
+                         const rules::FrameworkOf& framework_of) {
     const rules::Statements& statements = profile.statements();
     if (statements.background().empty())
         return;

@@ -1,8 +1,8 @@
 /// Findings are told at lines of the program, not at those of libraries that it called.
 #pragma once
 
-#include "analyzer/advice/python_advice.hpp"
 #include "analyzer/rules/finding.hpp"
+#include "analyzer/rules/python/python_advice.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -20,6 +20,6 @@ void prefer_own_lines(std::vector<rules::Finding>& findings,
 /// takes the place of the finding's own where that lies in a library, with the confidence that this has.
 void prefer_python_lines(std::vector<rules::Finding>& findings, const rules::Profile& profile,
                          const rules::LineOf& line_of, const std::function<bool(std::uint64_t stack)>& is_own,
-                         const FrameworkOf& framework_of);
+                         const rules::FrameworkOf& framework_of);
 
 } // namespace umadvisor::advice

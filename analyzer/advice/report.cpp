@@ -1,9 +1,9 @@
 #include "analyzer/advice/report.hpp"
 
 #include "analyzer/advice/own_lines.hpp"
-#include "analyzer/advice/python_advice.hpp"
 #include "analyzer/reader/outside.hpp"
 #include "analyzer/reader/saturated.hpp"
+#include "analyzer/rules/python/python_advice.hpp"
 #include "analyzer/rules/words.hpp"
 
 #include <algorithm>
@@ -67,7 +67,7 @@ Report::Report(const std::string& path, const symbols::Options& options, bool wi
         prefer_python_lines(
             *list, profile, [this](std::uint64_t stack) { return symbolizer.line_stack(stack); }, is_own,
             framework_of);
-        advise_in_python(*list, framework_of);
+        rules::advise_in_python(*list, framework_of);
     }
 }
 

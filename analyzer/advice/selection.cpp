@@ -14,8 +14,8 @@ const rules::Rule& rule_called(std::string_view text) {
     if (const rules::Rule* const rule = rules::find_rule(text))
         return *rule;
     std::string known;
-    for (const rules::Rule& rule : rules::rules)
-        known += (known.empty() ? "" : ", ") + std::string(rule.id) + " " + std::string(rule.name);
+    for (const rules::Rule* const rule : rules::rules)
+        known += (known.empty() ? "" : ", ") + std::string(rule->id) + " " + std::string(rule->name);
     throw reader::Error("there is no rule " + std::string(text) + "; rules are: " + known);
 }
 

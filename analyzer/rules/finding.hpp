@@ -62,18 +62,19 @@ struct OrderLoss {
 
 struct Finding {
     const Rule* rule = nullptr;
-    std::string title;
-    std::string summary; ///< what was seen at the offending line, in one sentence
-    std::vector<std::pair<std::string_view, double>> evidence; ///< the same in numbers; keys end in their unit
-    std::vector<std::string> details;                          ///< further sentences
-    std::uint64_t stack = 0;                                   ///< offending line; 0: none recorded
+    std::string title{};
+    std::string summary{}; ///< what was seen at the offending line, in one sentence
+    std::vector<std::pair<std::string_view, double>>
+        evidence{};                     ///< the same in numbers; keys end in their unit
+    std::vector<std::string> details{}; ///< further sentences
+    std::uint64_t stack = 0;            ///< offending line; 0: none recorded
     bool touched_by_host = false;       ///< there: the code is known, what called it may not be
     std::uint64_t allocation_stack = 0; ///< line of the CUDA allocation concerned; 0: none
-    std::string allocation_text; ///< "cudaMallocManaged 32 MiB"; empty where no CUDA allocation is concerned
-    std::vector<std::pair<std::string, std::uint64_t>> places; ///< further lines that matter: what and stack
-    std::size_t order_places = 0;     ///< the first of them, between which something must keep the order
-    std::string advice;               ///< what to write instead
-    std::vector<CodeEdit> code_edits; ///< the same, line by line; empty where it is a rework
+    std::string allocation_text{}; ///< "cudaMallocManaged 32 MiB"; empty where no CUDA allocation is concerned
+    std::vector<std::pair<std::string, std::uint64_t>> places{}; ///< further lines that matter: what and stack
+    std::size_t order_places = 0;       ///< the first of them, between which something must keep the order
+    std::string advice{};               ///< what to write instead
+    std::vector<CodeEdit> code_edits{}; ///< the same, line by line; empty where it is a rework
     double saving_ns = 0;
     bool unpriced = false; ///< what it saves is not known: `saving_ns` is 0, and `basis` says why
     /// Least and most that the recorded calls allow, if these lie far apart; 0: `saving_ns` alone holds.
@@ -84,19 +85,19 @@ struct Finding {
     /// The time of the Python statements that the remedy takes away; 0: it takes none away.
     double statement_ns = 0;
     Order order{};
-    std::vector<OrderLoss> lost_order;
-    std::string order_advice; ///< the end of `advice`, also where that is put in the words of a framework: what
-                              ///< keeps the order
-    timeline::Edit edit;      ///< what the remedy changes; `saving_ns` is at most what its replay gains
+    std::vector<OrderLoss> lost_order{};
+    std::string order_advice{}; ///< the end of `advice`, also where that is put in the words of a framework:
+                                ///< what keeps the order
+    timeline::Edit edit{};          ///< what the remedy changes; `saving_ns` is at most what its replay gains
     std::uint64_t saving_bytes = 0; ///< by how much the program would need less memory at its peak
-    std::string basis;              ///< what the saving was worked out from
+    std::string basis{};            ///< what the saving was worked out from
     Confidence confidence{};
     struct Part {
         const Rule* rule = nullptr;
-        std::string advice;       ///< the end of one of `details`
-        std::string order_advice; ///< the end of that
+        std::string advice{};       ///< the end of one of `details`
+        std::string order_advice{}; ///< the end of that
     };
-    std::vector<Part> parts; ///< of rules that speak of the same moves, and save less
+    std::vector<Part> parts{}; ///< of rules that speak of the same moves, and save less
 };
 
 /// No change saves more than the time that was recorded, without what making contexts took.

@@ -22,8 +22,8 @@ Finding gap_finding(const Profile& profile, const Rule& rule, std::uint64_t stac
                         {"device_idle_ns", line.idle_ns}};
     if (line.next_stack != 0)
         finding.places.emplace_back("the device gets its next work here", line.next_stack);
-    const bool needed = &rule == &rules::rule("UMA-505");
-    if (&rule == &rules::rule("UMA-503") && !line.frees) { // the rest of such a copy is for other rules
+    const bool needed = &rule == &uma_505;
+    if (&rule == &uma_503 && !line.frees) { // the rest of such a copy is for other rules
         finding.saving_ns = line.overlap_ns;
         finding.basis =
             "of each wait and the gap after it the shorter, as recorded: side by side they take the longer";

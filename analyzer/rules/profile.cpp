@@ -54,7 +54,8 @@ Profile::Profile(reader::Trace& trace, tables::Statistics* statistics, machine::
       peer_copies_(trace.dictionary),
       statements_(ns_per_tick, trace.dictionary),
       growth_(trace.dictionary),
-      noticed_allocations_(trace.dictionary.notices) {
+      noticed_allocations_(trace.dictionary.notices),
+      counters_({trace, trace.dictionary, ns_per_tick}) {
     last_ticks_ = trace.file.header().last.ticks;
     reader::EventStream events(trace.file, trace.choice());
     while (const reader::ThreadCursor* cursor = events.next()) {
@@ -76,6 +77,7 @@ Profile::Profile(reader::Trace& trace, tables::Statistics* statistics, machine::
     contents_.finish();
     lifetimes_.finish(last_ticks_);
     remote_uses_.finish();
+    counters_.finish();
     for (const reader::DroppedCalls& site : trace.dropped_calls)
         if (site.known && !inside_) { // nobody knows where they were called
             CallTotals& totals = calls_[site.entry];

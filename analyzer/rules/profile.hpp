@@ -12,13 +12,13 @@
 #include "analyzer/rules/allocation/growing_memory.hpp"
 #include "analyzer/rules/allocation/pool_trims.hpp"
 #include "analyzer/rules/correctness/missing_syncs.hpp"
+#include "analyzer/rules/counter.hpp"
 #include "analyzer/rules/device_contents.hpp"
 #include "analyzer/rules/python/statements.hpp"
 #include "analyzer/rules/sync/idle_gaps.hpp"
 #include "analyzer/rules/sync/idle_syncs.hpp"
 #include "analyzer/rules/sync/needless_waits.hpp"
 #include "analyzer/rules/sync/polls.hpp"
-#include "analyzer/rules/sync/queries.hpp"
 #include "analyzer/rules/transfers/copy_runs.hpp"
 #include "analyzer/rules/transfers/default_stream_order.hpp"
 #include "analyzer/rules/transfers/detours.hpp"
@@ -123,9 +123,13 @@ public:
     const AllocationFailures& allocation_failures() const { return allocation_failures_; }
     const tables::FailedCalls& failed_calls() const { return failed_calls_; }
     const IdleGaps& idle_gaps() const { return idle_gaps_; }
+    /// What a rule of this type counted.
+    template <class Counts>
+    const Counts& counted(const Rule& rule) const {
+        return static_cast<const Counts&>(counters_.made_by(rule.counter));
+    }
     const Polls& polls() const { return polls_; }
     const PoolTrims& pool_trims() const { return pool_trims_; }
-    const Queries& queries() const { return queries_; }
     const tables::Lifetimes& lifetimes() const { return lifetimes_; }
     const WorkPatterns& work_patterns() const { return work_patterns_; }
     const ScalarDownloads& scalar_downloads() const { return scalar_downloads_; }
@@ -244,7 +248,6 @@ private:
     IdleGaps idle_gaps_;
     Polls polls_;
     PoolTrims pool_trims_;
-    Queries queries_;
     tables::Lifetimes lifetimes_;
     WorkPatterns work_patterns_;
     ScalarDownloads scalar_downloads_;
@@ -260,6 +263,7 @@ private:
     Growth growth_;
     tables::NoticedAllocations noticed_allocations_;
     facts::CachedMap<std::map<std::uint64_t, CallTotals>> calls_;
+    Counters counters_;
     std::uint64_t captured_ = 0;
     std::uint64_t records_ = 0, residency_samples_ = 0, last_ticks_ = 0;
 };

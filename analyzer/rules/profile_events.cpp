@@ -168,6 +168,7 @@ void Profile::observe(const reader::ThreadCursor& cursor) {
         default_stream_order_.add(*call, reach.allocations(), reach.told);
         clocks_->add(*call);
         pool_trims_.add(*call, std::holds_alternative<trace::Sync>(cursor.event()));
+        counters_.add(WorkCall{*call, cursor, reach.allocations(), reach.told}, cursor.index(), false);
     }
 }
 
@@ -181,12 +182,14 @@ void Profile::observe_other(const reader::ThreadCursor& cursor, facts::Call* cal
             offer(record, cursor.index(), churn_, idle_syncs_, idle_gaps_, lifetimes_, work_patterns_,
                   scalar_downloads_, through_host_, copy_runs_, needless_waits_, pool_trims_, statements_,
                   growth_);
+            if constexpr (!std::is_same_v<std::remove_cvref_t<decltype(record)>, trace::DeviceTime>)
+                counters_.add(record, cursor.index(), is_node(record));
             if (is_node(record))
                 return;
             offer(record, cursor.index(), waits_, contents_, managed_, missing_syncs_, *hazards_, recorded_,
                   allocations_, placed_launches_, failed_calls_, allocation_failures_, actions_, action_gains_,
                   remote_uses_, pageable_uses_, write_combined_, far_copies_, peer_copies_, narrow_rows_,
-                  graphs_, polls_, queries_, exported_sites_, staging_sites_, noticed_allocations_,
+                  graphs_, polls_, exported_sites_, staging_sites_, noticed_allocations_,
                   default_stream_order_);
             if constexpr (std::is_same_v<std::remove_cvref_t<decltype(record)>, trace::Copy>)
                 add_copy(copies_, record, trace_.time, *call);
@@ -208,6 +211,7 @@ void Profile::observe(const trace::Launch& record, const reader::Shape* shape, s
     write_combined_.launch(record, thread);
     statements_.launch(record, shape, thread);
     growth_.launch();
+    counters_.add(Launched{record, shape, thread}, thread, shape != nullptr && shape->captured);
     lifetimes_.launch(record, shape);
     if (shape != nullptr)
         count_call({shape->stack, shape->entry}, record, thread);
@@ -284,6 +288,7 @@ void Profile::add(const trace::DeviceTime& record, const reader::ThreadCursor&) 
     allocations_.measure(record.sample, ns);
     placed_launches_.measure(record.sample, ns);
     remote_uses_.measure(record.sample, ns);
+    counters_.add(Measured{record.sample, ns}, 0, false);
 }
 
 } // namespace umadvisor::rules

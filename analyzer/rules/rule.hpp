@@ -1,10 +1,11 @@
-/// The catalogue: every rule by its id.
+/// What a rule is, and the list of all.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string_view>
 #include <vector>
 
@@ -14,18 +15,20 @@ class Profile;
 
 namespace umadvisor::rules {
 
+class Counter;
+class Counters;
+struct Begin;
 struct Finding;
 
 /// Maps a stack to one that stands for all stacks with the same line of the program, so that a line which is
 /// reached by many ways is one finding.
 using LineOf = std::function<std::uint64_t(std::uint64_t stack)>;
 
-/// Looks at a profile and reports a place once.
+/// Looks at what a profile counted and reports a place once.
 using Find = std::vector<Finding>(const Profile& profile, const LineOf& line_of);
-
-#define RULE(id, name, title, find, ...) Find find;
-#include "analyzer/rules/rules.def"
-#undef RULE
+/// Makes what a rule counts while a profile reads its trace, and enters it into the list of those that get
+/// records.
+using MakeCounter = std::unique_ptr<Counter>(const Begin& begin, Counters& counters);
 
 /// On which machines a rule's advice is right.
 enum class Fits : std::uint8_t {
@@ -49,41 +52,54 @@ enum class Urgency : std::uint8_t {
     calls_fail ///< before wrong results: the rest of such a run may not mean what it seems to
 };
 
-/// As rules.def describes it.
+/// How an edit of a rule's changes the order of the run's work, beyond what its changes say.
+enum class OrderUse : std::uint8_t {
+    as_edited,    ///< as its changes say
+    none,         ///< not at all: one call of each group stays and orders what all of them did
+    wait,         ///< its price is the wait, which is lost where something else has to wait instead
+    kept_memory,  ///< memory is kept from one round to the next, and with each round goes a free, which waits
+    asynchronous, ///< calls that are asynchronous by name become so
+};
+
+/// All that the rest of the analyzer knows about a rule. Its file defines it, and has the program's faults that
+/// it reports.
 struct Rule {
-    std::string_view id, name, title;
-    Find* find = nullptr;
+    std::string_view id, name, title; ///< the title of its findings, unless they say more
+    Find* find = nullptr;             ///< rules that are found in one pass have the same
+    MakeCounter* counter = nullptr;   ///< null: what the profile has is enough
     Fits fits = Fits::every_machine;
     Price price = Price::none;
     Urgency urgency = Urgency::saving;
-    std::string_view act{};           ///< mode of --act that does what the rule advises; empty: none does
-    std::string_view same_calls_as{}; ///< id of a rule that counts the time of the same calls at the same line
-    bool by_page_faults = false;      ///< page faults move the memory, and with it all that shares its granules
-    bool slows_kernels = false;       ///< a kernel loses the time once, however much of its memory is concerned
-    bool in_statement = false; ///< a Python statement may contain the wait, whose replay then gains nothing
+    std::string_view act{};              ///< mode of --act that does what the rule advises; empty: none does
+    const Rule* same_calls_as = nullptr; ///< it counts the time of the same calls at the same line
+    bool by_page_faults = false; ///< page faults move the memory, and with it all that shares its granules
+    bool slows_kernels = false;  ///< a kernel loses the time once, however much of its memory is concerned
+    bool in_statement = false;   ///< a Python statement may contain the wait, whose replay then gains nothing
+    OrderUse order = OrderUse::as_edited;
+    bool moves_own_line_only = false; ///< of the calls in its edit, only those at the finding's line move
+    bool keeps_needed_calls =
+        false; ///< without an edit of the code, calls that have something to wait for stay
 
     /// The hundred of its id: 2 is managed memory.
     constexpr char group() const { return id[id.find('-') + 1]; }
 };
 
+#define RULE(number) extern const Rule uma_##number;
+#include "analyzer/rules/rules.def"
+#undef RULE
+
+/// All rules, by id.
 inline constexpr std::array rules{
-#define RULE(rule_id, rule_name, rule_title, function, ...)                                                    \
-    Rule{.id = rule_id, .name = rule_name, .title = rule_title, .find = &function __VA_OPT__(, ) __VA_ARGS__},
+#define RULE(number) &uma_##number,
 #include "analyzer/rules/rules.def"
 #undef RULE
 };
-static_assert(std::ranges::is_sorted(rules, {}, &Rule::id));
-
-/// By its id, which has to exist.
-consteval const Rule& rule(std::string_view id) {
-    return *std::ranges::find_if(rules, [id](const Rule& each) { return each.id == id; });
-}
 
 /// By its id or its name; null: there is none.
-constexpr const Rule* find_rule(std::string_view text) {
-    const auto* const found =
-        std::ranges::find_if(rules, [text](const Rule& each) { return each.id == text || each.name == text; });
-    return found == rules.end() ? nullptr : found;
+inline const Rule* find_rule(std::string_view text) {
+    const auto found = std::ranges::find_if(
+        rules, [text](const Rule* each) { return each->id == text || each->name == text; });
+    return found == rules.end() ? nullptr : *found;
 }
 
 } // namespace umadvisor::rules

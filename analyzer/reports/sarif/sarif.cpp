@@ -52,8 +52,7 @@ std::string fingerprint_of(const rules::Finding& finding, const symbols::CodePla
 SarifJson result_of(advice::Report& report, const rules::Finding& finding) {
     const advice::ResolvedFinding resolved = resolve(report, finding);
     const symbols::CodePlace& place = resolved.line.place;
-    const auto rule =
-        std::ranges::find(rules::rules, finding.rule->id, &rules::Rule::id) - rules::rules.begin();
+    const auto rule = std::ranges::find(rules::rules, finding.rule) - rules::rules.begin();
     const double whole = static_cast<double>(std::max<std::uint64_t>(1, report.profile.net_ns()));
     const std::string saving = finding.unpriced
                                    ? "Saving: " + finding.basis
@@ -93,11 +92,11 @@ SarifJson result_of(advice::Report& report, const rules::Finding& finding) {
 
 SarifLog::SarifLog() {
     SarifJson rules = SarifJson::array();
-    for (const rules::Rule& rule : rules::rules)
-        rules.push_back({{"id", rule.id},
-                         {"name", rule.name},
-                         {"shortDescription", {{"text", rule.title}}},
-                         {"help", {{"text", "umadvisor explain " + std::string(rule.id)}}}});
+    for (const rules::Rule* const rule : rules::rules)
+        rules.push_back({{"id", rule->id},
+                         {"name", rule->name},
+                         {"shortDescription", {{"text", rule->title}}},
+                         {"help", {{"text", "umadvisor explain " + std::string(rule->id)}}}});
     document_ = {
         {"version", "2.1.0"},
         {"$schema", "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/"

@@ -28,7 +28,7 @@ std::string churn_remedy(const Profile& profile, const Rule& rule, const ChurnLi
     std::string text = "allocate the largest size once and keep it from round to round";
     if (line.upkeep_calls != 0)
         text += ": its advice holds as long";
-    if (&rule == &rules::rule("UMA-401")) // pools have no managed memory before CUDA 13
+    if (&rule == &uma_401) // pools have no managed memory before CUDA 13
         text += std::string(", or take the memory with ") +
                 (profile.uses_runtime() ? "cudaMallocAsync and cudaFreeAsync"
                                         : "cuMemAllocAsync and cuMemFreeAsync") +
@@ -91,11 +91,23 @@ std::vector<Finding> find_churn(const Profile& profile, const LineOf& line_of, c
 } // namespace
 
 std::vector<Finding> find_allocation_churn(const Profile& profile, const LineOf& line_of) {
-    return find_churn(profile, line_of, rule("UMA-401"), Made::device);
+    return find_churn(profile, line_of, uma_401, Made::device);
 }
 
 std::vector<Finding> find_managed_churn(const Profile& profile, const LineOf& line_of) {
-    return find_churn(profile, line_of, rule("UMA-410"), Made::managed);
+    return find_churn(profile, line_of, uma_410, Made::managed);
 }
+
+constinit const Rule uma_401{.id = "UMA-401",
+                             .name = "allocation-churn",
+                             .title = "device memory allocated and freed again and again",
+                             .find = &find_allocation_churn,
+                             .order = OrderUse::kept_memory};
+
+constinit const Rule uma_410{.id = "UMA-410",
+                             .name = "managed-churn",
+                             .title = "managed memory allocated and freed again and again",
+                             .find = &find_managed_churn,
+                             .order = OrderUse::kept_memory};
 
 } // namespace umadvisor::rules

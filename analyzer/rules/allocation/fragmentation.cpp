@@ -15,7 +15,7 @@ Finding describe_fragmentation(const Profile& profile, std::uint64_t stack, std:
                                const FailureTotals& totals, std::uint64_t device_bytes) {
     const auto bytes = static_cast<double>(totals.bytes);
     Finding finding;
-    finding.rule = &rule("UMA-408");
+    finding.rule = &uma_408;
     finding.title = finding.rule->title;
     finding.stack = stack;
     finding.summary = profile.call_name(entry) + " of " + bytes_text(bytes) + " failed for want of memory, " +
@@ -65,5 +65,10 @@ std::vector<Finding> find_fragmentation(const Profile& profile, const LineOf& li
         findings.push_back(describe_fragmentation(profile, stack, line.entry, line.totals, device_bytes));
     return findings;
 }
+
+constinit const Rule uma_408{.id = "UMA-408",
+                             .name = "fragmentation",
+                             .title = "allocations that fail beside free memory",
+                             .find = &find_fragmentation};
 
 } // namespace umadvisor::rules

@@ -114,7 +114,7 @@ Finding describe(const Profile& profile, std::uint64_t device, const Lines& line
     const double since_ns = static_cast<double>(profile.nanoseconds(since - std::min(since, begin)));
     const std::uint64_t peak = profile.growth().peak_bytes(device);
     Finding finding;
-    finding.rule = &rule("UMA-417");
+    finding.rule = &uma_417;
     finding.title = finding.rule->title;
     finding.stack = largest->first;
     finding.summary = profile.call_name(largest->second.entry) + " " + count_text(pieces, "time") + ", " +
@@ -157,5 +157,10 @@ std::vector<Finding> find_growth(const Profile& profile, const LineOf& line_of) 
     }
     return findings;
 }
+
+constinit const Rule uma_417{.id = "UMA-417",
+                             .name = "growth",
+                             .title = "device memory grows from round to round",
+                             .find = &find_growth};
 
 } // namespace umadvisor::rules

@@ -19,8 +19,13 @@ std::vector<Finding> find_leaked(const Profile& profile, const LineOf& line_of) 
     // A program that was killed had no chance to free anything.
     if (!profile.trace().file.completeness().closed)
         return {};
-    return find_wasted(profile, line_of, rule("UMA-404"), trace::Memory::device, tables::Waste::leaked,
+    return find_wasted(profile, line_of, uma_404, trace::Memory::device, tables::Waste::leaked,
                        describe_leaked);
 }
+
+constinit const Rule uma_404{.id = "UMA-404",
+                             .name = "leaked",
+                             .title = "memory that a line makes anew and never frees",
+                             .find = &find_leaked};
 
 } // namespace umadvisor::rules

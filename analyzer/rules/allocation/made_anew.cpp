@@ -43,7 +43,7 @@ Finding describe_graphs(const Profile& profile, std::uint64_t stack, const Churn
     const std::string nodes =
         " of " + count_text(static_cast<std::uint64_t>(static_cast<double>(line.bytes) / pairs + 0.5), "node");
     Finding finding = describe_made(
-        profile, rule("UMA-411"), stack, line,
+        profile, uma_411, stack, line,
         {nodes, "destroyed here",
          alike ? "make the executable graph once, before the rounds, and launch it in each; where an argument "
                  "changes that no call shows, cudaGraphExecUpdate(exec, graph, &result) in place of "
@@ -69,7 +69,7 @@ Finding describe_maps(const Profile& profile, std::uint64_t stack, const ChurnLi
     const auto pairs = static_cast<double>(line.pairs);
     const std::string bytes = " of " + bytes_text(static_cast<double>(line.bytes) / pairs) + " on average";
     Finding finding =
-        describe_made(profile, rule("UMA-412"), stack, line,
+        describe_made(profile, uma_412, stack, line,
                       {bytes, "unmapped here",
                        "keep the range mapped from round to round; where it must be built, make it of few "
                        "large pieces (cuMemCreate) and give access to all of it by one cuMemSetAccess",
@@ -81,7 +81,7 @@ Finding describe_maps(const Profile& profile, std::uint64_t stack, const ChurnLi
 }
 
 Finding describe_streams(const Profile& profile, std::uint64_t stack, const ChurnLine& line) {
-    return describe_made(profile, rule("UMA-413"), stack, line,
+    return describe_made(profile, uma_413, stack, line,
                          {"", "destroyed here", "make them once, before the rounds, and use them again in each",
                           usual_churn_basis});
 }
@@ -115,5 +115,21 @@ std::vector<Finding> find_stream_churn(const Profile& profile, const LineOf& lin
     find_made(findings, profile, line_of, Made::event, describe_streams);
     return findings;
 }
+
+constinit const Rule uma_411{.id = "UMA-411",
+                             .name = "graph-churn",
+                             .title = "executable graphs made anew in each round",
+                             .find = &find_graph_churn};
+
+constinit const Rule uma_412{.id = "UMA-412",
+                             .name = "map-churn",
+                             .title = "memory mapped anew in each round",
+                             .find = &find_map_churn,
+                             .order = OrderUse::kept_memory};
+
+constinit const Rule uma_413{.id = "UMA-413",
+                             .name = "stream-churn",
+                             .title = "streams or events made anew in each round",
+                             .find = &find_stream_churn};
 
 } // namespace umadvisor::rules

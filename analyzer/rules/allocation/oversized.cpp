@@ -21,10 +21,15 @@ void describe_oversized(const Profile& profile, const WastedLine& line, Finding&
 std::vector<Finding> find_oversized(const Profile& profile, const LineOf& line_of) {
     std::vector<Finding> found;
     for (const auto memory : {trace::Memory::device, trace::Memory::pinned})
-        std::ranges::move(find_wasted(profile, line_of, rule("UMA-405"), memory, tables::Waste::oversized,
-                                      describe_oversized),
-                          std::back_inserter(found));
+        std::ranges::move(
+            find_wasted(profile, line_of, uma_405, memory, tables::Waste::oversized, describe_oversized),
+            std::back_inserter(found));
     return found;
 }
+
+constinit const Rule uma_405{.id = "UMA-405",
+                             .name = "oversized",
+                             .title = "allocations much larger than what is used of them",
+                             .find = &find_oversized};
 
 } // namespace umadvisor::rules

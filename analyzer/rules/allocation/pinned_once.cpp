@@ -75,7 +75,7 @@ std::string summary_of(const Profile& profile, const LockLine& line) {
 
 Finding describe_lock(const Profile& profile, std::uint64_t stack, const LockLine& line) {
     Finding finding;
-    finding.rule = &rule("UMA-409");
+    finding.rule = &uma_409;
     finding.title = finding.rule->title;
     finding.stack = stack;
     finding.summary = summary_of(profile, line);
@@ -121,5 +121,11 @@ std::vector<Finding> find_pinned_once(const Profile& profile, const LineOf& line
             findings.push_back(describe_lock(profile, stack, line));
     return findings;
 }
+
+constinit const Rule uma_409{.id = "UMA-409",
+                             .name = "pinned-once",
+                             .title = "host memory page-locked for few copies",
+                             .find = &find_pinned_once,
+                             .price = Price::rates};
 
 } // namespace umadvisor::rules

@@ -65,7 +65,7 @@ std::string pool_advice(const Profile& profile, const PoolLine& line) {
 Finding describe_pool(const Profile& profile, std::uint64_t stack, const PoolLine& line) {
     const auto anew = static_cast<double>(line.anew);
     Finding finding;
-    finding.rule = &rule("UMA-414");
+    finding.rule = &uma_414;
     finding.title = finding.rule->title;
     finding.stack = stack;
     finding.summary = profile.call_name(line.entry) + " of " +
@@ -142,5 +142,10 @@ std::vector<Finding> find_pool_trims(const Profile& profile, const LineOf& line_
             finding.places.emplace_back("allocated here, too", stack);
     return {std::move(finding)};
 }
+
+constinit const Rule uma_414{.id = "UMA-414",
+                             .name = "pool-trim",
+                             .title = "a pool gives its memory back in each round",
+                             .find = &find_pool_trims};
 
 } // namespace umadvisor::rules

@@ -8,7 +8,7 @@ namespace {
 
 Finding describe_registration(const Profile& profile, std::uint64_t stack, const ChurnLine& line) {
     const auto pairs = static_cast<double>(line.pairs);
-    Finding finding = churn_finding(profile, rule("UMA-407"), stack, line, "unlocked here");
+    Finding finding = churn_finding(profile, uma_407, stack, line, "unlocked here");
     finding.summary = profile.call_name(line.entry) + " and " + profile.call_name(line.free_entry) + " of " +
                       bytes_text(static_cast<double>(line.bytes) / pairs) + " on average, " +
                       std::to_string(line.pairs) + " times: " + time_text(line.alloc_ns) +
@@ -40,5 +40,12 @@ std::vector<Finding> find_repeated_registrations(const Profile& profile, const L
     }
     return findings;
 }
+
+constinit const Rule uma_407{.id = "UMA-407",
+                             .name = "repeated-registration",
+                             .title = "host memory page-locked again and again",
+                             .find = &find_repeated_registrations,
+                             .same_calls_as = &uma_409,
+                             .order = OrderUse::kept_memory};
 
 } // namespace umadvisor::rules

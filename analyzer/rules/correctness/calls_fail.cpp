@@ -233,7 +233,7 @@ Finding describe(const Profile& profile, const LineOf& line_of, std::uint64_t st
     const bool ends_all = fatal != nullptr && fatal->status == status;
     const std::uint64_t after = ends_all ? profile.failed_calls().after_fatal() : 0;
     Finding finding;
-    finding.rule = &rule("UMA-701");
+    finding.rule = &uma_701;
     finding.title = finding.rule->title;
     finding.stack = stack;
     const tables::FailedTotals& first = *line.first;
@@ -295,5 +295,11 @@ std::vector<Finding> find_calls_fail(const Profile& profile, const LineOf& line_
         findings.push_back(std::move(finding));
     return findings;
 }
+
+constinit const Rule uma_701{.id = "UMA-701",
+                             .name = "calls-fail",
+                             .title = "calls fail",
+                             .find = &find_calls_fail,
+                             .urgency = Urgency::calls_fail};
 
 } // namespace umadvisor::rules

@@ -19,9 +19,7 @@ bool is_of_source(HazardKind kind) {
 }
 
 const Rule& rule_of(HazardKind kind) {
-    return is_of_source(kind)                    ? rule("UMA-602")
-           : kind == HazardKind::freed_in_flight ? rule("UMA-603")
-                                                 : rule("UMA-604");
+    return is_of_source(kind) ? uma_602 : kind == HazardKind::freed_in_flight ? uma_603 : uma_604;
 }
 
 std::string use_text(const Profile& profile, AccessKind kind, std::uint64_t kernel) {
@@ -143,5 +141,23 @@ std::vector<Finding> find_hazards(const Profile& profile, const LineOf& line_of)
     }
     return findings;
 }
+
+constinit const Rule uma_602{.id = "UMA-602",
+                             .name = "reused-source",
+                             .title = "the source of an upload changes before the copy is done",
+                             .find = &find_hazards,
+                             .urgency = Urgency::wrong_result};
+
+constinit const Rule uma_603{.id = "UMA-603",
+                             .name = "freed-in-flight",
+                             .title = "memory is freed while another stream works on it",
+                             .find = &find_hazards,
+                             .urgency = Urgency::wrong_result};
+
+constinit const Rule uma_604{.id = "UMA-604",
+                             .name = "unordered-streams",
+                             .title = "streams use the same memory without an order between them",
+                             .find = &find_hazards,
+                             .urgency = Urgency::wrong_result};
 
 } // namespace umadvisor::rules

@@ -33,7 +33,7 @@ bool is_program_code(const reader::Dictionary& dictionary, std::uint64_t code, s
 Finding describe(const Profile& profile, const LineOf& line_of, const ids::AllocationSite& site,
                  const MissingSync& missing) {
     Finding finding;
-    finding.rule = &rule("UMA-601");
+    finding.rule = &uma_601;
     finding.title = finding.rule->title;
     finding.allocation_stack = line_of(site.stack);
     finding.allocation_text =
@@ -97,5 +97,11 @@ std::vector<Finding> find_missing_syncs(const Profile& profile, const LineOf& li
         findings.push_back(std::move(finding));
     return findings;
 }
+
+constinit const Rule uma_601{.id = "UMA-601",
+                             .name = "missing-sync",
+                             .title = "the host reads managed memory that kernels may still write",
+                             .find = &find_missing_syncs,
+                             .urgency = Urgency::wrong_result};
 
 } // namespace umadvisor::rules

@@ -20,8 +20,13 @@ void describe_reusable(const Profile& profile, const WastedLine& line, Finding& 
 } // namespace
 
 std::vector<Finding> find_reusable_memory(const Profile& profile, const LineOf& line_of) {
-    return find_wasted(profile, line_of, rule("UMA-302"), trace::Memory::device, tables::Waste::reusable,
+    return find_wasted(profile, line_of, uma_302, trace::Memory::device, tables::Waste::reusable,
                        describe_reusable);
 }
+
+constinit const Rule uma_302{.id = "UMA-302",
+                             .name = "reusable-memory",
+                             .title = "memory allocated anew beside memory that is done with",
+                             .find = &find_reusable_memory};
 
 } // namespace umadvisor::rules

@@ -9,7 +9,7 @@ std::vector<Finding> find_unused_transfers(const Profile& profile, const LineOf&
     for (const auto& [stack, group] : transfers_of_fate(profile, Fate::unused, line_of)) {
         if (group.spent_ns < least_saving_ns)
             continue;
-        Finding finding = begin_finding(profile, rule("UMA-303"), stack, group);
+        Finding finding = begin_finding(profile, uma_303, stack, group);
         const bool freed = 2 * group.freed > group.transfers.count;
         finding.summary = transfers_text(profile, group) + " into memory that was " +
                           (freed ? "freed" : "overwritten") +
@@ -25,5 +25,12 @@ std::vector<Finding> find_unused_transfers(const Profile& profile, const LineOf&
     }
     return findings;
 }
+
+constinit const Rule uma_303{.id = "UMA-303",
+                             .name = "unused-transfer",
+                             .title = "sent to the device and never used",
+                             .find = &find_unused_transfers,
+                             .fits = Fits::separate_memory,
+                             .price = Price::rates};
 
 } // namespace umadvisor::rules

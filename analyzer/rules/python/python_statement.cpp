@@ -142,7 +142,7 @@ struct StatementLine {
 
 Finding begin_statement(std::uint64_t stack, const StatementLine& line, double statement_ns) {
     Finding finding;
-    finding.rule = &rule("UMA-116");
+    finding.rule = &uma_116;
     finding.title = finding.rule->title;
     finding.stack = stack;
     finding.evidence = {{"rounds", static_cast<double>(line.rounds)},
@@ -398,5 +398,11 @@ std::vector<Finding> find_python_statements(const Profile& profile, const LineOf
     std::ranges::move(awaited_uploads(profile, line_of), std::back_inserter(findings));
     return findings;
 }
+
+constinit const Rule uma_116{.id = "UMA-116",
+                             .name = "python-statement",
+                             .title = "a statement costs far more than its CUDA calls",
+                             .find = &find_python_statements,
+                             .order = OrderUse::wait};
 
 } // namespace umadvisor::rules

@@ -18,7 +18,13 @@ void describe_early_sync(const Profile& profile, const GapLine& line, Finding& f
 } // namespace
 
 std::vector<Finding> find_early_syncs(const Profile& profile, const LineOf& line_of) {
-    return find_gaps(profile, line_of, rule("UMA-502"), {WaitReason::needless}, describe_early_sync);
+    return find_gaps(profile, line_of, uma_502, {WaitReason::needless}, describe_early_sync);
 }
+
+constinit const Rule uma_502{.id = "UMA-502",
+                             .name = "early-sync",
+                             .title = "synchronisations before the host's own work",
+                             .find = &find_early_syncs,
+                             .order = OrderUse::wait};
 
 } // namespace umadvisor::rules

@@ -23,7 +23,7 @@ struct PollLine {
 
 Finding describe_polling(const Profile& profile, std::uint64_t stack, const PollLine& line) {
     Finding finding;
-    finding.rule = &rule("UMA-504");
+    finding.rule = &uma_504;
     finding.title = finding.rule->title;
     finding.stack = stack;
     finding.summary = profile.call_name(line.entry) + " " + std::to_string(line.in_vain) + " of " +
@@ -65,5 +65,11 @@ std::vector<Finding> find_polling(const Profile& profile, const LineOf& line_of)
             findings.push_back(describe_polling(profile, stack, line));
     return findings;
 }
+
+constinit const Rule uma_504{.id = "UMA-504",
+                             .name = "polling",
+                             .title = "streams or events asked again and again",
+                             .find = &find_polling,
+                             .order = OrderUse::none};
 
 } // namespace umadvisor::rules

@@ -21,7 +21,7 @@ struct SyncLine {
 Finding describe_sync(const Profile& profile, std::uint64_t stack, const SyncLine& line) {
     const auto redundant = static_cast<double>(line.redundant);
     Finding finding;
-    finding.rule = &rule("UMA-501");
+    finding.rule = &uma_501;
     finding.title = finding.rule->title;
     finding.stack = stack;
     finding.summary =
@@ -69,5 +69,12 @@ std::vector<Finding> find_redundant_syncs(const Profile& profile, const LineOf& 
             findings.push_back(describe_sync(profile, key.first, line));
     return findings;
 }
+
+constinit const Rule uma_501{.id = "UMA-501",
+                             .name = "redundant-sync",
+                             .title = "synchronisations with nothing to wait for",
+                             .find = &find_redundant_syncs,
+                             .order = OrderUse::wait,
+                             .keeps_needed_calls = true};
 
 } // namespace umadvisor::rules

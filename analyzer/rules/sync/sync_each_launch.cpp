@@ -28,7 +28,7 @@ Finding describe(const Profile& profile, const std::map<std::uint64_t, NeedlessL
         events &= line.event;
     }
     Finding finding;
-    finding.rule = &rule("UMA-506");
+    finding.rule = &uma_506;
     finding.title = finding.rule->title;
     finding.stack = longest->first;
     finding.summary = profile.call_name(longest->second.entry) + " and others, " +
@@ -86,5 +86,11 @@ std::vector<Finding> find_sync_each_launch(const Profile& profile, const LineOf&
     finding.edit = calls.gone(profile);
     return {std::move(finding)};
 }
+
+constinit const Rule uma_506{.id = "UMA-506",
+                             .name = "sync-each-launch",
+                             .title = "waits for results that the host does not read",
+                             .find = &find_sync_each_launch,
+                             .order = OrderUse::wait};
 
 } // namespace umadvisor::rules

@@ -66,7 +66,7 @@ FateGroup sum_of(const std::vector<ConstantLine>& lines) {
 /// `lines`: those with the same remedy, the one that saves most first.
 Finding describe(const Profile& profile, const std::vector<ConstantLine>& lines) {
     const FateGroup all = sum_of(lines);
-    Finding finding = begin_finding(profile, rule("UMA-108"), lines.front().stack, all);
+    Finding finding = begin_finding(profile, uma_108, lines.front().stack, all);
     finding.summary = transfers_text(profile, all) + ", " + content_text(all.last) + ": " +
                       time_text(all.spent_ns) + " in all";
     finding.evidence.emplace_back("compared_in_part", static_cast<double>(all.in_part));
@@ -106,5 +106,12 @@ std::vector<Finding> find_constant_uploads(const Profile& profile, const LineOf&
     }
     return findings;
 }
+
+constinit const Rule uma_108{.id = "UMA-108",
+                             .name = "constant-upload",
+                             .title = "uploads of one value",
+                             .find = &find_constant_uploads,
+                             .fits = Fits::separate_memory,
+                             .price = Price::rates};
 
 } // namespace umadvisor::rules

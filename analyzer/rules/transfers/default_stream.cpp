@@ -33,7 +33,7 @@ Finding describe(const Profile& profile, const std::map<std::uint64_t, DefaultLi
     }
     const auto most = std::ranges::max_element(lines, {}, [](const auto& each) { return each.second.between; });
     Finding finding;
-    finding.rule = &rule("UMA-110");
+    finding.rule = &uma_110;
     finding.title = finding.rule->title;
     finding.stack = most->first;
     finding.summary = count_text(all.between, all.copies ? "copy" : "operation") +
@@ -77,5 +77,11 @@ std::vector<Finding> find_default_stream(const Profile& profile, const LineOf& l
     finding.edit = calls.own_stream(profile);
     return {std::move(finding)};
 }
+
+constinit const Rule uma_110{.id = "UMA-110",
+                             .name = "default-stream",
+                             .title = "the default stream keeps other streams waiting",
+                             .find = &find_default_stream,
+                             .order = OrderUse::wait};
 
 } // namespace umadvisor::rules

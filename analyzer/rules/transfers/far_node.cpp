@@ -98,7 +98,7 @@ Finding describe_far_node(const Profile& profile, const FarKey& key, const FarLi
     const auto copies = static_cast<std::uint64_t>(std::llround(line.copies));
 
     Finding finding;
-    finding.rule = &rule("UMA-113");
+    finding.rule = &uma_113;
     finding.title = finding.rule->title;
     finding.stack = stack;
     finding.summary = profile.call_name(line.entry) + " " + bytes_text(line.bytes / line.copies) + " x " +
@@ -146,5 +146,12 @@ std::vector<Finding> find_far_nodes(const Profile& profile, const LineOf& line_o
     }
     return findings;
 }
+
+constinit const Rule uma_113{.id = "UMA-113",
+                             .name = "far-node",
+                             .title = "page-locked memory on another NUMA node than the device's",
+                             .find = &find_far_nodes,
+                             .fits = Fits::separate_memory,
+                             .price = Price::rates};
 
 } // namespace umadvisor::rules

@@ -40,7 +40,7 @@ Finding describe(const Profile& profile, std::uint64_t stack, const FreshCopies&
     const bool once = group.copies.count == 1;
 
     Finding finding;
-    finding.rule = &rule("UMA-118");
+    finding.rule = &uma_118;
     finding.title = finding.rule->title;
     finding.stack = stack;
     finding.summary = profile.call_name(group.entry) + " " + bytes_text(bytes / count) + " x " +
@@ -95,5 +95,12 @@ std::vector<Finding> find_fresh_pages(const Profile& profile, const LineOf& line
     }
     return findings;
 }
+
+constinit const Rule uma_118{.id = "UMA-118",
+                             .name = "fresh-pages",
+                             .title = "downloads into pages that the host has not touched yet",
+                             .find = &find_fresh_pages,
+                             .fits = Fits::separate_memory,
+                             .price = Price::rates};
 
 } // namespace umadvisor::rules

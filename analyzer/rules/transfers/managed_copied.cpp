@@ -47,7 +47,7 @@ Finding describe_managed(const Profile& profile, std::uint64_t stack, Other othe
                                                        (rates.prefetch_call_ns + rates.prefetch_block_ns);
 
     Finding finding;
-    finding.rule = &rule("UMA-105");
+    finding.rule = &uma_105;
     finding.title = other == Other::to_managed     ? "host memory copied to managed memory"
                     : other == Other::from_managed ? "managed memory copied to host memory"
                                                    : "managed memory copied across the link to managed memory";
@@ -131,5 +131,12 @@ std::vector<Finding> find_managed_copies(const Profile& profile, const LineOf& l
     }
     return findings;
 }
+
+constinit const Rule uma_105{.id = "UMA-105",
+                             .name = "managed-copied",
+                             .title = "managed memory copied to or from the host",
+                             .find = &find_managed_copies,
+                             .fits = Fits::separate_memory,
+                             .price = Price::rates};
 
 } // namespace umadvisor::rules

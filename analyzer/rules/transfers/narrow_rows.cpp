@@ -48,7 +48,7 @@ Finding describe_rows(const Profile& profile, std::uint64_t stack, facts::Direct
     const double packing_ns = std::min(span, rows * cache_line) / profile.rates().host_to_host * 1e9;
 
     Finding finding;
-    finding.rule = &rule("UMA-104");
+    finding.rule = &uma_104;
     finding.title = std::string(finding.rule->title) + ", " + std::string(words(direction));
     finding.stack = stack;
     const double reached = bytes / (group.spent_ns * 1e-9);
@@ -113,5 +113,13 @@ std::vector<Finding> find_narrow_rows(const Profile& profile, const LineOf& line
     }
     return findings;
 }
+
+constinit const Rule uma_104{.id = "UMA-104",
+                             .name = "narrow-rows",
+                             .title = "narrow rows copied one by one",
+                             .find = &find_narrow_rows,
+                             .fits = Fits::separate_memory,
+                             .price = Price::rates,
+                             .order = OrderUse::none};
 
 } // namespace umadvisor::rules

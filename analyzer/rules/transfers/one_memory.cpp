@@ -56,7 +56,7 @@ std::vector<Finding> find_one_memory_copies(const Profile& profile, const LineOf
             continue;
         const auto bytes = static_cast<double>(line.copies.bytes);
         Finding finding;
-        finding.rule = &rule("UMA-124");
+        finding.rule = &uma_124;
         finding.title = std::string(finding.rule->title) + ", " + std::string(facts::words(key.second));
         finding.stack = key.first;
         finding.summary = profile.call_name(line.entry) + " " +
@@ -78,5 +78,10 @@ std::vector<Finding> find_one_memory_copies(const Profile& profile, const LineOf
     }
     return findings;
 }
+
+constinit const Rule uma_124{.id = "UMA-124",
+                             .name = "one-memory-copy",
+                             .title = "copies within the one memory that host and device share",
+                             .find = &find_one_memory_copies};
 
 } // namespace umadvisor::rules

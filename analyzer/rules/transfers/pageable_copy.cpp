@@ -88,7 +88,7 @@ Finding describe(const Profile& profile, const Key& key, const PageableCopies& g
 
     Finding finding;
     // What a graph copies keeps no call waiting that was to return at once.
-    finding.rule = asynchronous && !graph ? &rule("UMA-102") : &rule("UMA-101");
+    finding.rule = asynchronous && !graph ? &uma_102 : &uma_101;
     finding.title = std::string(graph ? "pageable copies inside a graph" : finding.rule->title) + ", " +
                     std::string(words(direction));
     finding.stack = stack;
@@ -182,5 +182,24 @@ std::vector<Finding> find_pageable_copies(const Profile& profile, const LineOf& 
     }
     return findings;
 }
+
+constinit const Rule uma_101{.id = "UMA-101",
+                             .name = "pageable-copy",
+                             .title = "pageable copies",
+                             .find = &find_pageable_copies,
+                             .fits = Fits::staged_copies,
+                             .price = Price::rates,
+                             .act = "stage",
+                             .same_calls_as = &uma_503};
+
+constinit const Rule uma_102{.id = "UMA-102",
+                             .name = "pageable-async",
+                             .title = "asynchronous in name only: pageable copies",
+                             .find = &find_pageable_copies,
+                             .fits = Fits::staged_copies,
+                             .price = Price::rates,
+                             .act = "stage",
+                             .same_calls_as = &uma_503,
+                             .order = OrderUse::asynchronous};
 
 } // namespace umadvisor::rules

@@ -83,7 +83,7 @@ std::string basis_of(const Profile& profile, const PeerLine& line) {
 Finding describe_peer_access(const Profile& profile, std::uint64_t stack, const PeerLine& line) {
     const auto bytes = static_cast<double>(line.bytes);
     Finding finding;
-    finding.rule = &rule("UMA-120");
+    finding.rule = &uma_120;
     finding.title = finding.rule->title;
     finding.stack = stack;
     finding.summary = profile.call_name(line.entry) + " " +
@@ -128,5 +128,11 @@ std::vector<Finding> find_peer_access(const Profile& profile, const LineOf& line
             findings.push_back(describe_peer_access(profile, stack, line));
     return findings;
 }
+
+constinit const Rule uma_120{.id = "UMA-120",
+                             .name = "peer-access",
+                             .title = "copies between devices without peer access",
+                             .find = &find_peer_access,
+                             .price = Price::rates};
 
 } // namespace umadvisor::rules

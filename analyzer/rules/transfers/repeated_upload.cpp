@@ -7,7 +7,7 @@ namespace {
 
 Finding describe(const Profile& profile, Fate fate, std::uint64_t stack, const FateGroup& group) {
     const bool returned = fate == Fate::returned;
-    Finding finding = begin_finding(profile, returned ? rule("UMA-107") : rule("UMA-106"), stack, group);
+    Finding finding = begin_finding(profile, returned ? uma_107 : uma_106, stack, group);
     finding.summary =
         transfers_text(profile, group) +
         (returned ? " of the very bytes that had been downloaded from there"
@@ -40,5 +40,19 @@ std::vector<Finding> find_repeated_uploads(const Profile& profile, const LineOf&
                 findings.push_back(describe(profile, fate, stack, group));
     return findings;
 }
+
+constinit const Rule uma_106{.id = "UMA-106",
+                             .name = "repeated-upload",
+                             .title = "the same bytes uploaded again",
+                             .find = &find_repeated_uploads,
+                             .fits = Fits::separate_memory,
+                             .price = Price::rates};
+
+constinit const Rule uma_107{.id = "UMA-107",
+                             .name = "round-trip",
+                             .title = "downloaded and uploaded again unchanged",
+                             .find = &find_repeated_uploads,
+                             .fits = Fits::separate_memory,
+                             .price = Price::rates};
 
 } // namespace umadvisor::rules

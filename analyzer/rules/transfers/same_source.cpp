@@ -17,7 +17,7 @@ Finding describe(const Profile& profile, bool twice, std::uint64_t stack, const 
     const bool runtime = profile.uses_runtime();
     const std::string inside = runtime ? "cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream)"
                                        : "cuMemcpyDtoDAsync(to, from, bytes, stream)";
-    Finding finding = begin_finding(profile, twice ? rule("UMA-115") : rule("UMA-114"), stack, group);
+    Finding finding = begin_finding(profile, twice ? uma_115 : uma_114, stack, group);
     finding.summary = transfers_text(profile, group) +
                       (twice ? " of host bytes that had just been uploaded to another place on the device, "
                                "which holds them still"
@@ -55,5 +55,19 @@ std::vector<Finding> find_same_sources(const Profile& profile, const LineOf& lin
         }
     return findings;
 }
+
+constinit const Rule uma_114{.id = "UMA-114",
+                             .name = "same-source-upload",
+                             .title = "the same host bytes uploaded to memory that has changed",
+                             .find = &find_same_sources,
+                             .fits = Fits::separate_memory,
+                             .price = Price::rates};
+
+constinit const Rule uma_115{.id = "UMA-115",
+                             .name = "same-source-twice",
+                             .title = "the same host bytes uploaded to two places",
+                             .find = &find_same_sources,
+                             .fits = Fits::separate_memory,
+                             .price = Price::rates};
 
 } // namespace umadvisor::rules

@@ -50,7 +50,7 @@ void add(ScalarLine& line, const Profile& profile, const ids::CallSite& site, co
 Finding describe_scalars(const Profile& profile, std::uint64_t stack, const ScalarLine& line) {
     const auto rounds = static_cast<double>(line.rounds);
     Finding finding;
-    finding.rule = &rule("UMA-112");
+    finding.rule = &uma_112;
     finding.title = finding.rule->title;
     finding.stack = stack;
     finding.summary =
@@ -94,5 +94,14 @@ std::vector<Finding> find_scalar_downloads(const Profile& profile, const LineOf&
             findings.push_back(describe_scalars(profile, stack, line));
     return findings;
 }
+
+constinit const Rule uma_112{.id = "UMA-112",
+                             .name = "scalar-download",
+                             .title = "a scalar read back in every round",
+                             .find = &find_scalar_downloads,
+                             .fits = Fits::separate_memory,
+                             .price = Price::rates,
+                             .in_statement = true,
+                             .order = OrderUse::wait};
 
 } // namespace umadvisor::rules

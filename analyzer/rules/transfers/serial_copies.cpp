@@ -237,7 +237,7 @@ std::string advice_of(const Profile& profile, const SerialLine& line) {
 
 Finding describe(const Profile& profile, std::uint64_t stack, const SerialLine& line) {
     Finding finding;
-    finding.rule = &rule("UMA-109");
+    finding.rule = &uma_109;
     finding.title = finding.rule->title;
     finding.stack = stack;
     finding.summary = profile.call_name(line.entry) + ", " + kernels_text(profile, line.kernels) +
@@ -353,5 +353,12 @@ std::vector<Finding> find_serial_copies(const Profile& profile, const LineOf& li
             findings.push_back(describe(profile, stack, line));
     return findings;
 }
+
+constinit const Rule uma_109{.id = "UMA-109",
+                             .name = "serial-copies",
+                             .title = "copies and kernels in series that could overlap",
+                             .find = &find_serial_copies,
+                             .fits = Fits::separate_memory,
+                             .price = Price::rates};
 
 } // namespace umadvisor::rules

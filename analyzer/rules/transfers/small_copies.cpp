@@ -63,11 +63,10 @@ std::map<ids::CallSite, Usual> usual_copies(const Profile& profile) {
 }
 
 std::string side_by_side(const SmallCopies& group, const Rule& rule) {
-    return &rule == &rules::rule("UMA-119")
-               ? count_text(group.lines.size(), "line") + " that follow each other, " +
-                     count_text(group.rounds, "time") + ", could be one copy"
-               : "side by side, " + std::to_string(static_cast<std::uint64_t>(group.spared)) +
-                     " of which one call for each run of copies would spare";
+    return &rule == &uma_119 ? count_text(group.lines.size(), "line") + " that follow each other, " +
+                                   count_text(group.rounds, "time") + ", could be one copy"
+                             : "side by side, " + std::to_string(static_cast<std::uint64_t>(group.spared)) +
+                                   " of which one call for each run of copies would spare";
 }
 
 /// One line, or lines that follow each other in a loop without kernels.
@@ -169,8 +168,24 @@ std::vector<Finding> find_small_copies(const Profile& profile, const LineOf& lin
     std::vector<Finding> findings;
     for (const auto& [key, group] : groups)
         if (group.saving_ns >= least_saving_ns)
-            findings.push_back(describe(profile, is_loop(group) ? rule("UMA-103") : rule("UMA-119"), group));
+            findings.push_back(describe(profile, is_loop(group) ? uma_103 : uma_119, group));
     return findings;
 }
+
+constinit const Rule uma_103{.id = "UMA-103",
+                             .name = "small-copies",
+                             .title = "many small copies",
+                             .find = &find_small_copies,
+                             .fits = Fits::separate_memory,
+                             .price = Price::rates,
+                             .order = OrderUse::none};
+
+constinit const Rule uma_119{.id = "UMA-119",
+                             .name = "pack-round",
+                             .title = "small copies side by side that could be one",
+                             .find = &find_small_copies,
+                             .fits = Fits::separate_memory,
+                             .price = Price::rates,
+                             .order = OrderUse::none};
 
 } // namespace umadvisor::rules

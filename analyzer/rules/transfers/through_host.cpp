@@ -55,7 +55,7 @@ Finding describe_detour(const Profile& profile, const DetourKey& key, const Thro
     const bool runtime = profile.uses_runtime();
 
     Finding finding;
-    finding.rule = &rule("UMA-111");
+    finding.rule = &uma_111;
     finding.title = finding.rule->title;
     finding.stack = down;
     finding.summary = profile.call_name(line.entry) + " to the host and " + profile.call_name(line.up_entry) +
@@ -114,5 +114,12 @@ std::vector<Finding> find_through_host(const Profile& profile, const LineOf& lin
     }
     return findings;
 }
+
+constinit const Rule uma_111{.id = "UMA-111",
+                             .name = "through-host",
+                             .title = "device memory copied by way of the host",
+                             .find = &find_through_host,
+                             .fits = Fits::separate_memory,
+                             .price = Price::rates};
 
 } // namespace umadvisor::rules

@@ -80,7 +80,7 @@ std::string summary_of(const ReadLine& line) {
 Finding describe(const Profile& profile, const ReadLine& line) {
     const machine::Rates& rates = profile.rates();
     Finding finding;
-    finding.rule = &rule("UMA-123");
+    finding.rule = &uma_123;
     finding.title = finding.rule->title;
     finding.stack =
         std::ranges::max_element(line.reads, {}, [](const auto& read) { return read.second; })->first;
@@ -134,5 +134,11 @@ std::vector<Finding> find_write_combined_reads(const Profile& profile, const Lin
             findings.push_back(describe(profile, line));
     return findings;
 }
+
+constinit const Rule uma_123{.id = "UMA-123",
+                             .name = "write-combined-read",
+                             .title = "the host reads write-combined memory",
+                             .find = &find_write_combined_reads,
+                             .price = Price::rates};
 
 } // namespace umadvisor::rules

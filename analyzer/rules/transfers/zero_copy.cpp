@@ -252,7 +252,7 @@ Finding describe(const Profile& profile, const Shared& shared) {
         sets += each.sets;
     }
     Finding finding;
-    finding.rule = written ? &rule("UMA-122") : &rule("UMA-121");
+    finding.rule = written ? &uma_122 : &uma_121;
     finding.title = finding.rule->title;
     finding.stack = use_line;
     finding.allocation_stack = memory_line;
@@ -300,5 +300,19 @@ std::vector<Finding> find_remote_uses(const Profile& profile, const LineOf& line
     }
     return findings;
 }
+
+constinit const Rule uma_121{.id = "UMA-121",
+                             .name = "zero-copy-reread",
+                             .title = "kernels reach page-locked memory across the link again and again",
+                             .find = &find_remote_uses,
+                             .fits = Fits::separate_memory,
+                             .price = Price::rates};
+
+constinit const Rule uma_122{.id = "UMA-122",
+                             .name = "remote-write",
+                             .title = "kernels write page-locked memory across the link again and again",
+                             .find = &find_remote_uses,
+                             .fits = Fits::separate_memory,
+                             .price = Price::rates};
 
 } // namespace umadvisor::rules

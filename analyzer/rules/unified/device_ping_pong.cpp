@@ -85,7 +85,7 @@ std::optional<Finding> find_device_ping_pong(const ManagedMemory& memory, const 
                                 std::to_string(bounce->pair.high);
 
     Finding finding;
-    finding.rule = &rule("UMA-202");
+    finding.rule = &uma_202;
     finding.title = "ping-pong of managed memory " + devices;
     finding.summary = "launches on both devices reach it in turn, " + count_text(bounce->turns.turns, "time") +
                       ", and each pulls it over by page faults: " + (estimated ? "at least " : "") +

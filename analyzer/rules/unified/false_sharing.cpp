@@ -29,7 +29,15 @@ Advice advise_false_sharing(const Habit& habit) {
 
 } // namespace
 
-const ManagedRule false_sharing{&rule("UMA-206"), managed::VerdictKind::false_sharing, Lead::host,
+const ManagedRule false_sharing{&uma_206, managed::VerdictKind::false_sharing, Lead::host,
                                 "the host uses one place of it here", &advise_false_sharing};
+
+constinit const Rule uma_206{.id = "UMA-206",
+                             .name = "false-sharing",
+                             .title = "false sharing: managed memory moves for one place in it",
+                             .find = &find_managed,
+                             .fits = Fits::separate_memory,
+                             .price = Price::rates,
+                             .by_page_faults = true};
 
 } // namespace umadvisor::rules

@@ -93,7 +93,15 @@ FirstTouchSaving first_touch_saving(const Habit& habit) {
     return saving;
 }
 
-const ManagedRule first_touch{&rule("UMA-203"), managed::VerdictKind::first_touch, Lead::launch,
+const ManagedRule first_touch{&uma_203, managed::VerdictKind::first_touch, Lead::launch,
                               "the host fills it here", &advise_first_touch};
+
+constinit const Rule uma_203{.id = "UMA-203",
+                             .name = "first-touch",
+                             .title = "device first touch by page faults",
+                             .find = &find_managed,
+                             .fits = Fits::separate_memory,
+                             .price = Price::rates,
+                             .act = "prefetch"};
 
 } // namespace umadvisor::rules

@@ -35,7 +35,15 @@ Advice advise_host_populate(const Habit& habit) {
 
 } // namespace
 
-const ManagedRule host_populate{&rule("UMA-204"), managed::VerdictKind::host_populate, Lead::host,
+const ManagedRule host_populate{&uma_204, managed::VerdictKind::host_populate, Lead::host,
                                 "the host fills it here", &advise_host_populate};
+
+constinit const Rule uma_204{.id = "UMA-204",
+                             .name = "host-populate",
+                             .title = "managed memory initialised on the host for kernels alone",
+                             .find = &find_managed,
+                             .fits = Fits::separate_memory,
+                             .price = Price::rates,
+                             .act = "prefetch"};
 
 } // namespace umadvisor::rules

@@ -61,7 +61,15 @@ Advice advise_late_prefetch(const Habit& habit) {
 
 } // namespace
 
-const ManagedRule late_prefetch{&rule("UMA-211"), managed::VerdictKind::late_prefetch, Lead::prefetch,
+const ManagedRule late_prefetch{&uma_211, managed::VerdictKind::late_prefetch, Lead::prefetch,
                                 "the host uses it here", &advise_late_prefetch};
+
+constinit const Rule uma_211{.id = "UMA-211",
+                             .name = "late-prefetch",
+                             .title = "prefetch too late: kernels pull the memory over by faults",
+                             .find = &find_managed,
+                             .fits = Fits::separate_memory,
+                             .price = Price::rates,
+                             .act = "prefetch"};
 
 } // namespace umadvisor::rules

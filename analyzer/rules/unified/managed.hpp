@@ -90,6 +90,9 @@ inline constexpr std::array<const ManagedRule*, managed::verdict_kinds> managed_
 /// has no moves between devices.
 std::optional<Finding> find_device_ping_pong(const ManagedMemory& memory, const LineOf& line_of);
 
+/// Findings of all rules on managed memory, which one pass over its verdicts makes.
+Find find_managed;
+
 /// The rule that speaks of such verdicts.
 const Rule& rule_of(managed::VerdictKind kind);
 

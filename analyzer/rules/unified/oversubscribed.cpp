@@ -45,7 +45,14 @@ Advice advise_oversubscribed(const Habit& habit) {
 
 } // namespace
 
-const ManagedRule oversubscribed{&rule("UMA-209"), managed::VerdictKind::oversubscribed, Lead::launch,
+const ManagedRule oversubscribed{&uma_209, managed::VerdictKind::oversubscribed, Lead::launch,
                                  "the host uses it here", &advise_oversubscribed};
+
+constinit const Rule uma_209{.id = "UMA-209",
+                             .name = "oversubscribed",
+                             .title = "managed memory does not fit on the device",
+                             .find = &find_managed,
+                             .fits = Fits::separate_memory,
+                             .price = Price::rates};
 
 } // namespace umadvisor::rules

@@ -69,7 +69,7 @@ std::vector<Finding> find_pageable_reach(const Profile& profile, const LineOf& l
     }
     for (const auto& [stack, line] : prefetches) {
         Finding finding;
-        finding.rule = &rule("UMA-216");
+        finding.rule = &uma_216;
         finding.title = finding.rule->title;
         finding.stack = stack;
         finding.summary =
@@ -87,7 +87,7 @@ std::vector<Finding> find_pageable_reach(const Profile& profile, const LineOf& l
         if (line.count < least_launches)
             continue;
         Finding finding;
-        finding.rule = &rule("UMA-217");
+        finding.rule = &uma_217;
         finding.title = finding.rule->title;
         finding.stack = key.first;
         finding.summary = count_text(line.count, "launch") + " of " + kernels_text(profile, {line.function}) +
@@ -101,5 +101,17 @@ std::vector<Finding> find_pageable_reach(const Profile& profile, const LineOf& l
     }
     return findings;
 }
+
+constinit const Rule uma_216{.id = "UMA-216",
+                             .name = "ignored-prefetch",
+                             .title = "prefetches of pageable memory that are not done",
+                             .find = &find_pageable_reach,
+                             .price = Price::unknown};
+
+constinit const Rule uma_217{.id = "UMA-217",
+                             .name = "pageable-reach",
+                             .title = "kernels reach pageable memory across the link again and again",
+                             .find = &find_pageable_reach,
+                             .price = Price::unknown};
 
 } // namespace umadvisor::rules

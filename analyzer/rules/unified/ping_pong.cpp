@@ -83,7 +83,16 @@ Advice advise_ping_pong(const Habit& habit) {
 
 } // namespace
 
-const ManagedRule ping_pong{&rule("UMA-202"), managed::VerdictKind::ping_pong, Lead::launch,
-                            "the host touches it here", &advise_ping_pong};
+const ManagedRule ping_pong{&uma_202, managed::VerdictKind::ping_pong, Lead::launch, "the host touches it here",
+                            &advise_ping_pong};
+
+constinit const Rule uma_202{.id = "UMA-202",
+                             .name = "ping-pong",
+                             .title = "ping-pong of managed memory between host and device",
+                             .find = &find_managed,
+                             .fits = Fits::separate_memory,
+                             .price = Price::rates,
+                             .act = "prefetch",
+                             .by_page_faults = true};
 
 } // namespace umadvisor::rules

@@ -96,7 +96,7 @@ Finding describe_population(const ManagedMemory& memory, const Populated& all) {
     const Profile& profile = memory.profile;
     const bool measured = all.measured == all.launches;
     Finding finding;
-    finding.rule = &rule("UMA-214");
+    finding.rule = &uma_214;
     finding.title = finding.rule->title;
     finding.stack = all.most_stack;
     finding.allocation_stack = memory.site.symbol != 0 ? 0 : memory.site.stack;
@@ -158,5 +158,12 @@ std::vector<Finding> find_population(const Profile& profile, const LineOf& line_
     }
     return findings;
 }
+
+constinit const Rule uma_214{.id = "UMA-214",
+                             .name = "population",
+                             .title = "kernels are the first to touch managed memory",
+                             .find = &find_population,
+                             .fits = Fits::separate_memory,
+                             .price = Price::rates};
 
 } // namespace umadvisor::rules

@@ -21,7 +21,14 @@ Advice advise_prefetch_ping_pong(const Habit& habit) {
 
 } // namespace
 
-const ManagedRule prefetch_ping_pong{&rule("UMA-210"), managed::VerdictKind::prefetch_ping_pong, Lead::prefetch,
+const ManagedRule prefetch_ping_pong{&uma_210, managed::VerdictKind::prefetch_ping_pong, Lead::prefetch,
                                      "the host uses it here", &advise_prefetch_ping_pong};
+
+constinit const Rule uma_210{.id = "UMA-210",
+                             .name = "prefetch-ping-pong",
+                             .title = "prefetches there and back for nothing",
+                             .find = &find_managed,
+                             .fits = Fits::separate_memory,
+                             .price = Price::rates};
 
 } // namespace umadvisor::rules

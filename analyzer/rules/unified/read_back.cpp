@@ -28,7 +28,16 @@ Advice advise_read_back(const Habit& habit) {
 
 } // namespace
 
-const ManagedRule read_back{&rule("UMA-205"), managed::VerdictKind::read_back, Lead::launch,
-                            "the host reads it here", &advise_read_back};
+const ManagedRule read_back{&uma_205, managed::VerdictKind::read_back, Lead::launch, "the host reads it here",
+                            &advise_read_back};
+
+constinit const Rule uma_205{.id = "UMA-205",
+                             .name = "read-back",
+                             .title = "results read back by page faults",
+                             .find = &find_managed,
+                             .fits = Fits::separate_memory,
+                             .price = Price::rates,
+                             .act = "prefetch",
+                             .by_page_faults = true};
 
 } // namespace umadvisor::rules

@@ -19,7 +19,15 @@ Advice advise_read_only_bouncing(const Habit& habit) {
 
 } // namespace
 
-const ManagedRule read_only_bouncing{&rule("UMA-207"), managed::VerdictKind::read_only_bouncing, Lead::launch,
+const ManagedRule read_only_bouncing{&uma_207, managed::VerdictKind::read_only_bouncing, Lead::launch,
                                      "the host reads it here", &advise_read_only_bouncing};
+
+constinit const Rule uma_207{.id = "UMA-207",
+                             .name = "read-only-bouncing",
+                             .title = "read-only managed memory bounces between host and device",
+                             .find = &find_managed,
+                             .fits = Fits::separate_memory,
+                             .price = Price::rates,
+                             .by_page_faults = true};
 
 } // namespace umadvisor::rules

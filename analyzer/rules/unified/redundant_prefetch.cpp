@@ -28,7 +28,13 @@ Advice advise_redundant_prefetch(const Habit& habit) {
 
 } // namespace
 
-const ManagedRule redundant_prefetch{&rule("UMA-212"), managed::VerdictKind::redundant_prefetch, Lead::prefetch,
+const ManagedRule redundant_prefetch{&uma_212, managed::VerdictKind::redundant_prefetch, Lead::prefetch,
                                      "the host uses it here", &advise_redundant_prefetch};
+
+constinit const Rule uma_212{.id = "UMA-212",
+                             .name = "redundant-prefetch",
+                             .title = "prefetches of what is there already",
+                             .find = &find_managed,
+                             .price = Price::rates};
 
 } // namespace umadvisor::rules

@@ -30,7 +30,14 @@ Advice advise_remote_access(const Habit& habit) {
 
 } // namespace
 
-const ManagedRule remote_access{&rule("UMA-208"), managed::VerdictKind::remote_access, Lead::launch,
+const ManagedRule remote_access{&uma_208, managed::VerdictKind::remote_access, Lead::launch,
                                 "the host uses it here", &advise_remote_access};
+
+constinit const Rule uma_208{.id = "UMA-208",
+                             .name = "remote-access",
+                             .title = "kernels reach managed memory across the link",
+                             .find = &find_managed,
+                             .fits = Fits::separate_memory,
+                             .price = Price::rates};
 
 } // namespace umadvisor::rules

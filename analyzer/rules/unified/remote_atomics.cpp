@@ -124,7 +124,7 @@ std::optional<RemoteAtomics> remote_atomics(const ManagedMemory& memory, const P
                                         each.stack);
     }
     add_host_lines(finding, memory, line_of);
-    finding.rule = &rule("UMA-215");
+    finding.rule = &uma_215;
     finding.title = finding.rule->title;
     finding.stack = line_of(slow.front().stack);
     finding.allocation_stack = memory.site.symbol != 0 ? 0 : memory.site.stack;
@@ -149,5 +149,13 @@ std::optional<RemoteAtomics> remote_atomics(const ManagedMemory& memory, const P
     finding.confidence = Confidence::medium;
     return found;
 }
+
+constinit const Rule uma_215{.id = "UMA-215",
+                             .name = "remote-atomics",
+                             .title = "kernels count in managed memory across the link",
+                             .find = &find_managed,
+                             .fits = Fits::separate_memory,
+                             .price = Price::rates,
+                             .slows_kernels = true};
 
 } // namespace umadvisor::rules

@@ -80,7 +80,16 @@ std::string keep_counters_on_device(const ManagedMemory& memory) {
            pinned_of_its_own(runtime);
 }
 
-const ManagedRule thrashing{&rule("UMA-201"), managed::VerdictKind::thrashing, Lead::launch,
-                            "the host touches it here", &advise_thrashing};
+const ManagedRule thrashing{&uma_201, managed::VerdictKind::thrashing, Lead::launch, "the host touches it here",
+                            &advise_thrashing};
+
+constinit const Rule uma_201{.id = "UMA-201",
+                             .name = "thrashing",
+                             .title = "host and device thrash managed memory",
+                             .find = &find_managed,
+                             .fits = Fits::separate_memory,
+                             .price = Price::rates,
+                             .act = "prefetch",
+                             .by_page_faults = true};
 
 } // namespace umadvisor::rules

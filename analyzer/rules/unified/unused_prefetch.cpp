@@ -28,7 +28,14 @@ Advice advise_unused_prefetch(const Habit& habit) {
 
 } // namespace
 
-const ManagedRule unused_prefetch{&rule("UMA-213"), managed::VerdictKind::unused_prefetch, Lead::prefetch,
+const ManagedRule unused_prefetch{&uma_213, managed::VerdictKind::unused_prefetch, Lead::prefetch,
                                   "the host uses it here", &advise_unused_prefetch};
+
+constinit const Rule uma_213{.id = "UMA-213",
+                             .name = "unused-prefetch",
+                             .title = "prefetched to the device and never used there",
+                             .find = &find_managed,
+                             .fits = Fits::separate_memory,
+                             .price = Price::rates};
 
 } // namespace umadvisor::rules

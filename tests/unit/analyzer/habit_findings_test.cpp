@@ -238,7 +238,7 @@ BOOST_AUTO_TEST_CASE(ways_to_a_line_that_follow_each_other_need_its_memory_once)
         s.free(second);
         reader::Trace trace(s.path());
         const rules::Profile profile(trace);
-        return rules::find_allocation_churn(profile, [](std::uint64_t) { return 1; });
+        return rules::uma_401.find(profile, [](std::uint64_t) { return 1; });
     };
     BOOST_REQUIRE(of(true).size() == 1u);
     BOOST_TEST(of(true).front().saving_ns == 20e6, close);
@@ -256,7 +256,7 @@ BOOST_AUTO_TEST_CASE(managed_memory_for_every_round) {
         }
         reader::Trace trace(s.path());
         const rules::Profile profile(trace);
-        return rules::find_managed_churn(profile, own_line);
+        return rules::uma_410.find(profile, own_line);
     };
     const Finding finding = lone(rounds(10, trace::Origin::program), "UMA-410");
     BOOST_TEST(finding.stack == 1u);

@@ -286,7 +286,7 @@ BOOST_AUTO_TEST_CASE(locked_again_and_again) {
 Found pinned_once(Program& p) {
     reader::Trace trace(p.path());
     const rules::Profile profile(trace);
-    return rules::find_pinned_once(profile, own_line);
+    return rules::uma_409.find(profile, own_line);
 }
 
 /// 64 MiB are page-locked in 20 ms, copied to the device so many times, and unlocked in 5 ms.

@@ -91,8 +91,8 @@ BOOST_AUTO_TEST_CASE(calls_are_the_drivers_where_the_program_uses_no_runtime) {
 
 BOOST_AUTO_TEST_CASE(ids_and_names_stay) {
     std::string text;
-    for (const rules::Rule& rule : rules::rules)
-        text += std::string(rule.id) + " " + std::string(rule.name) + "\n";
+    for (const rules::Rule* const rule : rules::rules)
+        text += std::string(rule->id) + " " + std::string(rule->name) + "\n";
     BOOST_TEST(
         text ==
         "UMA-101 pageable-copy\nUMA-102 pageable-async\nUMA-103 small-copies\n"

@@ -262,7 +262,7 @@ BOOST_AUTO_TEST_CASE(memory_that_two_streams_use_is_freed_in_the_order_of_one) {
 
 BOOST_AUTO_TEST_CASE(lines_that_need_an_order_come_first_and_once) {
     Finding larger, part;
-    larger.rule = part.rule = &rules::rule("UMA-106");
+    larger.rule = part.rule = &rules::uma_106;
     larger.places = {{"another", 7}};
     part.places = {{"left out", 3}};
     for (int pair = 0; pair < 2; ++pair) {

@@ -1,6 +1,6 @@
 /// Advice for lines of Python speaks of what their framework offers.
-#include "analyzer/advice/python_advice.hpp"
 #include "analyzer/advice/report.hpp"
+#include "analyzer/rules/python/python_advice.hpp"
 #include "scenario.hpp"
 #include "text.hpp"
 
@@ -15,7 +15,7 @@ BOOST_AUTO_TEST_SUITE(analyzer_python_advice)
 
 using namespace umadvisor;
 using namespace umadvisor::test;
-using advice::PythonAdvice;
+using rules::PythonAdvice;
 using symbols::PythonFramework;
 
 namespace {
@@ -60,7 +60,7 @@ rules::Finding pageable_copy_from(const Frames& frames, const trace::Device& dev
 }
 
 bool speaks(const rules::Finding& finding, PythonFramework framework) {
-    const PythonAdvice* const words = advice::python_advice(*finding.rule, framework);
+    const PythonAdvice* const words = rules::python_advice(*finding.rule, framework);
     return words != nullptr && finding.advice.starts_with(words->advice);
 }
 
@@ -70,7 +70,7 @@ bool speaks_of_cuda(const rules::Finding& finding) {
 
 /// What is advised and what it is warned of.
 std::string words_of(std::string_view rule, PythonFramework framework) {
-    const PythonAdvice* const words = advice::python_advice(*rules::find_rule(rule), framework);
+    const PythonAdvice* const words = rules::python_advice(*rules::find_rule(rule), framework);
     return words == nullptr ? "" : std::string(words->advice) + " " + std::string(words->trap);
 }
 
@@ -135,9 +135,9 @@ BOOST_AUTO_TEST_CASE(numba_has_words_of_its_own_and_the_names_of_cuda_for_the_re
         {{"/nowhere/libffi.so.8"}, {packages + "/numba_cuda/numba/cuda/dispatcher.py", script}});
     BOOST_TEST(speaks(finding, PythonFramework::numba));
     BOOST_TEST(contains(finding.advice, "cuda.to_device(a) once"));
-    const rules::Rule& churn = rules::rule("UMA-109");
-    BOOST_TEST(advice::python_advice(churn, PythonFramework::numba) ==
-               advice::python_advice(churn, PythonFramework::none));
+    const rules::Rule& churn = rules::uma_109;
+    BOOST_TEST(rules::python_advice(churn, PythonFramework::numba) ==
+               rules::python_advice(churn, PythonFramework::none));
 }
 
 BOOST_AUTO_TEST_CASE(the_trap_follows_the_advice) {
@@ -146,8 +146,8 @@ BOOST_AUTO_TEST_CASE(the_trap_follows_the_advice) {
 }
 
 BOOST_AUTO_TEST_CASE(a_rule_without_words_for_a_framework_keeps_its_own) {
-    std::vector all{rules::Finding{.rule = &rules::rule("UMA-206"), .advice = "as it was"}};
-    advice::advise_in_python(all, [](std::uint64_t) { return PythonFramework::torch; });
+    std::vector all{rules::Finding{.rule = &rules::uma_206, .advice = "as it was"}};
+    rules::advise_in_python(all, [](std::uint64_t) { return PythonFramework::torch; });
     BOOST_TEST(all[0].advice == "as it was");
 }
 
@@ -155,15 +155,15 @@ BOOST_AUTO_TEST_CASE(what_was_folded_in_speaks_of_the_framework_too) {
     const auto find = [](const rules::Rule& rule, const char* advice) {
         return rules::Finding{.rule = &rule, .advice = advice};
     };
-    std::vector all{find(rules::rule("UMA-102"), "cudaMallocHost")};
-    rules::fold(all[0], find(rules::rule("UMA-101"), "cudaHostAlloc"));
-    rules::fold(all[0], find(rules::rule("UMA-206"), "as it was"));
-    advice::advise_in_python(all, [](std::uint64_t) { return PythonFramework::torch; });
+    std::vector all{find(rules::uma_102, "cudaMallocHost")};
+    rules::fold(all[0], find(rules::uma_101, "cudaHostAlloc"));
+    rules::fold(all[0], find(rules::uma_206, "as it was"));
+    rules::advise_in_python(all, [](std::uint64_t) { return PythonFramework::torch; });
     const std::vector<std::string>& details = all[0].details;
     BOOST_REQUIRE(details.size() == 2u);
     BOOST_TEST(details[0].starts_with("in part also UMA-101"), details[0]);
     BOOST_TEST(lacks(details[0], "cudaHostAlloc"));
-    BOOST_TEST(details[0].find(advice::python_advice(rules::rule("UMA-101"), PythonFramework::torch)->advice) !=
+    BOOST_TEST(details[0].find(rules::python_advice(rules::uma_101, PythonFramework::torch)->advice) !=
                    std::string::npos,
                details[0]);
     BOOST_TEST(details[1].ends_with("as it was"), details[1]);
@@ -203,17 +203,17 @@ BOOST_AUTO_TEST_CASE(frameworks_are_advised_in_their_own_words) {
             BOOST_TEST(words_of(rule, framework).find(word) != std::string::npos, rule << ": " << word);
     // No call of the C API, nor a launch as C++ writes it; CuPy has enumerators of CUDA's names.
     const std::regex calls("<<<|\\bcu(da)?[A-Z]\\w*\\(|\\bcudaMallocHost\\b|\\bnullptr\\b");
-    for (const rules::Rule& rule : rules::rules)
+    for (const rules::Rule* const rule : rules::rules)
         for (const PythonFramework framework : {torch, cupy, jax})
-            BOOST_TEST(!std::regex_search(words_of(rule.id, framework), calls), rule.id);
+            BOOST_TEST(!std::regex_search(words_of(rule->id, framework), calls), rule->id);
 }
 
 BOOST_AUTO_TEST_CASE(most_rules_have_words_for_most_frameworks) {
     std::size_t known = 0;
-    for (const rules::Rule& rule : rules::rules)
+    for (const rules::Rule* const rule : rules::rules)
         for (const PythonFramework framework :
              {PythonFramework::torch, PythonFramework::cupy, PythonFramework::jax})
-            if (const PythonAdvice* const words = advice::python_advice(rule, framework)) {
+            if (const PythonAdvice* const words = rules::python_advice(*rule, framework)) {
                 ++known;
                 BOOST_TEST(!words->advice.empty());
                 BOOST_TEST(!words->advice.ends_with('.'), words->advice);

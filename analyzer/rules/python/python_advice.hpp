@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace umadvisor::advice {
+namespace umadvisor::rules {
 
 struct PythonAdvice {
     std::string_view rule; ///< its id
@@ -20,12 +20,12 @@ struct PythonAdvice {
 };
 
 /// Null: what the rule says itself holds for Python, too.
-const PythonAdvice* python_advice(const rules::Rule& rule, symbols::PythonFramework framework);
+const PythonAdvice* python_advice(const Rule& rule, symbols::PythonFramework framework);
 
 /// Of the line of a stack; nothing where that is not Python's to change.
 using FrameworkOf = std::function<std::optional<symbols::PythonFramework>(std::uint64_t stack)>;
 
 /// Puts Python's words, advice and trap, in the place of the advice of each finding whose line is Python's.
-void advise_in_python(std::vector<rules::Finding>& findings, const FrameworkOf& framework_of);
+void advise_in_python(std::vector<Finding>& findings, const FrameworkOf& framework_of);
 
-} // namespace umadvisor::advice
+} // namespace umadvisor::rules

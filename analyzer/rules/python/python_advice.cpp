@@ -1,4 +1,4 @@
-#include "analyzer/advice/python_advice.hpp"
+#include "analyzer/rules/python/python_advice.hpp"
 
 #include <algorithm>
 #include <array>
@@ -6,13 +6,13 @@
 #include <string>
 #include <utility>
 
-namespace umadvisor::advice {
+namespace umadvisor::rules {
 namespace {
 
 constexpr std::array advices{
 #define PYTHON_ADVICE(rule_id, framework, advice, trap)                                                        \
-    PythonAdvice{rules::rule(rule_id).id, symbols::PythonFramework::framework, advice, trap},
-#include "analyzer/advice/python_advice.def"
+    PythonAdvice{rule_id, symbols::PythonFramework::framework, advice, trap},
+#include "analyzer/rules/python/python_advice.def"
 #undef PYTHON_ADVICE
 };
 static_assert(std::ranges::adjacent_find(advices, std::greater_equal{}, [](const PythonAdvice& each) {
@@ -21,7 +21,7 @@ static_assert(std::ranges::adjacent_find(advices, std::greater_equal{}, [](const
 
 } // namespace
 
-const PythonAdvice* python_advice(const rules::Rule& rule, symbols::PythonFramework framework) {
+const PythonAdvice* python_advice(const Rule& rule, symbols::PythonFramework framework) {
     const auto found = std::ranges::find_if(
         advices, [&](const PythonAdvice& each) { return each.rule == rule.id && each.framework == framework; });
     if (found == advices.end() && framework == symbols::PythonFramework::numba)
@@ -36,7 +36,7 @@ std::string text_of(const PythonAdvice& known) {
 }
 
 /// A finding that was folded into another ends one of its details with its advice.
-void advise_part(rules::Finding& finding, rules::Finding::Part& part, const PythonAdvice& known) {
+void advise_part(Finding& finding, Finding::Part& part, const PythonAdvice& known) {
     const auto detail = std::ranges::find_if(finding.details, [&part](const std::string& text) {
         return text.starts_with("in part also " + std::string(part.rule->id)) && text.ends_with(part.advice);
     });
@@ -49,17 +49,17 @@ void advise_part(rules::Finding& finding, rules::Finding::Part& part, const Pyth
 
 } // namespace
 
-void advise_in_python(std::vector<rules::Finding>& findings, const FrameworkOf& framework_of) {
-    for (rules::Finding& finding : findings) {
+void advise_in_python(std::vector<Finding>& findings, const FrameworkOf& framework_of) {
+    for (Finding& finding : findings) {
         const std::optional<symbols::PythonFramework> framework = framework_of(finding.stack);
         if (!framework)
             continue;
         if (const PythonAdvice* const known = python_advice(*finding.rule, *framework))
             finding.advice = text_of(*known) + finding.order_advice;
-        for (rules::Finding::Part& part : finding.parts)
+        for (Finding::Part& part : finding.parts)
             if (const PythonAdvice* const known = python_advice(*part.rule, *framework))
                 advise_part(finding, part, *known);
     }
 }
 
-} // namespace umadvisor::advice
+} // namespace umadvisor::rules

@@ -1,0 +1,143 @@
+/// How rules get the records of a trace.
+#pragma once
+
+#include "analyzer/facts/call.hpp"
+#include "analyzer/reader/thread_cursor.hpp"
+#include "analyzer/reader/trace.hpp"
+#include "analyzer/rules/rule.hpp"
+
+#include <concepts>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <tuple>
+#include <type_traits>
+#include <variant>
+#include <vector>
+
+namespace umadvisor::rules {
+
+/// What a counter is made from. Refers to the trace.
+struct Begin {
+    const reader::Trace& trace;
+    const reader::Dictionary& dictionary; ///< the trace's
+    double ns_per_tick = 0;
+};
+
+/// A launch, with what its shape says.
+struct Launched {
+    const trace::Launch& record;
+    const reader::Shape* shape; ///< null: it was lost
+    std::uint32_t thread;       ///< counted from 0 without gaps
+};
+
+/// A call that queues work or waits for some, with what is known of it.
+struct WorkCall {
+    const facts::Call& call;
+    const reader::ThreadCursor& cursor;         ///< its record
+    std::span<const std::uint64_t> allocations; ///< that its work reaches
+    bool reaches_no_other;
+};
+
+/// The time that a device took for a launch or a copy.
+struct Measured {
+    std::uint64_t sample; ///< number of the measurement, which the record of the call has, too
+    std::uint64_t ns;
+};
+
+/// What a rule counts derives from it. A record is handed to it if it has `add(const trace::X&)` or
+/// `add(const trace::X&, std::uint32_t thread)`; launches, calls and measurements if it has an `add()` for
+/// Launched, WorkCall or Measured. They come in the order of time, from one thread. Calls that became nodes of
+/// a graph did not run and are left out, unless it has `static constexpr bool wants_nodes = true`.
+class Counter {
+public:
+    virtual ~Counter() = default;
+    /// After the last record.
+    virtual void finish() {}
+};
+
+namespace detail {
+
+template <class Thing>
+struct Listener {
+    Counter* counter;
+    void (*hear)(Counter& counter, const Thing& thing, std::uint32_t thread);
+};
+
+template <class Events>
+struct ListenersOf;
+template <class... Records>
+struct ListenersOf<std::variant<Records...>> {
+    using Lists = std::tuple<std::vector<Listener<Records>>..., std::vector<Listener<Launched>>,
+                             std::vector<Listener<WorkCall>>, std::vector<Listener<Measured>>>;
+};
+
+} // namespace detail
+
+/// The counters of all rules, and which of them want a record. Which those are is resolved when a rule is
+/// compiled, so a record that none wants costs a look at an empty list.
+class Counters {
+public:
+    explicit Counters(const Begin& begin);
+
+    /// Hands it to those that want such records. `node`: the call became a node of a graph.
+    template <class Thing>
+    void add(const Thing& thing, std::uint32_t thread, bool node) const {
+        for (const auto& [counter, hear] :
+             std::get<std::vector<detail::Listener<Thing>>>(node ? of_nodes_ : all_))
+            hear(*counter, thing, thread);
+    }
+    void finish() const;
+    /// That `make` made.
+    const Counter& made_by(MakeCounter* make) const { return *made_.at(make); }
+
+    /// From now on `counter` gets what it has an `add()` for.
+    template <class Counts>
+    void connect(Counts& counter) {
+        static_assert(
+            !requires(const trace::Launch& record) { counter.add(record); },
+            "a launch comes as Launched, with its shape");
+        static_assert(
+            !requires(const trace::DeviceTime& record) { counter.add(record); },
+            "a device's time comes as Measured");
+        bool nodes = false;
+        if constexpr (requires { Counts::wants_nodes; })
+            nodes = Counts::wants_nodes;
+        std::apply([&](auto&... lists) { (connect(counter, lists), ...); }, all_);
+        if (nodes)
+            std::apply([&](auto&... lists) { (connect(counter, lists), ...); }, of_nodes_);
+    }
+
+private:
+    using Lists = detail::ListenersOf<reader::Event>::Lists;
+
+    template <class Counts, class Thing>
+    static void connect(Counts& counter, std::vector<detail::Listener<Thing>>& listeners) {
+        if constexpr (requires(const Thing& thing) { counter.add(thing, std::uint32_t{}); })
+            listeners.push_back({&counter, [](Counter& counts, const Thing& thing, std::uint32_t thread) {
+                                     static_cast<Counts&>(counts).add(thing, thread);
+                                 }});
+        else if constexpr (requires(const Thing& thing) { counter.add(thing); })
+            listeners.push_back({&counter, [](Counter& counts, const Thing& thing, std::uint32_t) {
+                                     static_cast<Counts&>(counts).add(thing);
+                                 }});
+    }
+
+    Lists all_, of_nodes_;
+    std::map<MakeCounter*, std::unique_ptr<Counter>> made_;
+};
+
+/// Makes the counter of a rule: `.counter = &count<Counts>`.
+template <std::derived_from<Counter> Counts>
+std::unique_ptr<Counter> count(const Begin& begin, Counters& counters) {
+    std::unique_ptr<Counts> made;
+    if constexpr (std::is_constructible_v<Counts, const Begin&>)
+        made = std::make_unique<Counts>(begin);
+    else
+        made = std::make_unique<Counts>();
+    counters.connect(*made);
+    return made;
+}
+
+} // namespace umadvisor::rules

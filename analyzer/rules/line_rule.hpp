@@ -1,0 +1,93 @@
+/// Rules that count by call site and judge line by line.
+#pragma once
+
+#include "analyzer/facts/cached_map.hpp"
+#include "analyzer/ids/call_site.hpp"
+#include "analyzer/rules/counter.hpp"
+#include "analyzer/rules/edited_calls.hpp"
+#include "analyzer/rules/finding.hpp"
+#include "analyzer/rules/profile.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace umadvisor::rules {
+
+/// How often calls were made and how long they took.
+struct CallTally {
+    std::uint64_t count = 0, ticks = 0;
+    std::uint64_t longest_ticks = 0; ///< of one call
+
+    void add(std::uint64_t duration) {
+        ++count;
+        ticks += duration;
+        longest_ticks = std::max(longest_ticks, duration);
+    }
+    CallTally& operator+=(const CallTally& other) {
+        count += other.count;
+        ticks += other.ticks;
+        longest_ticks = std::max(longest_ticks, other.longest_ticks);
+        return *this;
+    }
+};
+
+/// All that was counted at one line of the program.
+template <class Tally>
+struct Line {
+    const Profile& profile;
+    std::uint64_t stack = 0; ///< stands for all stacks with that line
+    std::uint64_t entry = 0; ///< of its call sites, that with most ticks
+    Tally tally{};           ///< of all its call sites
+    EditedCalls calls{};     ///< all of them
+
+    double ns(std::uint64_t ticks) const { return static_cast<double>(profile.nanoseconds(ticks)); }
+    /// A share of the run, but no less than is worth a change of a program.
+    double share_of_run(double share) const {
+        return std::max(least_saving_ns, share * static_cast<double>(profile.net_ns()));
+    }
+};
+
+/// `Of` derives from it, enters what it counts by `at(site)`, and judges: `std::optional<Finding> judge(const
+/// Line<Tally>&) const`, whose finding gets the rule, its title and the line. A Tally has `count`, `ticks` and
+/// `+=`. Memory: one tally a call site.
+template <class Of, class Tally = CallTally>
+class LineRule : public Counter {
+public:
+    /// `.find = &LineRule::find<uma_NUMBER>`.
+    template <const Rule& rule>
+    static std::vector<Finding> find(const Profile& profile, const LineOf& line_of) {
+        const Of& counts = profile.counted<Of>(rule);
+        std::map<std::uint64_t, std::pair<Line<Tally>, std::uint64_t>> lines;
+        for (const auto& [site, tally] : counts.sites_.map()) {
+            const std::uint64_t stack = line_of(site.stack);
+            auto& [line, most_ticks] = lines.try_emplace(stack, Line<Tally>{profile, stack}, 0).first->second;
+            if (tally.ticks >= most_ticks) {
+                most_ticks = tally.ticks;
+                line.entry = site.entry;
+            }
+            line.tally += tally;
+            line.calls.add(site, tally.count);
+        }
+        std::vector<Finding> findings;
+        for (const auto& [stack, line] : lines)
+            if (std::optional<Finding> finding = counts.judge(line.first)) {
+                finding->rule = &rule;
+                finding->title = rule.title;
+                finding->stack = stack;
+                findings.push_back(std::move(*finding));
+            }
+        return findings;
+    }
+
+protected:
+    Tally& at(const ids::CallSite& site) { return sites_[site]; }
+
+private:
+    facts::CachedMap<std::map<ids::CallSite, Tally>> sites_;
+};
+
+} // namespace umadvisor::rules
