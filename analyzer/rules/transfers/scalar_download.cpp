@@ -4,7 +4,10 @@
 #include "analyzer/rules/untold_work.hpp"
 #include "analyzer/rules/words.hpp"
 
+#include <algorithm>
 #include <map>
+#include <utility>
+#include <vector>
 
 namespace umadvisor::rules {
 namespace {
@@ -40,7 +43,11 @@ void add(ScalarLine& line, const Profile& profile, const ids::CallSite& site, co
     line.round_ns += static_cast<double>(profile.nanoseconds(totals.round_ticks));
     line.blocked_ns += static_cast<double>(profile.nanoseconds(totals.blocked_ticks));
     line.wait_stack = totals.wait.stack;
-    for (const auto& [kernel, count] : totals.kernels) {
+    // Rounding depends on the order of a sum, so it is that of the launches, not of their addresses.
+    using Kernel = std::pair<const tables::Launches::Group*, std::uint64_t>;
+    std::vector<Kernel> kernels(totals.kernels.begin(), totals.kernels.end());
+    std::ranges::sort(kernels, {}, [](const Kernel& each) { return each.first->first; });
+    for (const auto& [kernel, count] : kernels) {
         line.kernels += count;
         line.device_ns += kernel->second.usual_ns() * static_cast<double>(count);
         line.measured &= kernel->second.measured != 0;
