@@ -20,11 +20,43 @@ bool do_meet(const Touch& earlier, const Touch& later) {
 EditedOrder::EditedOrder(OrderEdit edit) : edit_(std::move(edit)) {
     for (const auto& [site, change] : edit_)
         own_stream_ |= change.what == OrderChange::What::own_stream;
+    apart_from_run_ = own_stream_; // its streams have other numbers
 }
 
-const OrderChange* EditedOrder::change_of(const ids::CallSite& site) const {
-    const auto found = edit_.find(site);
-    return found == edit_.end() ? nullptr : &found->second;
+/// Whether the call may leave the edited run another order than it leaves the run.
+bool EditedOrder::takes_order(const facts::Call& call, const MemoryUse& done, const Changes& changes) const {
+    const auto is_change = [](const OrderChange* change) {
+        return change != nullptr && change->what != OrderChange::What::kept;
+    };
+    if (done.freed != 0 && !done.frees_in_stream)
+        return is_change(changes.call) || changes.memory != nullptr;
+    return is_change(changes.call) &&
+           (call.waits != facts::Waits::nothing || call.found_done != facts::Waits::nothing ||
+            (changes.call->what == OrderChange::What::gone && call.queues != facts::Queues::nothing));
+}
+
+/// Before the run's order has seen the call that the edit changes.
+void EditedOrder::part(const facts::StreamOrder& base) {
+    apart_from_run_ = true;
+    order_ = base;
+    steps_ = 0;
+    look_ = order_.size() / 8; // a look takes longer than a call
+}
+
+/// `call`: what the edit leaves of it.
+void EditedOrder::order_call(const facts::Call& run, const facts::Call& call, const facts::StreamOrder& base) {
+    if (!apart_from_run_)
+        return;
+    order_.add(call);
+    if (own_stream_)
+        return;
+    if (run.queues == facts::Queues::work && call.queues != facts::Queues::work)
+        order_.leave_out(run.stream);
+    constexpr std::size_t most_steps = 4096;
+    if (++steps_ < look_ || run.waits == facts::Waits::nothing)
+        return;
+    apart_from_run_ = !order_.agrees(base);
+    look_ = steps_ + std::min(steps_, most_steps);
 }
 
 /// Where work gets a stream of its own, that has the number 0, and all others have the next ones.
@@ -51,13 +83,14 @@ void EditedOrder::note(const ids::CallSite& first, const ids::CallSite& second) 
 
 bool EditedOrder::is_lost(const Moments& earlier, const facts::StreamPlace& run,
                           const facts::StreamPlace& edited, const facts::StreamOrder& base) const {
-    return !order_.before(earlier.edited, edited) && base.before(earlier.base, run);
+    return !order(base).before(earlier.edited, edited) && base.before(earlier.base, run);
 }
 
 /// The host looks at all that it knows to be done.
 void EditedOrder::look(const facts::StreamOrder& base) {
+    const facts::StreamOrder& order = this->order(base);
     std::erase_if(results_, [&](const Piece& result) {
-        if (order_.is_awaited(result.moments.edited))
+        if (order.is_awaited(result.moments.edited))
             return true;
         if (!base.is_awaited(result.moments.base))
             return false;
@@ -72,8 +105,10 @@ void EditedOrder::finish(const facts::StreamOrder& base) {
         pairs_.erase(pair);
 }
 
-void EditedOrder::before(const facts::Call& call, const MemoryUse& done, bool rested,
+void EditedOrder::before(const facts::Call& call, const MemoryUse& done, bool rested, const Changes& changes,
                          const facts::StreamOrder& base) {
+    if (!apart_from_run_ && takes_order(call, done, changes))
+        part(base);
     if (rested && !results_.empty())
         look(base);
     if (done.source_hash == 0)
@@ -81,9 +116,9 @@ void EditedOrder::before(const facts::Call& call, const MemoryUse& done, bool re
     const Source* const source = sources_.find(done.source);
     if (source != nullptr && source->bytes == done.source_bytes && source->hash != done.source_hash &&
         (source->read_at_once || base.is_awaited(source->piece.moments.base)) &&
-        !order_.is_awaited(source->piece.moments.edited))
+        !order(base).is_awaited(source->piece.moments.edited))
         note(source->piece.site, {});
-    if (is_left_out(change_of(call.site)))
+    if (is_left_out(changes.call))
         sources_.erase(done.source);
 }
 
@@ -101,15 +136,15 @@ void EditedOrder::allocated(std::uint64_t allocation, const ids::AllocationSite&
 }
 
 /// A free that waits for the device, with the edit or without.
-void EditedOrder::free(const facts::Call& call, const MemoryUse& done) {
-    const ids::CallSite made_at{done.freed_site.stack, done.freed_site.entry};
-    const OrderChange* const of_memory = change_of(made_at);
-    const OrderChange* const change = change_of(call.site);
+void EditedOrder::free(const facts::Call& call, const MemoryUse& done, const Changes& changes,
+                       const facts::StreamOrder& base) {
+    const OrderChange* const of_memory = changes.memory;
+    const OrderChange* const change = changes.call;
     std::vector<Use>* const uses = uses_.find(done.freed);
     facts::Call left = edited(call, nullptr);
     if (of_memory != nullptr && of_memory->what == OrderChange::What::kept) {
         left.waits = facts::Waits::nothing;
-        std::vector<std::vector<Use>>& of_site = kept_[made_at];
+        std::vector<std::vector<Use>>& of_site = kept_[{done.freed_site.stack, done.freed_site.entry}];
         if (uses != nullptr && of_site.size() < most_kept)
             of_site.push_back(std::move(*uses));
     } else if (change != nullptr && change->what != OrderChange::What::kept &&
@@ -120,7 +155,7 @@ void EditedOrder::free(const facts::Call& call, const MemoryUse& done) {
                 if (!order_.before(use.moments.edited, {.number = uses->back().moments.edited.stream}))
                     note(use.site, call.site);
     }
-    order_.add(left);
+    order_call(call, left, base);
     uses_.erase(done.freed);
 }
 
@@ -128,6 +163,7 @@ void EditedOrder::free(const facts::Call& call, const MemoryUse& done) {
 /// comes next may be in order with that alone.
 void EditedOrder::tidy(std::vector<Use>& uses, const Touch& touch, std::uint32_t stream,
                        const facts::StreamOrder& base) const {
+    const facts::StreamOrder& order = this->order(base);
     std::size_t awaited = 0, others = 0;
     for (std::size_t i = uses.size(); i-- != 0;) {
         const Use& use = uses[i];
@@ -135,13 +171,14 @@ void EditedOrder::tidy(std::vector<Use>& uses, const Touch& touch, std::uint32_t
                            use.touch.writes == touch.writes && use.touch.first == touch.first &&
                            use.touch.last == touch.last;
         std::size_t& count = base.is_awaited(use.moments.base) ? awaited : others;
-        if (order_.is_awaited(use.moments.edited) || (alike && ++count > 1))
+        if (order.is_awaited(use.moments.edited) || (alike && ++count > 1))
             uses.erase(uses.begin() + static_cast<std::ptrdiff_t>(i));
     }
 }
 
 void EditedOrder::use(const Touch& touch, const facts::Call& run, const facts::Call& call,
                       const facts::StreamOrder& base) {
+    const facts::StreamOrder& order = this->order(base);
     std::vector<Use>* uses = uses_.find(touch.allocation);
     if (uses == nullptr) {
         if (uses_.size() == most_allocations)
@@ -150,7 +187,7 @@ void EditedOrder::use(const Touch& touch, const facts::Call& run, const facts::C
     }
     for (Use& earlier : *uses) {
         if (earlier.moments.edited.stream == call.stream.number || earlier.met == call.stream.number + 1 ||
-            order_.before(earlier.moments.edited, call.stream) || !do_meet(earlier.touch, touch))
+            order.before(earlier.moments.edited, call.stream) || !do_meet(earlier.touch, touch))
             continue;
         const bool kernels =
             earlier.touch.kind == rules::AccessKind::kernel && touch.kind == rules::AccessKind::kernel;
@@ -164,7 +201,7 @@ void EditedOrder::use(const Touch& touch, const facts::Call& run, const facts::C
     tidy(*uses, touch, call.stream.number, base);
     if (uses->size() == most_uses)
         uses->erase(uses->begin());
-    uses->push_back({touch, call.site, {base.last(run.stream), order_.last(call.stream)}});
+    uses->push_back({touch, call.site, {base.last(run.stream), order.last(call.stream)}});
 }
 
 /// Work that may use any memory meets all work of other streams.
@@ -179,40 +216,40 @@ void EditedOrder::meet_untold(const MemoryUse& done, const facts::Call& run, con
         if (earlier.used && earlier.moments.edited.stream != stream &&
             is_lost(earlier.moments, run.stream, call.stream, base))
             note(earlier.site, call.site);
-    last_[stream] = {call.site, {base.last(run.stream), order_.last(call.stream)}, true};
+    last_[stream] = {call.site, {base.last(run.stream), order(base).last(call.stream)}, true};
     if (done.untold)
         untold_[stream] = last_[stream];
 }
 
 /// Of each call site and stream the first that the host has not waited for stands for those behind it.
-void EditedOrder::leave_for_host(const Piece& piece) {
+void EditedOrder::leave_for_host(const Piece& piece, const facts::StreamOrder& base) {
     const auto known = std::ranges::find_if(results_, [&piece](const Piece& result) {
         return result.site == piece.site && result.moments.edited.stream == piece.moments.edited.stream;
     });
     if (known == results_.end() && results_.size() < most_results)
         results_.push_back(piece);
-    else if (known != results_.end() && order_.is_awaited(known->moments.edited))
+    else if (known != results_.end() && order(base).is_awaited(known->moments.edited))
         *known = piece;
 }
 
 void EditedOrder::add(const facts::Call& run, const MemoryUse& done, bool several_streams,
-                      const facts::StreamOrder& base) {
+                      const Changes& changes, const facts::StreamOrder& base) {
     if (done.freed != 0 && !done.frees_in_stream)
-        return free(run, done);
-    const OrderChange* const change = change_of(run.site);
+        return free(run, done, changes, base);
+    const OrderChange* const change = changes.call;
     facts::Call changed;
     if (own_stream_ || change != nullptr)
         changed = edited(run, change);
     const facts::Call& call = own_stream_ || change != nullptr ? changed : run;
-    order_.add(call);
+    order_call(run, call, base);
     if (call.queues != facts::Queues::work)
         return;
-    const Piece piece{call.site, {base.last(run.stream), order_.last(call.stream)}, true};
+    const Piece piece{call.site, {base.last(run.stream), order(base).last(call.stream)}, true};
     // Other work in place of a copy neither reads the host's memory nor brings it anything. What is looked at
     // later needs no wait here.
     const bool replaced = change != nullptr && change->what == OrderChange::What::replaced;
     if (done.seen_by_host && !replaced && (change == nullptr || !change->read_later))
-        leave_for_host(piece);
+        leave_for_host(piece, base);
     // A staged copy has read its source when it returns, and still does so if the edit leaves it as it is.
     if (replaced || (change == nullptr && run.staged)) {
         sources_.erase(done.source);

@@ -64,22 +64,32 @@ struct MemoryUse {
     }
 };
 
+/// What the edit does to a call, as far as order is concerned; nullptr: nothing.
+struct Changes {
+    const OrderChange* call = nullptr;
+    const OrderChange* memory = nullptr; ///< to the allocation that it frees
+};
+
 /// The host uses what the device brought, or what an upload takes, when it has time of its own behind the wait
-/// for it, or where the next upload from there shows that it has changed it. Memory: 16 uses each of 4,096
-/// allocations, 64 results that the host has not waited for, 1,024 sources of uploads, 256 pairs of call sites.
+/// for it, or where the next upload from there shows that it has changed it. Most of the time the edit
+/// leaves the order that the run has: then it keeps none of its own and asks the run's. Memory: 16 uses each of
+/// 4,096 allocations, 64 results that the host has not waited for, 1,024 sources of uploads, 256 pairs of call
+/// sites.
 class EditedOrder {
 public:
     explicit EditedOrder(OrderEdit edit);
 
+    const OrderEdit& edit() const { return edit_; }
+    /// The edit has an order of its own at present, and wants to see each call. Otherwise it only wants those
+    /// that it changes, or that do something to memory.
+    bool is_apart() const { return apart_from_run_; }
     /// Before the run's order has seen the call. `rested`: the host may have used memory since the last call.
-    void before(const facts::Call& call, const MemoryUse& done, bool rested, const facts::StreamOrder& base);
+    void before(const facts::Call& call, const MemoryUse& done, bool rested, const Changes& changes,
+                const facts::StreamOrder& base);
     /// After it has.
-    void add(const facts::Call& call, const MemoryUse& done, bool several_streams,
+    void add(const facts::Call& call, const MemoryUse& done, bool several_streams, const Changes& changes,
              const facts::StreamOrder& base);
-    void give_up() {
-        order_.give_up();
-        pairs_.clear();
-    }
+    void give_up() { pairs_.clear(); }
     void allocated(std::uint64_t allocation, const ids::AllocationSite& site);
     void freed(std::uint64_t allocation) { uses_.erase(allocation); }
     void finish(const facts::StreamOrder& base);
@@ -108,14 +118,20 @@ private:
         bool read_at_once = false; ///< in the run, before its call returned
     };
 
-    const OrderChange* change_of(const ids::CallSite& site) const;
     static bool is_left_out(const OrderChange* change) {
         return change != nullptr && change->what == OrderChange::What::gone;
     }
     facts::Call edited(facts::Call call, const OrderChange* change) const;
+    const facts::StreamOrder& order(const facts::StreamOrder& base) const {
+        return apart_from_run_ ? order_ : base;
+    }
+    bool takes_order(const facts::Call& call, const MemoryUse& done, const Changes& changes) const;
+    void part(const facts::StreamOrder& base);
+    void order_call(const facts::Call& run, const facts::Call& call, const facts::StreamOrder& base);
     void look(const facts::StreamOrder& base);
-    void leave_for_host(const Piece& piece);
-    void free(const facts::Call& call, const MemoryUse& done);
+    void leave_for_host(const Piece& piece, const facts::StreamOrder& base);
+    void free(const facts::Call& call, const MemoryUse& done, const Changes& changes,
+              const facts::StreamOrder& base);
     void use(const Touch& touch, const facts::Call& run, const facts::Call& call,
              const facts::StreamOrder& base);
     void meet_untold(const MemoryUse& done, const facts::Call& run, const facts::Call& call,
@@ -133,7 +149,9 @@ private:
 
     OrderEdit edit_;
     bool own_stream_ = false;
+    bool apart_from_run_ = false; ///< order_ is kept
     facts::StreamOrder order_;
+    std::size_t steps_ = 0, look_ = 0; ///< calls since then; so many before the next look whether it agrees
     reader::FlatMap<std::vector<Use>> uses_; ///< by allocation
     std::map<ids::CallSite, std::vector<std::vector<Use>>>
         kept_;                         ///< of memory that is not freed, by its call site

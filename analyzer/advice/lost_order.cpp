@@ -1,7 +1,6 @@
 #include "analyzer/advice/lost_order.hpp"
 
 #include "analyzer/facts/at_once.hpp"
-#include "analyzer/facts/direction.hpp"
 #include "analyzer/rules/hidden_order.hpp"
 
 #include <algorithm>
@@ -14,6 +13,15 @@ LostOrder::LostOrder(const reader::Dictionary& dictionary, std::vector<OrderEdit
     : dictionary_(dictionary), written_(dictionary) {
     for (OrderEdit& edit : edits)
         edited_.emplace_back(std::move(edit));
+    for (std::size_t i = 0; i < edited_.size(); ++i) {
+        if (edited_[i].is_apart())
+            apart_.push_back(i);
+        for (const auto& [site, change] : edited_[i].edit()) {
+            ChangesOf& changes = changes_[site];
+            changes.resize(edited_.size());
+            changes[i] = &change;
+        }
+    }
     if (rules::graphs_have_events(dictionary))
         base_.give_up();
 }
@@ -33,8 +41,9 @@ void LostOrder::observe(const trace::Alloc& record) {
     written_.add(record);
     const ids::AllocationSite site{record.stack, record.entry, record.symbol, record.memory, record.origin};
     live_[record.allocation] = {record.address, record.bytes, site};
-    for (EditedOrder& each : edited_)
-        each.allocated(record.allocation, site);
+    if (several_streams())
+        for (EditedOrder& each : edited_)
+            each.allocated(record.allocation, site);
 }
 
 /// The parts of a call that frees several have no call of their own.
@@ -54,10 +63,13 @@ void LostOrder::touch(std::uint64_t allocation, Touch touch) {
     touch.allocation = allocation;
     touch.first = whole ? 0 : touch.first - std::min(touch.first, memory->address);
     touch.last = whole ? memory->bytes : touch.last - std::min(touch.last, memory->address);
-    const bool on_host =
-        memory->site.memory == trace::Memory::managed || facts::is_host_memory(memory->site.memory);
-    use_.seen_by_host |= touch.writes && on_host;
+    use_.seen_by_host |= touch.writes && memory->is_on_host();
     use_.touches.push_back(touch);
+}
+
+bool LostOrder::is_on_host(std::uint64_t allocation) const {
+    const Memory* const memory = live_.find(allocation);
+    return memory != nullptr && memory->is_on_host();
 }
 
 void LostOrder::look_at(const trace::Copy& copy) {
@@ -101,15 +113,17 @@ void LostOrder::look_at(const trace::Set& set) {
     touch(set.allocation, write);
 }
 
-void LostOrder::look_at(const reader::Shape* shape) {
+/// In a run with one stream, only what a kernel leaves for the host matters of it.
+void LostOrder::look_at(const reader::Shape* shape, bool meets_others) {
     if (shape == nullptr || !shape->scanned || shape->untold != 0)
         use_.untold = true;
     if (shape == nullptr)
         return;
     for (std::size_t i = 0; i < shape->touched.size(); ++i)
-        touch(shape->touched[i], {.made_of = shape->function,
-                                  .kind = rules::AccessKind::kernel,
-                                  .writes = written_.may_write(*shape, i)});
+        if (meets_others || is_on_host(shape->touched[i]))
+            touch(shape->touched[i], {.made_of = shape->function,
+                                      .kind = rules::AccessKind::kernel,
+                                      .writes = written_.may_write(*shape, i)});
 }
 
 void LostOrder::look_at(const reader::ThreadCursor& cursor, const facts::Call& call) {
@@ -132,7 +146,7 @@ void LostOrder::look_at(const reader::ThreadCursor& cursor, const facts::Call& c
     else if (const auto* const set = std::get_if<trace::Set>(&cursor.event()))
         look_at(*set);
     else if (std::holds_alternative<trace::Launch>(cursor.event()))
-        look_at(cursor.shape());
+        look_at(cursor.shape(), several_streams() || base_.last(call.stream).number == 0);
     else // a host function uses the host's memory
         use_.untold = std::holds_alternative<trace::GraphLaunch>(cursor.event());
 }
@@ -151,14 +165,41 @@ void LostOrder::add(const reader::ThreadCursor& cursor, const facts::Call* call)
     facts::Call run = *call;
     if (use_.frees_in_stream)
         run.queues = facts::Queues::work; // what the stream is given next comes behind it
-    for (EditedOrder& each : edited_)
-        each.before(run, use_, rested, base_);
-    base_.add(run);
-    const bool several_streams = streams_made_ || base_.several_streams();
-    for (EditedOrder& each : edited_)
-        each.add(run, use_, several_streams, base_);
+    follow(run, rested);
     if (use_.freed != 0)
         live_.erase(use_.freed);
+}
+
+/// Most calls are changed by no edit and do nothing to memory that an edit follows.
+void LostOrder::follow(const facts::Call& run, bool rested) {
+    static const ChangesOf none;
+    const ChangesOf& of_call = changes_of(run.site);
+    const ChangesOf& of_memory =
+        use_.freed == 0 ? none : changes_of({use_.freed_site.stack, use_.freed_site.entry});
+    const bool is_changed = !of_call.empty() || !of_memory.empty();
+    const auto changes = [&](std::size_t edit) {
+        return Changes{change_in(of_call, edit), change_in(of_memory, edit)};
+    };
+    if (is_changed || use_.source_hash != 0 || rested)
+        for (std::size_t i = 0; i < edited_.size(); ++i)
+            edited_[i].before(run, use_, rested, changes(i), base_);
+    base_.add(run);
+    const bool several = several_streams();
+    const auto add_and_agree = [&](std::size_t edit) {
+        edited_[edit].add(run, use_, several, changes(edit), base_);
+        return !edited_[edit].is_apart();
+    };
+    sources_told_ |= use_.source_hash != 0;
+    const bool uses_memory = use_.seen_by_host || (use_.source != 0 && sources_told_) ||
+                             (several && (use_.freed != 0 || use_.untold || !use_.touches.empty()));
+    if (!is_changed && !uses_memory) {
+        std::erase_if(apart_, add_and_agree);
+        return;
+    }
+    apart_.clear();
+    for (std::size_t i = 0; i < edited_.size(); ++i)
+        if (!add_and_agree(i))
+            apart_.push_back(i);
 }
 
 void LostOrder::finish() {

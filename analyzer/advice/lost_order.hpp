@@ -2,7 +2,9 @@
 #pragma once
 
 #include "analyzer/advice/edited_order.hpp"
+#include "analyzer/facts/cached_map.hpp"
 #include "analyzer/facts/call.hpp"
+#include "analyzer/facts/direction.hpp"
 #include "analyzer/facts/stream_order.hpp"
 #include "analyzer/facts/written_parameters.hpp"
 #include "analyzer/ids/allocation_site.hpp"
@@ -12,13 +14,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <unordered_map>
 #include <vector>
 
 namespace umadvisor::advice {
 
 /// Follows the events of a run, and beside it the order that each of several edits would leave. In doubt an
 /// edit loses a pair: a kernel whose parameters may be written writes the whole allocation, and work that the
-/// trace does not describe in full uses all memory. Memory: what EditedOrder has, for each edit.
+/// trace does not describe in full uses all memory. Memory: what EditedOrder has, for each edit,
+/// and an entry a call site.
 class LostOrder {
 public:
     /// The dictionary must outlive it.
@@ -38,16 +42,28 @@ private:
     struct Memory {
         std::uint64_t address = 0, bytes = 0;
         ids::AllocationSite site;
+        bool is_on_host() const {
+            return site.memory == trace::Memory::managed || facts::is_host_memory(site.memory);
+        }
     };
     template <class Record>
     void observe(const Record& record);
     void observe(const trace::Alloc& record);
     void observe(const trace::Free& record);
+    using ChangesOf = std::vector<const OrderChange*>; ///< by edit; nullptr: none; empty: no edit has any
+    const ChangesOf& changes_of(const ids::CallSite& site) { return changes_[site]; }
+    static const OrderChange* change_in(const ChangesOf& changes, std::size_t edit) {
+        return changes.empty() ? nullptr : changes[edit];
+    }
+    void follow(const facts::Call& run, bool rested);
+    /// Until then no edit keeps uses of memory.
+    bool several_streams() const { return streams_made_ || base_.several_streams(); }
     void touch(std::uint64_t allocation, Touch touch);
     void look_at(const reader::ThreadCursor& cursor, const facts::Call& call);
     void look_at(const trace::Copy& copy);
     void look_at(const trace::Set& set);
-    void look_at(const reader::Shape* shape);
+    void look_at(const reader::Shape* shape, bool meets_others);
+    bool is_on_host(std::uint64_t allocation) const;
 
     const reader::Dictionary& dictionary_;
     facts::StreamOrder base_;
@@ -55,8 +71,11 @@ private:
     reader::FlatMap<Memory> live_; ///< by allocation
     std::vector<double> ends_;     ///< of each thread's last call
     bool streams_made_ = false;
-    MemoryUse use_; ///< of the call at hand
+    MemoryUse use_;             ///< of the call at hand
+    bool sources_told_ = false; ///< a hash of one; without any no edit keeps sources
     std::vector<EditedOrder> edited_;
+    std::vector<std::size_t> apart_; ///< edits that have an order of their own at present
+    facts::CachedMap<std::unordered_map<ids::CallSite, ChangesOf, ids::CallSiteHash>> changes_;
 };
 
 } // namespace umadvisor::advice

@@ -24,6 +24,21 @@ void StreamOrder::Times::join(const Times& other) {
     changes += changed ? 1 : 0;
 }
 
+bool StreamOrder::Times::equals(const Times& other) const {
+    const std::size_t streams = std::max(done.size(), other.done.size());
+    for (std::size_t stream = 0; stream < streams; ++stream)
+        if (of(static_cast<std::uint32_t>(stream)) != other.of(static_cast<std::uint32_t>(stream)))
+            return false;
+    return true;
+}
+
+bool StreamOrder::Times::is_within(const Times& other) const {
+    for (std::size_t stream = 0; stream < done.size(); ++stream)
+        if (done[stream] > other.of(static_cast<std::uint32_t>(stream)))
+            return false;
+    return true;
+}
+
 /// nullptr: there are too many.
 StreamOrder::Lane* StreamOrder::lane(const facts::StreamPlace& stream) {
     if (stream.number >= most_streams) {
@@ -78,24 +93,24 @@ void StreamOrder::absorb(Lane& lane) {
     }
 }
 
-void StreamOrder::wait(const facts::Call& call, facts::Waits what) {
-    switch (what) {
+void StreamOrder::wait(const Open& open) {
+    switch (open.what) {
     case facts::Waits::nothing:
         return;
     case facts::Waits::itself:
     case facts::Waits::stream:
-        if (Lane* const of = lane(call.stream)) {
+        if (Lane* const of = lane(open.stream)) {
             absorb(*of);
             host_.join(of->times);
         }
         return;
     case facts::Waits::event:
-        if (const Times* const of = event(call.event))
+        if (const Times* const of = event(open.event))
             host_.join(*of);
         return;
     case facts::Waits::device: // of a free nobody knows whose
         for (const Lane& of : lanes_)
-            if (!call.surely_waits || of.place.device == call.stream.device)
+            if (!open.surely_waits || of.place.device == open.stream.device)
                 host_.join(of.times);
         return;
     }
@@ -103,10 +118,13 @@ void StreamOrder::wait(const facts::Call& call, facts::Waits what) {
 
 /// What other threads queued while a thread waited may have been waited for, too.
 void StreamOrder::close(double until) {
+    next_end_ = HUGE_VAL;
     std::erase_if(open_, [&](const Open& open) {
-        if (open.end > until)
+        if (open.end > until) {
+            next_end_ = std::min(next_end_, open.end);
             return false;
-        wait(open.call, open.call.waits);
+        }
+        wait(open);
         return true;
     });
 }
@@ -114,7 +132,7 @@ void StreamOrder::close(double until) {
 void StreamOrder::add(const facts::Call& call) {
     if (unknown_)
         return;
-    if (!open_.empty())
+    if (next_end_ <= call.start)
         close(call.start);
     if (call.queues != facts::Queues::nothing) {
         Lane* const of = lane(call.stream);
@@ -138,10 +156,42 @@ void StreamOrder::add(const facts::Call& call) {
             marked->changes = changes;
         }
     }
-    wait(call, call.found_done);
-    wait(call, call.waits);
-    if (call.waits != facts::Waits::nothing)
-        open_.push_back({call.start + call.duration, call});
+    Open open{call.start + call.duration, call.stream, call.event, call.found_done, call.surely_waits};
+    if (open.what != facts::Waits::nothing)
+        wait(open);
+    if (call.waits == facts::Waits::nothing)
+        return;
+    open.what = call.waits;
+    wait(open);
+    open_.push_back(open);
+    next_end_ = std::min(next_end_, open.end);
+}
+
+void StreamOrder::leave_out(const facts::StreamPlace& stream) {
+    if (unknown_ || stream.number >= most_streams)
+        return;
+    if (stream.number >= lanes_.size())
+        lanes_.resize(std::size_t{stream.number} + 1);
+    Times& times = lanes_[stream.number].times;
+    times.raise(stream.number, times.of(stream.number) + 1);
+}
+
+bool StreamOrder::agrees(const StreamOrder& run) const {
+    if (unknown_ || run.unknown_ || open_.size() != run.open_.size() || !host_.equals(run.host_))
+        return false;
+    const Times nothing;
+    for (std::size_t i = 0; i < run.lanes_.size(); ++i)
+        if (!run.lanes_[i].times.equals(i < lanes_.size() ? lanes_[i].times : nothing))
+            return false;
+    // What the host has waited for, an event orders no more.
+    for (std::size_t i = 0; i < run.events_.size(); ++i) {
+        const Times& theirs = run.events_[i];
+        const Times& own = i < events_.size() ? events_[i] : nothing;
+        if ((own.changes == 0) != (theirs.changes == 0) ||
+            !(own.equals(theirs) || (own.is_within(host_) && theirs.is_within(host_))))
+            return false;
+    }
+    return true;
 }
 
 StreamOrder::Moment StreamOrder::last(const facts::StreamPlace& stream) const {

@@ -3,6 +3,7 @@
 
 #include "analyzer/facts/call.hpp"
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -25,6 +26,9 @@ public:
 
     /// In the order of their starts.
     void add(const facts::Call& call);
+    /// Work of the run that this order leaves out keeps its number, so that the work behind it has the same
+    /// number as in the run's order.
+    void leave_out(const facts::StreamPlace& stream);
     /// Streams may wait for each other by ways that calls do not tell.
     void give_up() { unknown_ = true; }
 
@@ -36,6 +40,11 @@ public:
     /// The host has waited for it, or may have.
     bool is_awaited(const Moment& work) const;
     bool unknown() const { return unknown_; }
+    /// From here on the same calls give the same answers in both: what may still order anything is equal. Both
+    /// number their work alike, and this one has waited for no more.
+    bool agrees(const StreamOrder& run) const;
+    /// How much there is to compare.
+    std::size_t size() const { return lanes_.size() * lanes_.size() + events_.size() * lanes_.size(); }
     /// More than one stream was given work.
     bool several_streams() const { return streams_with_work_ > 1; }
 
@@ -48,6 +57,8 @@ private:
         std::uint64_t of(std::uint32_t stream) const { return stream < done.size() ? done[stream] : 0; }
         void raise(std::uint32_t stream, std::uint64_t number);
         void join(const Times& other);
+        bool equals(const Times& other) const;
+        bool is_within(const Times& other) const; ///< all that is done here is done there
     };
     struct Lane {
         facts::StreamPlace place;
@@ -59,14 +70,17 @@ private:
     /// A call that waits, until it returns.
     struct Open {
         double end;
-        facts::Call call;
+        facts::StreamPlace stream;
+        std::uint32_t event;
+        facts::Waits what;
+        bool surely_waits;
     };
 
     Lane* lane(const facts::StreamPlace& stream);
     void join(Lane& lane, Lane& other);
     void absorb(Lane& lane);
     Times* event(std::uint32_t number);
-    void wait(const facts::Call& call, facts::Waits what);
+    void wait(const Open& open);
     void close(double until);
 
     std::vector<Lane> lanes_;
@@ -74,6 +88,7 @@ private:
     std::vector<Times> events_;
     Times host_;
     std::vector<Open> open_;
+    double next_end_ = HUGE_VAL; ///< of the call in open_ that returns first
     std::size_t streams_with_work_ = 0;
     bool unknown_ = false;
 };
