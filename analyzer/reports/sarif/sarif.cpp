@@ -49,16 +49,15 @@ std::string fingerprint_of(const rules::Finding& finding, const symbols::CodePla
     return std::string(finding.rule->id).append("|").append(file.name()).append("|").append(place.function);
 }
 
-SarifJson result_of(advice::Report& report, const rules::Finding& finding) {
+SarifJson result_of(advice::Report& report, const rules::Finding& finding, std::size_t rule_index) {
     const advice::ResolvedFinding resolved = resolve(report, finding);
     const symbols::CodePlace& place = resolved.line.place;
-    const auto rule = std::ranges::find(rules::rules, finding.rule) - rules::rules.begin();
     const double whole = static_cast<double>(std::max<std::uint64_t>(1, report.profile.net_ns()));
     const std::string saving = finding.unpriced
                                    ? "Saving: " + finding.basis
                                    : text::saving_sentence(finding.saving_ns, finding.saving_bytes);
     SarifJson result{{"ruleId", finding.rule->id},
-                     {"ruleIndex", rule},
+                     {"ruleIndex", rule_index},
                      {"level", finding.confidence == rules::Confidence::low ? "note" : "warning"},
                      {"rank", std::clamp(100 * finding.saving_ns / whole, 0.0, 100.0)},
                      {"message",
@@ -91,22 +90,31 @@ SarifJson result_of(advice::Report& report, const rules::Finding& finding) {
 } // namespace
 
 SarifLog::SarifLog() {
-    SarifJson rules = SarifJson::array();
-    for (const rules::Rule* const rule : rules::rules)
-        rules.push_back({{"id", rule->id},
-                         {"name", rule->name},
-                         {"shortDescription", {{"text", rule->title}}},
-                         {"help", {{"text", "umadvisor explain " + std::string(rule->id)}}}});
     document_ = {
         {"version", "2.1.0"},
         {"$schema", "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/"
                     "sarif-schema-2.1.0.json"},
         {"runs",
          {{{"tool",
-            {{"driver", {{"name", "umadvisor"}, {"version", UMADVISOR_VERSION}, {"rules", std::move(rules)}}}}},
+            {{"driver",
+              {{"name", "umadvisor"}, {"version", UMADVISOR_VERSION}, {"rules", SarifJson::array()}}}}},
            {"invocations",
             {{{"executionSuccessful", true}, {"toolExecutionNotifications", SarifJson::array()}}}},
            {"results", SarifJson::array()}}}}};
+}
+
+std::size_t SarifLog::index_of(const rules::Rule& rule) {
+    const auto known = std::ranges::find(rules_, &rule);
+    const auto index = static_cast<std::size_t>(known - rules_.begin());
+    if (known == rules_.end()) {
+        rules_.push_back(&rule);
+        document_["runs"][0]["tool"]["driver"]["rules"].push_back(
+            {{"id", rule.id},
+             {"name", rule.name},
+             {"shortDescription", {{"text", rule.title}}},
+             {"help", {{"text", "umadvisor explain " + std::string(rule.id)}}}});
+    }
+    return index;
 }
 
 void SarifLog::add(advice::Report& report) {
@@ -118,7 +126,7 @@ void SarifLog::add(advice::Report& report) {
         invocation["executionSuccessful"] = false;
     for (const std::vector<rules::Finding>* const list : {&report.findings, &report.unpriced})
         for (const rules::Finding& finding : *list)
-            document_["runs"][0]["results"].push_back(result_of(report, finding));
+            document_["runs"][0]["results"].push_back(result_of(report, finding, index_of(*finding.rule)));
 }
 
 } // namespace umadvisor::reports

@@ -1,5 +1,6 @@
 // Has one fault that a rule speaks of, or not: what the rules of `umadvisor report` and their estimates are
-// held against. On simcuda rows are an eighth of their size.
+// held against. Its rows are the programs in the pages of the rules, docs/rules/. On simcuda they are an eighth
+// of their size.
 //
 //   rule_cases --rule UMA-nnn --case fault|clean|near [--way NAME] [--repeat N]
 //   rule_cases --list
@@ -8,7 +9,7 @@
 // --machine: how much of what rows take this machine has.
 // --repeat: the row again and again; its times are printed by line: "us" of the part that the fault is in,
 // "run_us" of all that the row does. Exit status 1: the data came out wrong; 2: refused.
-#include "tests/gpu/programs/rules/table.hpp"
+#include "rule_programs.hpp" // by tools/rule-pages
 
 using namespace rules;
 

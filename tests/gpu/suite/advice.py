@@ -23,7 +23,7 @@ ROUNDS = 3         # processes of the fault and of its clean twin in turn: what 
 
 @dataclass(frozen=True)
 class Row:
-    """One row of the program's own table (rules/table.hpp)."""
+    """One row of the program's own table: a program in the page of its rule, docs/rules/."""
 
     rule: str
     kind: str

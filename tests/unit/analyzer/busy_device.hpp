@@ -66,16 +66,4 @@ private:
     std::uint64_t streams_ = 0;
 };
 
-/// What the memory of such programs is for is not their point.
-inline Found advice_on(BusyDevice& busy) {
-    return of_rule(findings_of(busy), "UMA-1");
-}
-
-inline Finding lone(BusyDevice& busy, std::string_view rule) {
-    return lone(advice_on(busy), rule);
-}
-inline void nothing_in(BusyDevice& busy) {
-    nothing_in(advice_on(busy));
-}
-
 } // namespace umadvisor::test

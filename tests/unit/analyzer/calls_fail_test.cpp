@@ -3,7 +3,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-BOOST_AUTO_TEST_SUITE(analyzer_calls_fail)
+BOOST_AUTO_TEST_SUITE(analyzer_calls_fail, *umadvisor::test::on_rules("UMA-101 UMA-701"))
 
 using namespace umadvisor;
 using namespace umadvisor::test;

@@ -3,7 +3,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-BOOST_AUTO_TEST_SUITE(analyzer_changed_sources)
+BOOST_AUTO_TEST_SUITE(analyzer_changed_sources, *umadvisor::test::on_rules("UMA-602"))
 
 using namespace umadvisor;
 using namespace umadvisor::test;

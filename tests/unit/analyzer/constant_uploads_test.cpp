@@ -1,7 +1,8 @@
 /// UMA-108: uploads of one value, again and again, that a memory set would write.
 #include "transfers.hpp"
 
-BOOST_FIXTURE_TEST_SUITE(analyzer_constant_uploads, umadvisor::test::Transfers)
+BOOST_FIXTURE_TEST_SUITE(analyzer_constant_uploads, umadvisor::test::Transfers,
+                         *umadvisor::test::on_rules("UMA-101 UMA-106 UMA-108"))
 
 using namespace umadvisor;
 using namespace umadvisor::test;

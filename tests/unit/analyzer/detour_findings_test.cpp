@@ -10,7 +10,7 @@ using namespace umadvisor::test;
 using test::close;
 using trace::SyncKind;
 
-BOOST_AUTO_TEST_SUITE(through_host)
+BOOST_AUTO_TEST_SUITE(through_host, *umadvisor::test::on_rules("UMA-101 UMA-111"))
 
 struct Detour : BusyDevice {
     std::uint64_t from = memory(), to = memory(), there = memory(1), down = stack(), up = stack();
@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE(what_the_host_may_have_looked_at) {
 
 BOOST_FIXTURE_TEST_CASE(the_device_holds_something_else_by_the_time_of_the_upload, Detour) {
     rounds_in_a_stream([this](std::uint64_t stream) { kernel({from}, stream, 20 * us); }); // the next block
-    nothing_in(of_rule(advice_on(*this), "UMA-111"));
+    nothing_in(*this);
 }
 
 BOOST_FIXTURE_TEST_CASE(results_that_the_host_collects_and_sends_on_in_a_few_rounds, Detour) {
@@ -107,7 +107,7 @@ BOOST_FIXTURE_TEST_CASE(results_that_the_host_collects_and_sends_on_in_a_few_rou
 
 BOOST_AUTO_TEST_SUITE_END()
 
-BOOST_AUTO_TEST_SUITE(scalar_download)
+BOOST_AUTO_TEST_SUITE(scalar_download, *umadvisor::test::on_rules("UMA-112 UMA-119"))
 
 struct Loop : BusyDevice {
     std::uint64_t loss = memory(), line = stack(), waited = stack();

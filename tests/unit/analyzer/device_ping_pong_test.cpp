@@ -2,7 +2,7 @@
 #include "managed_program.hpp"
 #include "rendered.hpp"
 
-BOOST_AUTO_TEST_SUITE(analyzer_device_ping_pong)
+BOOST_AUTO_TEST_SUITE(analyzer_device_ping_pong, *umadvisor::test::on_rules("UMA-202"))
 
 using namespace umadvisor;
 using namespace umadvisor::test;

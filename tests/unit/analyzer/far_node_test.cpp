@@ -3,7 +3,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-BOOST_AUTO_TEST_SUITE(analyzer_far_node)
+BOOST_AUTO_TEST_SUITE(analyzer_far_node, *umadvisor::test::on_rules("UMA-101 UMA-113"))
 
 using namespace umadvisor;
 using namespace umadvisor::test;

@@ -20,7 +20,7 @@ double lock_ns(double bytes) {
 
 } // namespace
 
-BOOST_AUTO_TEST_SUITE(pageable_copy)
+BOOST_AUTO_TEST_SUITE(pageable_copy, *umadvisor::test::on_rules("UMA-101 UMA-102 UMA-701"))
 
 BOOST_FIXTURE_TEST_CASE(synchronous_copies_from_the_heap, Scenario) {
     builder.add(trace::HostRange{.id = 1, .kind = trace::HostRangeKind::heap});
@@ -167,7 +167,7 @@ BOOST_FIXTURE_TEST_CASE(copies_by_umadvisor_and_failed_ones_do_not_count, Scenar
 
 BOOST_AUTO_TEST_SUITE_END()
 
-BOOST_AUTO_TEST_SUITE(fresh_pages)
+BOOST_AUTO_TEST_SUITE(fresh_pages, *umadvisor::test::on_rules("UMA-118"))
 
 BOOST_FIXTURE_TEST_CASE(downloads_into_new_pages, Scenario) {
     download(256 * mib, 190 * ms, {.destination = Memory::pageable});
@@ -193,7 +193,7 @@ BOOST_FIXTURE_TEST_CASE(a_download_on_a_machine_whose_copies_are_slow_has_its_pa
 
 BOOST_AUTO_TEST_SUITE_END()
 
-BOOST_AUTO_TEST_SUITE(needless_waits)
+BOOST_AUTO_TEST_SUITE(needless_waits, *umadvisor::test::on_rules("UMA-506"))
 
 /// In each of a thousand rounds a kernel, a wait and what the host does next.
 template <class Next>
@@ -207,7 +207,7 @@ Found waits_before(Memory memory, const Next& next) {
         next(s, block);
     }
     s.download(mib, 30'000, {.from = block});
-    return of_rule(findings_of(s), "UMA-506");
+    return findings_of(s);
 }
 
 BOOST_AUTO_TEST_CASE(a_wait_after_each_launch) {
@@ -235,7 +235,7 @@ BOOST_AUTO_TEST_CASE(a_host_that_works_meanwhile_is_another_matter) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-BOOST_AUTO_TEST_SUITE(small_copies)
+BOOST_AUTO_TEST_SUITE(small_copies, *umadvisor::test::on_rules("UMA-101 UMA-103 UMA-119"))
 
 BOOST_FIXTURE_TEST_CASE(many_from_one_line, Scenario) {
     const auto line = stack();

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 
 BOOST_AUTO_TEST_SUITE(analyzer_formats)
@@ -199,7 +200,7 @@ BOOST_AUTO_TEST_CASE(findings_can_fail_a_build) {
     check_one_line(run({"report", "--json", "--sarif", path}), 2, "give one");
 }
 
-BOOST_AUTO_TEST_CASE(sarif_has_a_result_for_each_finding) {
+BOOST_AUTO_TEST_CASE(sarif_has_a_result_for_each_finding_and_each_of_their_rules_once) {
     const std::string path = two_findings();
     const Result result = run({"report", "--sarif", path, path});
     BOOST_TEST_REQUIRE(result.status == 0, result.err);
@@ -208,12 +209,15 @@ BOOST_AUTO_TEST_CASE(sarif_has_a_result_for_each_finding) {
     const json& of = log["runs"][0];
     BOOST_REQUIRE(of["results"].size() == 4u); // of both files
     const json& rules = of["tool"]["driver"]["rules"];
+    std::set<json> referred_to;
     for (const json& each : of["results"]) {
+        referred_to.insert(each["ruleId"]);
         BOOST_TEST(rules[each["ruleIndex"].get<std::size_t>()]["id"] == each["ruleId"]);
         BOOST_TEST(each["message"]["text"].get<std::string>().find("Saves about") != std::string::npos);
         BOOST_TEST(each["rank"].get<double>() >= 0);
         BOOST_TEST(each["rank"].get<double>() <= 100);
     }
+    BOOST_TEST(rules.size() == referred_to.size());
     BOOST_TEST(of["results"][0]["level"] == "warning");
 }
 

@@ -1,14 +1,16 @@
-/// The findings on a scenario, and what tests ask of them. Call stacks are their own lines.
+/// The findings on a scenario, and what tests ask of them. Call stacks are their own lines unless a test says
+/// more.
 #pragma once
 
 #include "analyzer/advice/findings.hpp"
 #include "analyzer/rules/finding.hpp"
-#include "analyzer/rules/words.hpp"
+#include "reported.hpp"
 #include "scenario.hpp"
 #include "text.hpp"
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,39 +29,48 @@ inline std::uint64_t own_line(std::uint64_t stack) {
     return stack;
 }
 
-/// Advice for a calibrated card tells no figure of the one that prices are from where nothing was calibrated.
-inline void check_figures(const std::string& path) {
-    machine::Rates other;
-    std::vector<std::string> usual{"H200"};
-    machine::Rates::each(other, [&usual](std::string_view name, double& value) {
-        // How fast a trace's own pageable copies were is told as it was measured, and scenarios have the
-        // H200's.
-        if (value > 0 && name.ends_with("bytes_per_s") && name.find("pageable") == std::string_view::npos)
-            usual.push_back(" " + text::rate_text(value));
-        value *= 1.0371;
-    });
-    other.device = "Odd Card";
-    reader::Trace trace(path);
-    const rules::Profile profile(trace, nullptr, other);
-    for (const Finding& finding : advice::find_all(profile, own_line).all) {
-        std::string text = finding.title + "\n" + finding.summary + "\n" + finding.advice + "\n" +
-                           finding.basis + "\n" + finding.allocation_text;
-        for (const std::string& detail : finding.details)
-            text += "\n" + detail;
-        for (const std::string& figure : usual)
-            BOOST_TEST(text.find(figure) == std::string::npos,
-                       finding.rule->id << " tells " << figure << ": " << text);
-    }
-}
-
 using Found = std::vector<Finding>;
 
-inline Found findings_of(Scenario& scenario, const machine::Rates& rates = {}) {
+/// Of a suite, "UMA-501 UMA-506": its tests see the findings of these rules alone. What all rules say of the
+/// same programs is in reported.txt.
+class on_rules : public boost::unit_test::decorator::base {
+public:
+    explicit on_rules(std::string ids) : ids_(std::move(ids)) {}
+
+private:
+    void apply(boost::unit_test::test_unit& unit) override {
+        std::istringstream ids(ids_);
+        for (std::string id; ids >> id;)
+            unit.add_label(id);
+    }
+    boost::unit_test::decorator::base_ptr clone() const override {
+        return boost::unit_test::decorator::base_ptr(new on_rules(ids_));
+    }
+
+    std::string ids_;
+};
+
+/// The findings of the rules that the running test's suite is about.
+inline Found of_suite(Found found) {
+    namespace framework = boost::unit_test::framework;
+    const boost::unit_test::test_unit* unit = &framework::current_test_case();
+    while (unit->p_labels->empty() && unit->p_parent_id != boost::unit_test::INV_TEST_UNIT_ID)
+        unit = &framework::get(unit->p_parent_id, boost::unit_test::TUT_SUITE);
+    const std::vector<std::string>& ids = unit->p_labels;
+    std::erase_if(found, [&ids](const Finding& finding) {
+        return !ids.empty() && std::ranges::find(ids, finding.rule->id) == ids.end();
+    });
+    return found;
+}
+
+inline Found findings_of(Scenario& scenario, const machine::Rates& rates = {},
+                         const rules::LineOf& line_of = own_line) {
     const std::string path = scenario.path();
-    check_figures(path);
     reader::Trace trace(path);
     const rules::Profile profile(trace, nullptr, rates);
-    return advice::find_all(profile, own_line).all;
+    Found found = advice::find_all(profile, line_of).all;
+    write_reported(boost::unit_test::framework::current_test_case().full_name(), path, found);
+    return of_suite(std::move(found));
 }
 
 /// Those of the rules whose ids begin so.
@@ -68,16 +79,10 @@ inline Found of_rule(Found found, std::string_view rule) {
     return found;
 }
 
-/// All but those.
-inline Found without_rule(Found found, std::string_view rule) {
-    std::erase_if(found, [rule](const Finding& finding) { return finding.rule->id.starts_with(rule); });
-    return found;
-}
-
 /// "UMA-101 UMA-103"
 inline std::string rules_of(const Found& found) {
     std::string rules;
-    for (const Finding& finding : found)
+    for (const Finding& finding : of_suite(found))
         rules += (rules.empty() ? "" : " ") + std::string(finding.rule->id);
     return rules;
 }
@@ -87,14 +92,14 @@ inline std::string rules_of(Scenario& scenario) {
 
 inline Finding lone(const Found& found, std::string_view rule) {
     BOOST_REQUIRE_EQUAL(rules_of(found), rule);
-    return found.front();
+    return of_suite(found).front();
 }
 inline Finding lone(Scenario& scenario, std::string_view rule, const machine::Rates& rates = {}) {
     return lone(findings_of(scenario, rates), rule);
 }
 
 inline void nothing_in(const Found& found) {
-    for (const Finding& finding : found)
+    for (const Finding& finding : of_suite(found))
         BOOST_ERROR("found " << finding.rule->id << ": " << finding.summary);
 }
 inline void nothing_in(Scenario& scenario) {

@@ -3,7 +3,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-BOOST_AUTO_TEST_SUITE(analyzer_frees_in_flight)
+BOOST_AUTO_TEST_SUITE(analyzer_frees_in_flight, *umadvisor::test::on_rules("UMA-603"))
 
 using namespace umadvisor;
 using namespace umadvisor::test;

@@ -4,7 +4,7 @@
 #include <boost/test/unit_test.hpp>
 #include <nlohmann/json.hpp>
 
-BOOST_AUTO_TEST_SUITE(analyzer_graphs)
+BOOST_AUTO_TEST_SUITE(analyzer_graphs, *umadvisor::test::on_rules("UMA-101 UMA-203"))
 
 using namespace umadvisor;
 using namespace umadvisor::test;

@@ -3,7 +3,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-BOOST_AUTO_TEST_SUITE(analyzer_growth)
+BOOST_AUTO_TEST_SUITE(analyzer_growth, *umadvisor::test::on_rules("UMA-417"))
 
 using namespace umadvisor;
 using namespace umadvisor::test;
@@ -20,7 +20,7 @@ struct Training : PythonProgram {
             launch(kernel, {}, 0, line);
         }
     }
-    Found grown() { return of_rule(found(), "UMA-417"); }
+    Found grown() { return found(); }
 };
 
 BOOST_FIXTURE_TEST_CASE(segments_of_every_round_that_stay_are_growth, Training) {

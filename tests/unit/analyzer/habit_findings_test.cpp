@@ -10,7 +10,7 @@ using namespace umadvisor::test;
 using test::close;
 using trace::SyncKind;
 
-BOOST_AUTO_TEST_SUITE(narrow_rows)
+BOOST_AUTO_TEST_SUITE(narrow_rows, *umadvisor::test::on_rules("UMA-101 UMA-104"))
 
 constexpr std::uint64_t rows = 1024 * 1024;
 
@@ -86,7 +86,7 @@ BOOST_FIXTURE_TEST_CASE(narrow_rows_do_not_show_the_rate_of_the_link, Scenario) 
 
 BOOST_AUTO_TEST_SUITE_END()
 
-BOOST_AUTO_TEST_SUITE(managed_copied)
+BOOST_AUTO_TEST_SUITE(managed_copied, *umadvisor::test::on_rules("UMA-101 UMA-105"))
 
 BOOST_FIXTURE_TEST_CASE(from_the_heap_to_managed_memory, Scenario) {
     const auto line = stack();
@@ -130,7 +130,7 @@ BOOST_FIXTURE_TEST_CASE(device_memory_that_umadvisor_made_managed_is_copied_righ
 
 BOOST_AUTO_TEST_SUITE_END()
 
-BOOST_AUTO_TEST_SUITE(allocation_churn)
+BOOST_AUTO_TEST_SUITE(allocation_churn, *umadvisor::test::on_rules("UMA-401 UMA-407 UMA-410"))
 
 BOOST_AUTO_TEST_CASE(a_buffer_for_every_round) {
     Scenario s;
@@ -267,14 +267,9 @@ BOOST_AUTO_TEST_CASE(managed_memory_for_every_round) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-BOOST_AUTO_TEST_SUITE(redundant_sync)
+BOOST_AUTO_TEST_SUITE(redundant_sync, *umadvisor::test::on_rules("UMA-501"))
 
 using Sync = Scenario::SyncOptions;
-
-/// What is said of waits that something was queued for is another rule's.
-void nothing_is_redundant(Scenario& scenario) {
-    nothing_in(without_rule(findings_of(scenario), "UMA-506"));
-}
 
 struct Rounds : Scenario {
     std::uint64_t kernel = function("step");
@@ -318,11 +313,11 @@ BOOST_AUTO_TEST_CASE(a_stream_says_nothing_of_the_context_nor_of_another_stream)
     Rounds context, other, event;
     const Sync stream{.kind = SyncKind::stream, .object = 7, .duration = 200'000};
     context.rounds({.stack = context.spare}, stream);
-    nothing_is_redundant(context);
+    nothing_in(context);
     other.rounds({.kind = SyncKind::stream, .object = 9, .stack = other.spare}, stream);
-    nothing_is_redundant(other);
+    nothing_in(other);
     event.rounds({.kind = SyncKind::event, .object = 9, .stack = event.spare}, stream);
-    nothing_is_redundant(event);
+    nothing_in(event);
 }
 
 /// Two hundred rounds with something between two waits.
@@ -335,7 +330,7 @@ void nothing_is_redundant_after(const Between& between) {
         s.synchronize({.stack = 2});
         between(s);
     }
-    nothing_is_redundant(s);
+    nothing_in(s);
 }
 
 BOOST_AUTO_TEST_CASE(whatever_is_queued_has_to_be_waited_for) {
@@ -374,7 +369,7 @@ BOOST_FIXTURE_TEST_CASE(a_copy_that_is_done_on_return_need_not_be_waited_for, Sc
 
 BOOST_FIXTURE_TEST_CASE(one_that_waited_was_needed_whatever_the_trace_tells, Rounds) {
     rounds({.stack = spare, .duration = 60'000});
-    nothing_is_redundant(*this);
+    nothing_in(*this);
 }
 
 BOOST_FIXTURE_TEST_CASE(few_are_left_alone, Scenario) {
@@ -383,7 +378,7 @@ BOOST_FIXTURE_TEST_CASE(few_are_left_alone, Scenario) {
         synchronize({.stack = 1});
         synchronize({.stack = 2, .duration = 20'000});
     }
-    nothing_is_redundant(*this);
+    nothing_in(*this);
 }
 
 BOOST_FIXTURE_TEST_CASE(work_of_another_thread_may_be_in_flight, Scenario) {
@@ -397,7 +392,7 @@ BOOST_FIXTURE_TEST_CASE(work_of_another_thread_may_be_in_flight, Scenario) {
         synchronize({.stack = 1});
         synchronize({.stack = 2, .duration = 20'000});
     }
-    nothing_is_redundant(*this);
+    nothing_in(*this);
 }
 
 BOOST_FIXTURE_TEST_CASE(another_context_was_not_waited_for, Scenario) {
@@ -408,7 +403,7 @@ BOOST_FIXTURE_TEST_CASE(another_context_was_not_waited_for, Scenario) {
         use_device(0, 0xb0);
         synchronize({.stack = 2});
     }
-    nothing_is_redundant(*this);
+    nothing_in(*this);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -6,7 +6,7 @@
 #include <initializer_list>
 #include <string>
 
-BOOST_AUTO_TEST_SUITE(analyzer_library_memory)
+BOOST_AUTO_TEST_SUITE(analyzer_library_memory, *umadvisor::test::on_rules("UMA-402"))
 
 using namespace umadvisor;
 using namespace umadvisor::test;
@@ -49,7 +49,7 @@ Found unused_from(std::initializer_list<const char*> objects) {
         s.launch(kernel, {used});
         s.synchronize({.duration = 10 * ms});
     }
-    return of_rule(findings_of(s), "UMA-402");
+    return findings_of(s);
 }
 
 } // namespace

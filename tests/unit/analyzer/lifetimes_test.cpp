@@ -4,7 +4,9 @@
 
 #include <boost/test/unit_test.hpp>
 
-BOOST_AUTO_TEST_SUITE(analyzer_lifetimes)
+BOOST_AUTO_TEST_SUITE(analyzer_lifetimes,
+                      *umadvisor::test::on_rules(
+                          "UMA-301 UMA-302 UMA-402 UMA-403 UMA-404 UMA-405 UMA-406 UMA-407 UMA-408 UMA-409"))
 
 using namespace umadvisor;
 using namespace umadvisor::test;
@@ -43,7 +45,7 @@ struct Program : Scenario {
         synchronize();
     }
     /// Its waits separate uses; another test asks what they are for.
-    Found found() { return without_rule(findings_of(*this), "UMA-506"); }
+    Found found() { return findings_of(*this); }
     Finding one(std::string_view rule) { return lone(found(), rule); }
     void nothing_is_found() { nothing_in(found()); }
     /// Memory of the first line that waits until memory of the second is done with.

@@ -13,7 +13,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-BOOST_AUTO_TEST_SUITE(analyzer_machines)
+BOOST_AUTO_TEST_SUITE(analyzer_machines, *umadvisor::test::on_rules("UMA-101 UMA-124 UMA-216 UMA-217"))
 
 using namespace umadvisor;
 using namespace umadvisor::test;

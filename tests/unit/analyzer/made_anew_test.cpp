@@ -3,7 +3,8 @@
 #include <boost/test/unit_test.hpp>
 #include <functional>
 
-BOOST_AUTO_TEST_SUITE(analyzer_made_anew)
+BOOST_AUTO_TEST_SUITE(analyzer_made_anew,
+                      *umadvisor::test::on_rules("UMA-401 UMA-410 UMA-411 UMA-412 UMA-413 UMA-414 UMA-507"))
 
 using namespace umadvisor;
 using namespace umadvisor::test;

@@ -1,7 +1,8 @@
 #include "analyzer/advice/findings.hpp"
 #include "managed_program.hpp"
 
-BOOST_AUTO_TEST_SUITE(analyzer_managed_estimates)
+BOOST_AUTO_TEST_SUITE(analyzer_managed_estimates,
+                      *umadvisor::test::on_rules("UMA-201 UMA-202 UMA-203 UMA-204 UMA-205 UMA-206 UMA-214"))
 
 using namespace umadvisor;
 using namespace umadvisor::test;

@@ -1,6 +1,8 @@
 #include "managed_program.hpp"
 
-BOOST_AUTO_TEST_SUITE(analyzer_managed_findings)
+BOOST_AUTO_TEST_SUITE(analyzer_managed_findings,
+                      *umadvisor::test::on_rules("UMA-201 UMA-202 UMA-203 UMA-204 UMA-205 UMA-206 UMA-207 "
+                                                 "UMA-208 UMA-209 UMA-210 UMA-211 UMA-212 UMA-213"))
 
 using namespace umadvisor;
 using namespace umadvisor::test;

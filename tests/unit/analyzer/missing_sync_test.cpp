@@ -4,7 +4,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-BOOST_AUTO_TEST_SUITE(analyzer_missing_sync)
+BOOST_AUTO_TEST_SUITE(analyzer_missing_sync, *umadvisor::test::on_rules("UMA-601"))
 
 using namespace umadvisor;
 using namespace umadvisor::test;

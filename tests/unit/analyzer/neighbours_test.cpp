@@ -1,6 +1,6 @@
 #include "managed_program.hpp"
 
-BOOST_AUTO_TEST_SUITE(analyzer_neighbours)
+BOOST_AUTO_TEST_SUITE(analyzer_neighbours, *umadvisor::test::on_rules("UMA-202"))
 
 using namespace umadvisor;
 using namespace umadvisor::test;

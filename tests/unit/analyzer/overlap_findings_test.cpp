@@ -12,7 +12,7 @@ using namespace umadvisor::test;
 using test::close;
 using trace::SyncKind;
 
-BOOST_AUTO_TEST_SUITE(serial_copies)
+BOOST_AUTO_TEST_SUITE(serial_copies, *umadvisor::test::on_rules("UMA-107 UMA-109"))
 
 struct Serial : BusyDevice {
     std::uint64_t data = memory(), stream = make_stream(), in = stack(), out = stack();
@@ -96,7 +96,7 @@ BOOST_FIXTURE_TEST_CASE(synchronous_copies_are_priced_by_their_calls, Serial) {
 
 BOOST_FIXTURE_TEST_CASE(pageable_memory_is_predicted_as_if_it_were_pinned, Serial) {
     waited_rounds(1600 * us, 900 * us, Memory::pageable);
-    const Finding overlap = among(advice_on(*this), "UMA-109");
+    const Finding overlap = among(findings_of(*this), "UMA-109");
     BOOST_TEST(evidence(overlap, "serial_ns") < 10 * 740e3);
     BOOST_TEST(contains(overlap.advice, "cudaMallocHost"));
 }
@@ -140,7 +140,7 @@ BOOST_AUTO_TEST_CASE(what_overlaps_already) {
             s.download(s.data, 16 * mib, {.stream = stream, .ns = 303 * us});
         }
     s.wait();
-    for (const Finding& finding : advice_on(s))
+    for (const Finding& finding : findings_of(s))
         BOOST_TEST(evidence(finding, "rounds") <= 1, finding.summary); // the first had nothing beside it
 }
 
@@ -178,7 +178,7 @@ BOOST_AUTO_TEST_CASE(kernels_of_which_too_little_is_known) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-BOOST_AUTO_TEST_SUITE(default_stream)
+BOOST_AUTO_TEST_SUITE(default_stream, *umadvisor::test::on_rules("UMA-110"))
 
 struct Streams : BusyDevice {
     std::uint64_t first, second, next = memory(), current = memory(), last = memory(), line = stack();
@@ -237,7 +237,7 @@ BOOST_AUTO_TEST_CASE(kernels_that_fill_the_device_gain_nothing) {
             s.kernel({s.last}, s.second, 300 * us);
             s.wait(910 * us);
         }
-        return tells(advice_on(s), "UMA-110");
+        return tells(findings_of(s), "UMA-110");
     };
     BOOST_TEST(is_told(15, 1, 1));
     BOOST_TEST(!is_told(4, 2, 2));
@@ -330,7 +330,7 @@ BOOST_AUTO_TEST_CASE(variables_of_a_module_that_no_parameter_shows) {
             s.kernel({s.last}, s.second, 303 * us);
             s.wait();
         }
-        return tells(advice_on(s), "UMA-110");
+        return tells(findings_of(s), "UMA-110");
     };
     for (const bool copy : {false, true}) {
         BOOST_TEST(rounds_with(0, copy)); // the program's own allocation

@@ -3,7 +3,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-BOOST_AUTO_TEST_SUITE(analyzer_overlapping_streams)
+BOOST_AUTO_TEST_SUITE(analyzer_overlapping_streams, *umadvisor::test::on_rules("UMA-604"))
 
 using namespace umadvisor;
 using namespace umadvisor::test;

@@ -1,6 +1,6 @@
 #include "managed_program.hpp"
 
-BOOST_AUTO_TEST_SUITE(analyzer_population)
+BOOST_AUTO_TEST_SUITE(analyzer_population, *umadvisor::test::on_rules("UMA-203 UMA-214"))
 
 using namespace umadvisor;
 using namespace umadvisor::test;

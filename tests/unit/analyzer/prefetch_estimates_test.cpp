@@ -1,7 +1,7 @@
 /// What is promised of the program's own prefetches.
 #include "managed_program.hpp"
 
-BOOST_AUTO_TEST_SUITE(analyzer_prefetch_estimates)
+BOOST_AUTO_TEST_SUITE(analyzer_prefetch_estimates, *umadvisor::test::on_rules("UMA-211 UMA-213"))
 
 using namespace umadvisor;
 using namespace umadvisor::test;

@@ -39,11 +39,7 @@ public:
             return found == lines.end() ? stack : found->second;
         };
     }
-    Found found() {
-        reader::Trace trace(path());
-        const rules::Profile profile(trace);
-        return advice::find_all(profile, line_of()).all;
-    }
+    Found found() { return findings_of(*this, {}, line_of()); }
 
     /// The host's own time.
     void pass(std::uint64_t nanoseconds) { now += nanoseconds - 1000; } ///< calls leave 1000 behind them

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
 
-BOOST_AUTO_TEST_SUITE(analyzer_python_statement)
+BOOST_AUTO_TEST_SUITE(analyzer_python_statement, *umadvisor::test::on_rules("UMA-103 UMA-116 UMA-407 UMA-506"))
 
 using namespace umadvisor;
 using namespace umadvisor::test;

@@ -74,7 +74,7 @@ nlohmann::json json_of(const std::vector<std::string>& arguments) {
     return nlohmann::json::parse(result.out);
 }
 
-BOOST_AUTO_TEST_SUITE(analyzer_ranges)
+BOOST_AUTO_TEST_SUITE(analyzer_ranges, *umadvisor::test::on_rules("UMA-101"))
 
 BOOST_FIXTURE_TEST_CASE(a_fault_inside_and_the_same_outside, Named) {
     const std::uint64_t inner = stack(), outer = stack();

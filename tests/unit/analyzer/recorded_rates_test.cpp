@@ -14,7 +14,7 @@
 #include <iterator>
 #include <sys/resource.h>
 
-BOOST_AUTO_TEST_SUITE(analyzer_recorded_rates)
+BOOST_AUTO_TEST_SUITE(analyzer_recorded_rates, *umadvisor::test::on_rules("UMA-101 UMA-409"))
 
 using namespace umadvisor;
 using namespace umadvisor::test;

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-BOOST_AUTO_TEST_SUITE(analyzer_remote_atomics)
+BOOST_AUTO_TEST_SUITE(analyzer_remote_atomics, *umadvisor::test::on_rules("UMA-201 UMA-215"))
 
 using namespace umadvisor;
 using namespace umadvisor::test;

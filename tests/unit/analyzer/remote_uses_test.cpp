@@ -3,7 +3,7 @@
 
 #include <initializer_list>
 
-BOOST_AUTO_TEST_SUITE(analyzer_remote_uses)
+BOOST_AUTO_TEST_SUITE(analyzer_remote_uses, *umadvisor::test::on_rules("UMA-121 UMA-122"))
 
 using namespace umadvisor;
 using namespace umadvisor::test;
@@ -33,7 +33,7 @@ struct ZeroCopy : Scenario {
     }
     Found found() {
         wait();
-        return of_rule(findings_of(*this), "UMA-12");
+        return findings_of(*this);
     }
 
 private:

@@ -3,7 +3,8 @@
 
 #include <functional>
 
-BOOST_FIXTURE_TEST_SUITE(analyzer_repeated_uploads, umadvisor::test::Transfers)
+BOOST_FIXTURE_TEST_SUITE(analyzer_repeated_uploads, umadvisor::test::Transfers,
+                         *umadvisor::test::on_rules("UMA-101 UMA-106 UMA-114"))
 
 using namespace umadvisor;
 using namespace umadvisor::test;

@@ -1,7 +1,8 @@
 /// UMA-107: what the host has downloaded goes up again as it came.
 #include "transfers.hpp"
 
-BOOST_FIXTURE_TEST_SUITE(analyzer_round_trips, umadvisor::test::Transfers)
+BOOST_FIXTURE_TEST_SUITE(analyzer_round_trips, umadvisor::test::Transfers,
+                         *umadvisor::test::on_rules("UMA-107 UMA-114"))
 
 using namespace umadvisor;
 using namespace umadvisor::test;

@@ -1,7 +1,8 @@
 /// UMA-114 and UMA-115: bytes that the device had before, or has elsewhere, are uploaded from the host.
 #include "transfers.hpp"
 
-BOOST_FIXTURE_TEST_SUITE(analyzer_same_source, umadvisor::test::Transfers)
+BOOST_FIXTURE_TEST_SUITE(analyzer_same_source, umadvisor::test::Transfers,
+                         *umadvisor::test::on_rules("UMA-114 UMA-115"))
 
 using namespace umadvisor;
 using namespace umadvisor::test;

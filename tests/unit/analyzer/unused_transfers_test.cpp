@@ -1,7 +1,8 @@
 /// UMA-303: bytes that are written and written again before anything uses them.
 #include "transfers.hpp"
 
-BOOST_FIXTURE_TEST_SUITE(analyzer_unused_transfers, umadvisor::test::Transfers)
+BOOST_FIXTURE_TEST_SUITE(analyzer_unused_transfers, umadvisor::test::Transfers,
+                         *umadvisor::test::on_rules("UMA-303"))
 
 using namespace umadvisor;
 using namespace umadvisor::test;

@@ -1,7 +1,7 @@
 /// UMA-123: write-combined memory that the host reads.
 #include "found.hpp"
 
-BOOST_AUTO_TEST_SUITE(analyzer_write_combined)
+BOOST_AUTO_TEST_SUITE(analyzer_write_combined, *umadvisor::test::on_rules("UMA-123"))
 
 using namespace umadvisor;
 using namespace umadvisor::test;
@@ -29,7 +29,7 @@ struct Combined : Scenario {
     }
     Found found() {
         synchronize();
-        return of_rule(findings_of(*this), "UMA-123");
+        return findings_of(*this);
     }
     /// Rounds of a download, and of what the host does then.
     template <class Then>

@@ -1,7 +1,5 @@
 #pragma once
 // Copies, frees and faults that take less, or nothing, or happen beside something else.
-#include "tests/gpu/programs/rules/one_way.hpp"
-#include "tests/gpu/programs/rules/synchronisation.hpp"
 #include "work.hpp"
 
 #include <memory>

@@ -1,6 +1,7 @@
 #pragma once
 // The sixteen programs, as they are and with the change that the named rules speak of.
 #include "moves.hpp"
+#include "rule_programs.hpp" // by tools/rule-pages
 #include "waits.hpp"
 
 namespace replays {
@@ -22,12 +23,14 @@ inline constexpr Program programs[] = {
     {"long-queue", "UMA-502", 0, 6, long_queue<false>, long_queue<true>},
     {"pageable", "UMA-101", 32 * MiB, 10, pageable<false>, pageable<true>},
     {"small-copies", "UMA-103", 0, 10, small_copies<false>, small_copies<true>},
-    {"one-stream", "UMA-109", 16 * MiB, 10, rules::scramble_in_series, rules::scramble_in_streams},
-    {"default-stream", "UMA-110", 16 * MiB, 10, rules::copy_on_blocking_streams, rules::copy_on_free_streams},
+    {"one-stream", "UMA-109", 16 * MiB, 10, rules::uma_109::fault_one_stream,
+     rules::uma_109::clean_four_streams},
+    {"default-stream", "UMA-110", 16 * MiB, 10, rules::uma_110::fault_blocking,
+     rules::uma_110::clean_non_blocking},
     {"reused-event", "UMA-502", 0, 30, reused_event<false>, reused_event<true>},
-    {"free", "UMA-503", 4 * MiB, 20, rules::freed_in_flight, rules::freed_at_the_end},
+    {"free", "UMA-503", 4 * MiB, 20, rules::uma_503::fault_free, rules::uma_503::clean_free_at_the_end},
     {"two-threads", "", 0, 25, two_threads<false>, two_threads<true>},
-    {"managed", "UMA-203", 64 * MiB, 6, rules::first_touch, rules::first_touch_prefetched},
+    {"managed", "UMA-203", 64 * MiB, 6, rules::uma_203::fault_faults, rules::uma_203::clean_prefetched},
     {"before-a-graph", "UMA-101,UMA-102", 16 * MiB, 16, before_a_graph<false>, before_a_graph<true>},
     {"host-in-the-loop", "", 0, 30, host_in_the_loop<false>, host_in_the_loop<true>},
     {"beside-a-kernel", "", 0, 15, beside_a_kernel<false>, beside_a_kernel<true>},

@@ -1,6 +1,6 @@
 #pragma once
 // What the programs of replays.cu are made of: kernels and host work that take a given time.
-#include "tests/gpu/programs/rules/overlap.hpp"
+#include "tests/gpu/programs/rules/streams.hpp"
 #include "tests/gpu/programs/rules/trial.hpp"
 
 namespace replays {

@@ -2,6 +2,8 @@
 // Managed memory that both sides use, for the rows on it.
 #include "trial.hpp"
 
+#include <memory>
+
 namespace rules {
 
 inline constexpr cudaMemLocation on_device{cudaMemLocationTypeDevice, 0}, on_host{cudaMemLocationTypeHost, 0};
@@ -86,5 +88,9 @@ public:
 private:
     DeviceWords words_;
 };
+
+/// Memory of malloc that is a mapping of its own. A kernel reaches it on some machines only; on others it ends
+/// with an illegal address.
+using HeapWords = std::unique_ptr<unsigned[]>;
 
 } // namespace rules

@@ -1,10 +1,9 @@
 #pragma once
-// UMA-111 between devices, UMA-113 and UMA-120: what takes several devices or NUMA nodes.
-#include "transfers.hpp"
+// What takes several devices or NUMA nodes.
+#include "trial.hpp"
 
 #include <sched.h>
 
-#include <memory>
 #include <set>
 
 namespace rules {
@@ -54,48 +53,6 @@ inline std::size_t count_nodes() {
     return 1;
 }
 
-/// Takes a CPU for this thread, and a device on the same node or on another.
-inline void place_thread(bool far) {
-    const bool placed = try_cpus([&](int node) {
-        for (int device = 0; device < count_devices(); ++device)
-            if (const int other = node_of_device(device); other >= 0 && (other != node) == far) {
-                CHECK(cudaSetDevice(device));
-                return true;
-            }
-        return false;
-    });
-    if (!placed)
-        example::refuse("takes a CPU and a device on different NUMA nodes, or on the same");
-}
-
-inline void upload_from_far(Trial& trial) {
-    place_thread(true);
-    upload_pinned_async(trial);
-}
-inline void upload_from_near(Trial& trial) {
-    place_thread(false);
-    upload_pinned_async(trial);
-}
-/// Its pages lie where they were written for the first time: on the thread's node.
-inline void upload_registered_from_far(Trial& trial) {
-    place_thread(true);
-    const std::size_t count = trial.bytes / sizeof(unsigned);
-    const std::unique_ptr<unsigned[]> host(new unsigned[count]());
-    CHECK(cudaHostRegister(host.get(), trial.bytes, cudaHostRegisterDefault));
-    upload_rounds(trial, host.get(), false);
-    CHECK(cudaHostUnregister(host.get()));
-}
-/// The driver stages it through memory of its own: where that lies is not the program's.
-inline void upload_pageable_from_far(Trial& trial) {
-    place_thread(true);
-    upload_pageable(trial);
-}
-/// In pieces whose calls weigh as much as their way.
-inline void upload_pieces_from_far(Trial& trial) {
-    place_thread(true);
-    upload_pieces(trial, 512 * KiB);
-}
-
 /// A result of device 0 goes to device 1; `pass_on` moves it.
 template <class PassOn>
 void pass_to_peer(Trial& trial, const PassOn& pass_on) {
@@ -120,13 +77,6 @@ void pass_to_peer(Trial& trial, const PassOn& pass_on) {
         trial.expect(sums.words[i] == trial.rounds * (trial.rounds + 1) / 2);
 }
 
-inline void pass_to_peer_through_host(Trial& trial) {
-    const std::unique_ptr<char[]> host(new char[trial.bytes]);
-    pass_to_peer(trial, [&](unsigned* to, const unsigned* from) {
-        CHECK(cudaMemcpy(host.get(), from, trial.bytes, cudaMemcpyDeviceToHost));
-        CHECK(cudaMemcpy(to, host.get(), trial.bytes, cudaMemcpyHostToDevice));
-    });
-}
 /// Device 1 may reach device 0 from then on, if it can.
 inline void enable_peer_access() {
     int reaches = 0;
@@ -135,33 +85,6 @@ inline void enable_peer_access() {
     if (reaches != 0 && cudaDeviceEnablePeerAccess(0, 0) == cudaErrorPeerAccessAlreadyEnabled)
         cudaGetLastError(); // by the repetition before
     CHECK(cudaSetDevice(0));
-}
-/// Where the devices cannot reach each other the driver finds a way.
-inline void pass_to_peer_directly(Trial& trial) {
-    enable_peer_access();
-    pass_to_peer(
-        trial, [&](unsigned* to, const unsigned* from) { CHECK(cudaMemcpyPeer(to, 1, from, 0, trial.bytes)); });
-}
-inline void pass_to_peer_without_access(Trial& trial) {
-    pass_to_peer(trial, [&](unsigned* to, const unsigned* from) {
-        CHECK(cudaMemcpyPeerAsync(to, 1, from, 0, trial.bytes, nullptr));
-        CHECK(cudaStreamSynchronize(nullptr));
-    });
-}
-inline void pass_to_peer_with_access(Trial& trial) {
-    enable_peer_access();
-    pass_to_peer_without_access(trial);
-}
-/// The host takes every other word and sends those on twice.
-inline void thin_for_peer(Trial& trial) {
-    const PinnedWords all(trial.bytes), thin(trial.bytes / 2);
-    pass_to_peer(trial, [&](unsigned* to, const unsigned* from) {
-        CHECK(cudaMemcpy(all.words, from, trial.bytes, cudaMemcpyDeviceToHost));
-        for (std::size_t i = 0; i < thin.count; ++i)
-            thin.words[i] = all.words[2 * i];
-        CHECK(cudaMemcpy(to, thin.words, trial.bytes / 2, cudaMemcpyHostToDevice));
-        CHECK(cudaMemcpy(to + thin.count, thin.words, trial.bytes / 2, cudaMemcpyHostToDevice));
-    });
 }
 
 } // namespace rules

@@ -1,5 +1,5 @@
 #pragma once
-// UMA-101 to 104: how bytes cross the link.
+// How bytes cross the link, and what they are.
 #include "trial.hpp"
 
 #include <memory>
@@ -32,25 +32,17 @@ inline void upload_pageable(Trial& trial) {
     const std::unique_ptr<unsigned[]> host(new unsigned[trial.bytes / sizeof(unsigned)]);
     upload_rounds(trial, host.get(), false);
 }
-inline void upload_pageable_async(Trial& trial) {
-    const std::unique_ptr<unsigned[]> host(new unsigned[trial.bytes / sizeof(unsigned)]);
-    upload_rounds(trial, host.get(), true);
-}
-inline void upload_pinned(Trial& trial) {
-    const PinnedWords host(trial.bytes);
-    upload_rounds(trial, host.words, false);
-}
+
 inline void upload_pinned_async(Trial& trial) {
     const PinnedWords host(trial.bytes);
     upload_rounds(trial, host.words, true);
 }
+
 /// Pageable, but so small that the call decides and not the memory.
 inline void upload_pageable_small(Trial& trial) {
     trial.bytes = 4096;
     upload_pageable(trial);
 }
-
-// UMA-103
 
 inline void upload_pieces(Trial& trial, std::size_t piece) {
     const PinnedWords host(trial.bytes);
@@ -67,47 +59,27 @@ inline void upload_pieces(Trial& trial, std::size_t piece) {
         CHECK(cudaDeviceSynchronize());
     }
 }
-inline void upload_small_pieces(Trial& trial) {
-    upload_pieces(trial, 256);
-}
-inline void upload_one_piece(Trial& trial) {
-    upload_pieces(trial, trial.bytes);
-}
-/// As many bytes, a call of which costs less than what it moves.
-inline void upload_large_pieces(Trial& trial) {
-    upload_pieces(trial, 128 * 1024);
+
+/// Of a buffer, one that a look at some of its bytes passes over.
+inline std::size_t hidden_word(std::size_t count) {
+    return count / 2 + count / 16;
 }
 
-// UMA-104: rows of 16 bytes, the one beside the other or far apart.
-
-inline constexpr std::size_t row_bytes = 16;
-
-inline void upload_columns(Trial& trial, std::size_t pitch, std::size_t width) {
-    const std::size_t rows = trial.bytes / 512;
-    const PinnedWords host(rows * pitch);
-    const DeviceWords data(rows * width);
-    for (unsigned round = 0; round < trial.rounds; ++round) {
+/// Pinned words that differ, and device memory of the same size.
+struct Pair {
+    explicit Pair(std::size_t bytes) : host(bytes), data(bytes) {
         for (std::size_t i = 0; i < host.count; ++i)
-            host.words[i] = static_cast<unsigned>(i) ^ round;
-        trial.timed([&] {
-            if (pitch == width) // two dimensions would be copied row by row all the same
-                CHECK(cudaMemcpy(data.words, host.words, rows * width, cudaMemcpyHostToDevice));
-            else
-                CHECK(cudaMemcpy2D(data.words, width, host.words, pitch, width, rows, cudaMemcpyHostToDevice));
-        });
-        LAUNCH(add_one, grid, block, nullptr, data.words, data.count);
-        CHECK(cudaDeviceSynchronize());
+            host.words[i] = static_cast<unsigned>(i);
     }
-}
-inline void upload_column(Trial& trial) {
-    upload_columns(trial, 512, row_bytes);
-}
-inline void upload_contiguous_rows(Trial& trial) {
-    upload_columns(trial, row_bytes, row_bytes);
-}
-/// As many rows, each of which fills its packets.
-inline void upload_wide_rows(Trial& trial) {
-    upload_columns(trial, 512, 384);
-}
+    void upload() const { upload(host); }
+    void upload(const PinnedWords& from) const {
+        CHECK(cudaMemcpy(data.words, from.words, data.count * sizeof(unsigned), cudaMemcpyHostToDevice));
+    }
+    void download() const {
+        CHECK(cudaMemcpy(host.words, data.words, data.count * sizeof(unsigned), cudaMemcpyDeviceToHost));
+    }
+    PinnedWords host;
+    DeviceWords data;
+};
 
 } // namespace rules

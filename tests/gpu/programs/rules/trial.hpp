@@ -2,8 +2,6 @@
 // What one run of rule_cases is asked for and what it says of itself, and the kernels that its rows share.
 #include "options.hpp"
 #include "tests/gpu/programs/habits/timeline.hpp"
-
-#include "tests/gpu/programs/habits/timeline.hpp"
 #include "tools/simcuda/portable.hpp"
 
 #include <cstddef>
