@@ -3,6 +3,7 @@
 
 #include "analyzer/rules/edited_calls.hpp"
 #include "analyzer/rules/finding.hpp"
+#include "analyzer/rules/sync/idle_gaps.hpp"
 
 #include <initializer_list>
 

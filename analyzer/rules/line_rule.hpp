@@ -53,7 +53,7 @@ struct Line {
 
 /// `Of` derives from it, enters what it counts by `at(site)`, and judges: `std::optional<Finding> judge(const
 /// Line<Tally>&) const`, whose finding gets the rule, its title and the line. A Tally has `count`, `ticks` and
-/// `+=`. Memory: one tally a call site.
+/// `+=`, and `all` where its site makes more calls than `count`. Memory: one tally a call site.
 template <class Of, class Tally = CallTally>
 class LineRule : public Counter {
 public:
@@ -70,7 +70,10 @@ public:
                 line.entry = site.entry;
             }
             line.tally += tally;
-            line.calls.add(site, tally.count);
+            if constexpr (requires { tally.all; })
+                line.calls.add(site, tally.count, tally.all);
+            else
+                line.calls.add(site, tally.count);
         }
         std::vector<Finding> findings;
         for (const auto& [stack, line] : lines)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "analyzer/rules/profile.hpp"
+#include "analyzer/rules/transfers/remote_uses.hpp"
 
 #include <cstdint>
 #include <optional>

@@ -36,24 +36,13 @@ Profile::Profile(reader::Trace& trace, tables::Statistics* statistics, machine::
       managed_(ns_per_tick,
                trace.dictionary.managed_sources.empty() ? nullptr : &trace.dictionary.managed_sources.back(),
                trace.dictionary),
-      missing_syncs_(trace.dictionary),
       hazards_(std::make_unique<Hazards>(ns_per_tick, trace.dictionary)),
       narrow_rows_(trace.dictionary),
       contents_(ns_per_tick, trace.dictionary),
       churn_(trace.dictionary),
-      idle_syncs_(ns_per_tick),
-      needless_waits_(ns_per_tick),
-      allocation_failures_(trace.dictionary),
-      idle_gaps_(ns_per_tick),
-      pool_trims_(trace.dictionary),
       lifetimes_(ns_per_tick, trace.dictionary),
       through_host_(ns_per_tick, contents_),
-      remote_uses_(ns_per_tick, trace.dictionary),
-      write_combined_(ns_per_tick, trace.dictionary),
-      far_copies_(trace),
-      peer_copies_(trace.dictionary),
       statements_(ns_per_tick, trace.dictionary),
-      growth_(trace.dictionary),
       noticed_allocations_(trace.dictionary.notices),
       counters_({trace, trace.dictionary, ns_per_tick}) {
     last_ticks_ = trace.file.header().last.ticks;
@@ -69,14 +58,11 @@ Profile::Profile(reader::Trace& trace, tables::Statistics* statistics, machine::
         inside_ = {marks->entered(), marks->ticks(last_ticks_)};
     action_gains_.finish();
     accuracy_ = clocks_->finish(static_cast<double>(recorded_ns()));
-    copy_runs_.finish();
     launches_.finish();
     managed_.finish();
-    missing_syncs_.finish();
     hazards_->finish();
     contents_.finish();
     lifetimes_.finish(last_ticks_);
-    remote_uses_.finish();
     counters_.finish();
     for (const reader::DroppedCalls& site : trace.dropped_calls)
         if (site.known && !inside_) { // nobody knows where they were called

@@ -7,28 +7,13 @@
 #include "analyzer/machine/recorded_rates.hpp"
 #include "analyzer/managed/managed_activity.hpp"
 #include "analyzer/reader/trace.hpp"
-#include "analyzer/rules/allocation/allocation_failures.hpp"
 #include "analyzer/rules/allocation/churn.hpp"
-#include "analyzer/rules/allocation/growing_memory.hpp"
-#include "analyzer/rules/allocation/pool_trims.hpp"
-#include "analyzer/rules/correctness/missing_syncs.hpp"
 #include "analyzer/rules/counter.hpp"
 #include "analyzer/rules/device_contents.hpp"
 #include "analyzer/rules/python/statements.hpp"
-#include "analyzer/rules/sync/idle_gaps.hpp"
-#include "analyzer/rules/sync/idle_syncs.hpp"
-#include "analyzer/rules/sync/needless_waits.hpp"
-#include "analyzer/rules/sync/polls.hpp"
-#include "analyzer/rules/transfers/copy_runs.hpp"
-#include "analyzer/rules/transfers/default_stream_order.hpp"
 #include "analyzer/rules/transfers/detours.hpp"
-#include "analyzer/rules/transfers/far_copies.hpp"
-#include "analyzer/rules/transfers/peer_copies.hpp"
-#include "analyzer/rules/transfers/remote_uses.hpp"
 #include "analyzer/rules/transfers/scalar_downloads.hpp"
-#include "analyzer/rules/transfers/write_combined_reads.hpp"
 #include "analyzer/rules/unified/pageable_uses.hpp"
-#include "analyzer/rules/unified/placed_launches.hpp"
 #include "analyzer/rules/work_patterns.hpp"
 #include "analyzer/tables/action_gains.hpp"
 #include "analyzer/tables/actions.hpp"
@@ -105,44 +90,29 @@ public:
     const tables::Actions& actions() const { return actions_; }
     const tables::ActionGains& action_gains() const { return action_gains_; }
     const tables::Copies& copies() const { return copies_; }
-    const CopyRuns& copy_runs() const { return copy_runs_; }
     const tables::Launches& launches() const { return launches_; }
     const tables::Graphs& graphs() const { return graphs_; }
     const tables::Allocations& allocations() const { return allocations_; }
     const managed::ManagedActivity& managed() const { return managed_; }
-    const PlacedLaunches& placed_launches() const { return placed_launches_; }
     const tables::Waits& waits() const { return waits_; }
     const tables::NarrowRows& narrow_rows() const { return narrow_rows_; }
-    const DefaultStreamOrder& default_stream_order() const { return default_stream_order_; }
     const DeviceContents& contents() const { return contents_; }
     const Churn& churn() const { return churn_; }
-    const MissingSyncs& missing_syncs() const { return missing_syncs_; }
     const Hazards& hazards() const { return *hazards_; }
-    const IdleSyncs& idle_syncs() const { return idle_syncs_; }
-    const NeedlessWaits& needless_waits() const { return needless_waits_; }
-    const AllocationFailures& allocation_failures() const { return allocation_failures_; }
     const tables::FailedCalls& failed_calls() const { return failed_calls_; }
-    const IdleGaps& idle_gaps() const { return idle_gaps_; }
     /// What a rule of this type counted.
     template <class Counts>
     const Counts& counted(const Rule& rule) const {
         return static_cast<const Counts&>(counters_.made_by(rule.counter));
     }
-    const Polls& polls() const { return polls_; }
-    const PoolTrims& pool_trims() const { return pool_trims_; }
     const tables::Lifetimes& lifetimes() const { return lifetimes_; }
     const WorkPatterns& work_patterns() const { return work_patterns_; }
     const ScalarDownloads& scalar_downloads() const { return scalar_downloads_; }
     const ThroughHost& through_host() const { return through_host_; }
-    const RemoteUses& remote_uses() const { return remote_uses_; }
     const PageableUses& pageable_uses() const { return pageable_uses_; }
-    const WriteCombined& write_combined() const { return write_combined_; }
-    const FarCopies& far_copies() const { return far_copies_; }
-    const PeerCopies& peer_copies() const { return peer_copies_; }
     const tables::ExportedSites& exported_sites() const { return exported_sites_; }
     const tables::StagingSites& staging_sites() const { return staging_sites_; }
     const Statements& statements() const { return statements_; }
-    const Growth& growth() const { return growth_; }
     /// Whose pending calls the clock settled at the end of the run.
     const tables::NamedRanges& ranges() const { return *ranges_; }
     const tables::NoticedAllocations& noticed_allocations() const { return noticed_allocations_; }
@@ -228,39 +198,24 @@ private:
     tables::Actions actions_;
     tables::ActionGains action_gains_;
     tables::Copies copies_;
-    CopyRuns copy_runs_;
     tables::Launches launches_;
     tables::Graphs graphs_;
     tables::Allocations allocations_;
     managed::ManagedActivity managed_;
-    PlacedLaunches placed_launches_;
-    MissingSyncs missing_syncs_;
     std::unique_ptr<Hazards> hazards_; ///< by pointer: few need to know what it is made of
     tables::Waits waits_;
     tables::NarrowRows narrow_rows_;
-    DefaultStreamOrder default_stream_order_;
     DeviceContents contents_;
     Churn churn_;
-    IdleSyncs idle_syncs_;
-    NeedlessWaits needless_waits_;
-    AllocationFailures allocation_failures_;
     tables::FailedCalls failed_calls_;
-    IdleGaps idle_gaps_;
-    Polls polls_;
-    PoolTrims pool_trims_;
     tables::Lifetimes lifetimes_;
     WorkPatterns work_patterns_;
     ScalarDownloads scalar_downloads_;
     ThroughHost through_host_;
-    RemoteUses remote_uses_;
     PageableUses pageable_uses_;
-    WriteCombined write_combined_;
-    FarCopies far_copies_;
-    PeerCopies peer_copies_;
     tables::ExportedSites exported_sites_;
     tables::StagingSites staging_sites_;
     Statements statements_;
-    Growth growth_;
     tables::NoticedAllocations noticed_allocations_;
     facts::CachedMap<std::map<std::uint64_t, CallTotals>> calls_;
     Counters counters_;

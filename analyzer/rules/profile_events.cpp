@@ -165,9 +165,7 @@ void Profile::observe(const reader::ThreadCursor& cursor) {
         call->range = ranges_->enter(call->thread);
         const Reach reach = reach_of(cursor);
         hazards_->add(*call, cursor);
-        default_stream_order_.add(*call, reach.allocations(), reach.told);
         clocks_->add(*call);
-        pool_trims_.add(*call, std::holds_alternative<trace::Sync>(cursor.event()));
         counters_.add(WorkCall{*call, cursor, reach.allocations(), reach.told}, cursor.index(), false);
     }
 }
@@ -179,18 +177,15 @@ void Profile::observe_other(const reader::ThreadCursor& cursor, facts::Call* cal
             if constexpr (std::is_same_v<std::remove_cvref_t<decltype(record)>, trace::Alloc>)
                 if (facts::is_program_call(record))
                     failed_calls_.tried(record, cursor.index());
-            offer(record, cursor.index(), churn_, idle_syncs_, idle_gaps_, lifetimes_, work_patterns_,
-                  scalar_downloads_, through_host_, copy_runs_, needless_waits_, pool_trims_, statements_,
-                  growth_);
+            offer(record, cursor.index(), churn_, lifetimes_, work_patterns_, scalar_downloads_, through_host_,
+                  statements_);
             if constexpr (!std::is_same_v<std::remove_cvref_t<decltype(record)>, trace::DeviceTime>)
                 counters_.add(record, cursor.index(), is_node(record));
             if (is_node(record))
                 return;
-            offer(record, cursor.index(), waits_, contents_, managed_, missing_syncs_, *hazards_, recorded_,
-                  allocations_, placed_launches_, failed_calls_, allocation_failures_, actions_, action_gains_,
-                  remote_uses_, pageable_uses_, write_combined_, far_copies_, peer_copies_, narrow_rows_,
-                  graphs_, polls_, exported_sites_, staging_sites_, noticed_allocations_,
-                  default_stream_order_);
+            offer(record, cursor.index(), waits_, contents_, managed_, *hazards_, recorded_, allocations_,
+                  failed_calls_, actions_, action_gains_, pageable_uses_, narrow_rows_, graphs_,
+                  exported_sites_, staging_sites_, noticed_allocations_);
             if constexpr (std::is_same_v<std::remove_cvref_t<decltype(record)>, trace::Copy>)
                 add_copy(copies_, record, trace_.time, *call);
             else if constexpr (requires { add(record, cursor); })
@@ -203,14 +198,8 @@ void Profile::observe(const trace::Launch& record, const reader::Shape* shape, s
                       facts::Call* call) {
     count(record, thread);
     churn_.add(record);
-    idle_syncs_.add(record, thread);
-    idle_gaps_.launch(record, shape, thread);
     action_gains_.launch(record, shape, thread);
-    copy_runs_.launch(thread);
-    needless_waits_.launch(record, shape, thread);
-    write_combined_.launch(record, thread);
     statements_.launch(record, shape, thread);
-    growth_.launch();
     counters_.add(Launched{record, shape, thread}, thread, shape != nullptr && shape->captured);
     lifetimes_.launch(record, shape);
     if (shape != nullptr)
@@ -229,9 +218,6 @@ void Profile::observe(const trace::Launch& record, const reader::Shape* shape, s
     if (shape == nullptr)
         return;
     allocations_.launch(record, *shape);
-    placed_launches_.launch(record, *shape);
-    missing_syncs_.launch(record, *shape);
-    remote_uses_.launch(record, *shape);
     pageable_uses_.launch(record, *shape);
     if (record.status == 0)
         managed_.launch(*shape, record.start, thread);
@@ -283,11 +269,7 @@ void Profile::add(const trace::DeviceTime& record, const reader::ThreadCursor&) 
     if (!graphs_.measure(record.sample, ns) && !launches_.measure(record.sample, ns))
         copies_.measure(record.sample, ns);
     narrow_rows_.measure(record.sample, ns);
-    far_copies_.measure(record.sample, ns);
-    peer_copies_.measure(record.sample, ns);
     allocations_.measure(record.sample, ns);
-    placed_launches_.measure(record.sample, ns);
-    remote_uses_.measure(record.sample, ns);
     counters_.add(Measured{record.sample, ns}, 0, false);
 }
 

@@ -1,12 +1,78 @@
 /// Allocations that failed though the device had room enough for them, in pieces.
+#include "analyzer/ids/call_site.hpp"
+#include "analyzer/reader/dictionary.hpp"
+#include "analyzer/reader/flat_map.hpp"
+#include "analyzer/rules/counter.hpp"
 #include "analyzer/rules/finding.hpp"
 #include "analyzer/rules/untold_work.hpp"
 #include "analyzer/rules/words.hpp"
+#include "analyzer/tables/failed_calls.hpp"
 
+#include <cstdint>
 #include <map>
 
 namespace umadvisor::rules {
 namespace {
+
+struct FailureTotals {
+    std::uint64_t count = 0;
+    std::uint64_t bytes = 0;                       ///< asked for: the most, and of that call:
+    std::uint64_t live_bytes = 0, freed_bytes = 0; ///< what the program had, and had given back before
+
+    void add(const FailureTotals& other) {
+        const std::uint64_t all = count + other.count;
+        if (bytes < other.bytes)
+            *this = other;
+        count = all;
+    }
+};
+
+/// Nothing from the first stream-ordered or managed allocation on: what a pool keeps, and how much of managed
+/// memory is on the device, is unknown. Memory: one entry a live allocation and one a site that failed.
+class AllocationFailures : public Counter {
+public:
+    explicit AllocationFailures(const Begin& begin) : dictionary_(begin.dictionary) {}
+
+    void add(const trace::Alloc& record);
+    void add(const trace::Free& record);
+
+    const std::map<ids::CallSite, FailureTotals>& sites() const { return sites_; }
+
+private:
+    const reader::Dictionary& dictionary_;
+    std::map<ids::CallSite, FailureTotals> sites_;
+    reader::FlatMap<std::uint64_t> live_; ///< bytes
+    std::uint64_t live_bytes_ = 0, freed_bytes_ = 0;
+    bool unknown_ = false; ///< how much memory the program has
+};
+
+void AllocationFailures::add(const trace::Alloc& record) {
+    unknown_ =
+        unknown_ || record.memory == trace::Memory::managed || dictionary_.is_stream_ordered(record.entry);
+    if (unknown_ || (record.memory != trace::Memory::device && record.memory != trace::Memory::array))
+        return;
+    if (record.status == 0) {
+        live_[record.allocation] = record.bytes;
+        live_bytes_ += record.bytes;
+    } else if (record.status == tables::out_of_memory && record.memory == trace::Memory::device) {
+        FailureTotals& totals = sites_[{record.stack, record.entry}];
+        ++totals.count;
+        if (record.bytes > totals.bytes) {
+            totals.bytes = record.bytes;
+            totals.live_bytes = live_bytes_;
+            totals.freed_bytes = freed_bytes_;
+        }
+    }
+}
+
+void AllocationFailures::add(const trace::Free& record) {
+    const std::uint64_t* const bytes = live_.find(record.allocation);
+    if (record.status != 0 || bytes == nullptr)
+        return;
+    live_bytes_ -= *bytes;
+    freed_bytes_ += *bytes;
+    live_.erase(record.allocation);
+}
 
 /// The driver's own memory and that of contexts come to less than the rest.
 constexpr double most_filled = 0.9;
@@ -50,7 +116,7 @@ std::vector<Finding> find_fragmentation(const Profile& profile, const LineOf& li
         FailureTotals totals;
     };
     std::map<std::uint64_t, Line> lines;
-    for (const auto& [site, totals] : profile.allocation_failures().sites()) {
+    for (const auto& [site, totals] : profile.counted<AllocationFailures>(uma_408).sites()) {
         if (static_cast<double>(totals.live_bytes + totals.bytes) >
                 most_filled * static_cast<double>(device_bytes) ||
             totals.freed_bytes < totals.bytes || totals.bytes < least_saving_bytes)
@@ -69,6 +135,7 @@ std::vector<Finding> find_fragmentation(const Profile& profile, const LineOf& li
 constinit const Rule uma_408{.id = "UMA-408",
                              .name = "fragmentation",
                              .title = "allocations that fail beside free memory",
-                             .find = &find_fragmentation};
+                             .find = &find_fragmentation,
+                             .counter = &count<AllocationFailures>};
 
 } // namespace umadvisor::rules

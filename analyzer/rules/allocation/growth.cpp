@@ -1,9 +1,16 @@
 /// Device memory of Python programs that grows from round to round, since something keeps what the rounds made.
+#include "analyzer/reader/dictionary.hpp"
+#include "analyzer/reader/flat_map.hpp"
+#include "analyzer/reader/saturated.hpp"
+#include "analyzer/rules/counter.hpp"
 #include "analyzer/rules/finding.hpp"
 #include "analyzer/rules/words.hpp"
+#include "trace/event_records.hpp"
 
 #include <algorithm>
 #include <array>
+#include <compare>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <utility>
@@ -11,6 +18,106 @@
 
 namespace umadvisor::rules {
 namespace {
+
+struct GrowthSite {
+    std::uint64_t stack = 0, entry = 0, device = 0;
+    auto operator<=>(const GrowthSite&) const = default;
+};
+
+/// One allocation that was not freed.
+struct GrowthPiece {
+    std::uint64_t launches = 0; ///< of the run before it
+    std::uint64_t start = 0;    ///< ticks
+    std::uint64_t bytes = 0;    ///< 0: it was freed
+};
+
+struct GrowthTotals {
+    std::vector<GrowthPiece> pieces;
+    std::uint64_t freed_bytes = 0;
+    bool complete = true; ///< false: there were more pieces
+};
+
+/// A framework's allocator takes a segment from the driver when none of what it has fits: a line that makes it
+/// do so round after round leaves more and more alive. Memory: one entry an allocation, up to `most_pieces` a
+/// site.
+class Growth : public Counter {
+public:
+    static constexpr std::size_t most_pieces = 1 << 14, most_sites = 1 << 13;
+
+    static constexpr bool wants_nodes = true; ///< for launches: their number is the run's clock
+
+    explicit Growth(const Begin& begin) : dictionary_(begin.dictionary) {}
+
+    void add(const trace::Alloc& record);
+    void add(const trace::Free& record);
+    void add(const Launched&) { ++launches_; }
+
+    const std::map<GrowthSite, GrowthTotals>& sites() const { return sites_; }
+    std::uint64_t launches() const { return launches_; }
+    /// The most that was allocated at once on a device, by the driver's calls that name it.
+    std::uint64_t peak_bytes(std::uint64_t device) const;
+
+private:
+    struct Place {
+        GrowthTotals* totals = nullptr; ///< nullptr: not of Python code
+        std::size_t piece = 0;
+        std::uint64_t device = 0, bytes = 0;
+    };
+    struct Live {
+        std::uint64_t bytes = 0, peak_bytes = 0;
+    };
+
+    const reader::Dictionary& dictionary_;
+    std::uint64_t launches_ = 0;
+    std::map<GrowthSite, GrowthTotals> sites_;
+    reader::FlatMap<Place> places_; ///< by allocation
+    std::map<std::uint64_t, Live> live_;
+};
+
+std::uint64_t Growth::peak_bytes(std::uint64_t device) const {
+    const auto found = live_.find(device);
+    return found == live_.end() ? 0 : found->second.peak_bytes;
+}
+
+void Growth::add(const trace::Alloc& record) {
+    // A stream-ordered pool keeps what is given back: its allocations do not show how much memory the device
+    // has left.
+    if (record.status != 0 || record.captured != 0 || record.part != 0 || record.symbol != 0 ||
+        record.origin != trace::Origin::program || record.memory != trace::Memory::device ||
+        dictionary_.is_stream_ordered(record.entry) || dictionary_.python_frames.empty())
+        return;
+    Live& live = live_[record.device];
+    reader::add_saturated(live.bytes, record.bytes);
+    live.peak_bytes = std::max(live.peak_bytes, live.bytes);
+    Place& place = places_[record.allocation];
+    place = {.device = record.device, .bytes = record.bytes};
+    const GrowthSite site{record.stack, record.entry, record.device};
+    if (!dictionary_.is_python(record.stack) || (sites_.size() == most_sites && !sites_.contains(site)))
+        return;
+    GrowthTotals& totals = sites_[site];
+    totals.complete &= totals.pieces.size() < most_pieces;
+    if (!totals.complete)
+        return;
+    place.totals = &totals;
+    place.piece = totals.pieces.size();
+    totals.pieces.push_back({launches_, record.start, record.bytes});
+}
+
+/// What goes with its context was not freed by the program.
+void Growth::add(const trace::Free& record) {
+    if (record.status != 0 || record.captured != 0 || record.part != 0)
+        return;
+    const Place* const place = places_.find(record.allocation);
+    if (place == nullptr)
+        return;
+    Live& live = live_[place->device];
+    live.bytes -= std::min(live.bytes, place->bytes);
+    if (place->totals != nullptr) {
+        reader::add_saturated(place->totals->freed_bytes, place->bytes);
+        place->totals->pieces[place->piece].bytes = 0;
+    }
+    places_.erase(record.allocation);
+}
 
 constexpr std::size_t growth_parts = 4;
 /// A line that grows allocates at least this share of its bytes in each quarter of the launches since its first
@@ -65,17 +172,17 @@ void add(GrowingLine& line, const GrowthSite& site, const GrowthTotals& totals, 
 }
 
 /// Lines that grow, by device.
-std::map<std::uint64_t, Lines> growing_lines(const Profile& profile, const LineOf& line_of) {
+std::map<std::uint64_t, Lines> growing_lines(const Growth& counted, const LineOf& line_of) {
     // Launches before its first allocation, by device and line.
     std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> first;
-    for (const auto& [site, totals] : profile.growth().sites())
+    for (const auto& [site, totals] : counted.sites())
         for (const GrowthPiece& piece : totals.pieces) {
             const auto [entry, fresh] = first.try_emplace({site.device, line_of(site.stack)}, piece.launches);
             entry->second = std::min(entry->second, piece.launches);
         }
     std::map<std::uint64_t, Lines> devices;
-    const std::uint64_t launches = profile.growth().launches();
-    for (const auto& [site, totals] : profile.growth().sites()) {
+    const std::uint64_t launches = counted.launches();
+    for (const auto& [site, totals] : counted.sites()) {
         const std::uint64_t line = line_of(site.stack), begin = first[{site.device, line}];
         if (launches - begin >= least_launches)
             add(devices[site.device][line], site, totals, begin, launches);
@@ -98,7 +205,7 @@ bool has_grown_much(std::uint64_t grown, std::uint64_t peak, std::uint64_t memor
             bytes >= share_of_peak * static_cast<double>(peak));
 }
 
-Finding describe(const Profile& profile, std::uint64_t device, const Lines& lines) {
+Finding describe(const Profile& profile, std::uint64_t peak, const Lines& lines) {
     const auto largest = std::ranges::max_element(lines, {}, [](const auto& line) { return line.second.sum; });
     std::uint64_t sum = 0, freed = 0, later = 0, pieces = 0, since = largest->second.since;
     bool even = true;
@@ -112,7 +219,6 @@ Finding describe(const Profile& profile, std::uint64_t device, const Lines& line
     }
     const std::uint64_t begin = profile.trace().file.header().first.ticks;
     const double since_ns = static_cast<double>(profile.nanoseconds(since - std::min(since, begin)));
-    const std::uint64_t peak = profile.growth().peak_bytes(device);
     Finding finding;
     finding.rule = &uma_417;
     finding.title = finding.rule->title;
@@ -147,13 +253,14 @@ Finding describe(const Profile& profile, std::uint64_t device, const Lines& line
 
 std::vector<Finding> find_growth(const Profile& profile, const LineOf& line_of) {
     std::vector<Finding> findings;
-    for (const auto& [device, lines] : growing_lines(profile, line_of)) {
+    const Growth& counted = profile.counted<Growth>(uma_417);
+    for (const auto& [device, lines] : growing_lines(counted, line_of)) {
+        const std::uint64_t peak = counted.peak_bytes(device);
         std::uint64_t grown = 0;
         for (const auto& [stack, line] : lines)
             grown += line.later();
-        if (!lines.empty() &&
-            has_grown_much(grown, profile.growth().peak_bytes(device), device_bytes(profile, device)))
-            findings.push_back(describe(profile, device, lines));
+        if (!lines.empty() && has_grown_much(grown, peak, device_bytes(profile, device)))
+            findings.push_back(describe(profile, peak, lines));
     }
     return findings;
 }
@@ -161,6 +268,7 @@ std::vector<Finding> find_growth(const Profile& profile, const LineOf& line_of) 
 constinit const Rule uma_417{.id = "UMA-417",
                              .name = "growth",
                              .title = "device memory grows from round to round",
-                             .find = &find_growth};
+                             .find = &find_growth,
+                             .counter = &count<Growth>};
 
 } // namespace umadvisor::rules

@@ -1,15 +1,190 @@
 /// Stream-ordered memory that its pool gives back to the system at every synchronisation, and maps anew for the
 /// next allocation, as pools do whose release threshold is zero: the default.
+#include "analyzer/facts/cached_map.hpp"
+#include "analyzer/facts/call.hpp"
+#include "analyzer/ids/call_site.hpp"
+#include "analyzer/reader/dictionary.hpp"
+#include "analyzer/reader/flat_map.hpp"
+#include "analyzer/rules/counter.hpp"
 #include "analyzer/rules/edited_calls.hpp"
 #include "analyzer/rules/finding.hpp"
 #include "analyzer/rules/words.hpp"
+#include "trace/memory_records.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
+#include <set>
 #include <utility>
+#include <variant>
 
 namespace umadvisor::rules {
 namespace {
+
+struct PoolTrimTotals {
+    std::uint64_t allocations = 0, ticks = 0;               ///< all that are ordered in streams
+    std::uint64_t anew = 0, anew_bytes = 0, anew_ticks = 0; ///< of these, after the pool gave back as much
+    std::uint64_t returns = 0;    ///< synchronisations that memory of this site was given back at
+    std::uint64_t free_waits = 0; ///< of these, such as had nothing to wait for
+    double free_wait_ns = 0;      ///< that those took
+    double trim_ticks = 0;        ///< in calls that the program trims pools by
+    std::uint64_t trims = 0;
+    std::uint64_t last_stack = 0; ///< of the call that gave memory back last
+};
+
+/// A pool whose release threshold is zero, as it is at first, gives what is free back at the next
+/// synchronisation. One whose threshold was raised does so only where the program trims it. Pools that are the
+/// default or current one of a device count as one. Memory: one entry a site, a live allocation and a pool.
+class PoolTrims : public Counter {
+public:
+    explicit PoolTrims(const Begin& begin) : dictionary_(begin.dictionary) {}
+
+    void add(const trace::Alloc& record);
+    void add(const trace::Free& record);
+    void add(const trace::Pool& record);
+    void add(const WorkCall& work);
+
+    const std::map<ids::CallSite, PoolTrimTotals>& sites() const { return sites_.map(); }
+
+private:
+    struct Pool {
+        bool keeps = false;         ///< its release threshold is not zero
+        std::uint64_t returned = 0; ///< bytes that went back to the system and have not come again
+        std::map<ids::CallSite, std::uint64_t>
+            freed;                    ///< bytes since the last synchronisation, by allocating site
+        std::uint64_t free_bytes = 0; ///< all of `freed`
+
+        /// Hands out what was freed since the last synchronisation. False: it is not as much.
+        bool take(std::uint64_t bytes);
+    };
+    struct Live {
+        ids::CallSite site;
+        std::uint64_t bytes = 0, pool = 0;
+    };
+
+    std::uint64_t known(std::uint64_t pool) const { return usual_.contains(pool) ? 0 : pool; }
+    template <class Share>
+    void give_back(Pool& pool, std::uint64_t stack, const Share& share);
+
+    const reader::Dictionary& dictionary_;
+    facts::CachedMap<std::map<ids::CallSite, PoolTrimTotals>> sites_;
+    std::map<std::uint64_t, Pool> pools_; ///< 0: those of `usual_`, and what names none
+    std::set<std::uint64_t> usual_;       ///< handles of default and current pools
+    std::set<std::uint32_t> busy_; ///< streams with work since the first pool for which no call has waited
+    bool busy_before_ = false;     ///< work from before it may still run
+    reader::FlatMap<Live> live_;
+};
+
+constexpr std::uint64_t release_threshold_attribute = 4; ///< CU_MEMPOOL_ATTR_RELEASE_THRESHOLD
+
+bool PoolTrims::Pool::take(std::uint64_t bytes) {
+    if (free_bytes < bytes)
+        return false;
+    free_bytes -= bytes;
+    while (bytes != 0) {
+        const auto first = freed.begin();
+        const std::uint64_t taken = std::min(bytes, first->second);
+        bytes -= taken;
+        if ((first->second -= taken) == 0)
+            freed.erase(first);
+    }
+    return true;
+}
+
+void PoolTrims::add(const trace::Alloc& record) {
+    if (record.status != 0 || record.part != 0 || record.allocation == 0 ||
+        record.origin != trace::Origin::program || !dictionary_.is_stream_ordered(record.entry))
+        return;
+    const ids::CallSite site{record.stack, record.entry};
+    PoolTrimTotals& totals = sites_[site];
+    const std::uint64_t name = known(record.pool);
+    Pool& pool = pools_[name];
+    ++totals.allocations;
+    totals.ticks += record.duration;
+    if (!pool.take(record.bytes) && pool.returned >= record.bytes) {
+        pool.returned -= record.bytes;
+        ++totals.anew;
+        totals.anew_bytes += record.bytes;
+        totals.anew_ticks += record.duration;
+    }
+    live_[record.allocation] = {site, record.bytes, name};
+}
+
+void PoolTrims::add(const trace::Free& record) {
+    const Live* const live = live_.find(record.allocation);
+    if (record.status != 0 || live == nullptr)
+        return;
+    if (record.part == 0 && live->bytes != 0) {
+        Pool& pool = pools_[live->pool];
+        pool.freed[live->site] += live->bytes;
+        pool.free_bytes += live->bytes;
+    }
+    live_.erase(record.allocation);
+}
+
+/// Calls `share` for each site that allocated what goes back, with the site's part of those bytes.
+template <class Share>
+void PoolTrims::give_back(Pool& pool, std::uint64_t stack, const Share& share) {
+    for (const auto& [site, bytes] : pool.freed) {
+        PoolTrimTotals& totals = sites_[site];
+        totals.last_stack = stack;
+        share(totals, static_cast<double>(bytes) / static_cast<double>(pool.free_bytes));
+    }
+    pool.returned += std::exchange(pool.free_bytes, 0);
+    pool.freed.clear();
+}
+
+void PoolTrims::add(const trace::Pool& record) {
+    if (record.status != 0)
+        return;
+    if (record.action == trace::PoolAction::get || record.action == trace::PoolAction::set) {
+        if (const auto own = pools_.find(record.pool); own != pools_.end() && record.pool != 0)
+            pools_[0].keeps |= own->second.keeps;
+        usual_.insert(record.pool);
+        return;
+    }
+    Pool& pool = pools_[known(record.pool)];
+    if (record.action == trace::PoolAction::set_attribute && record.attribute == release_threshold_attribute)
+        pool.keeps |= record.value != 0;
+    else if (record.action == trace::PoolAction::trim)
+        give_back(pool, record.stack, [&record](PoolTrimTotals& totals, double part) {
+            ++totals.trims;
+            totals.trim_ticks += part * static_cast<double>(record.duration);
+        });
+}
+
+void PoolTrims::add(const WorkCall& work) {
+    const facts::Call& call = work.call;
+    // Programs without pools are many, and launches are: which streams are busy matters from the first pool on.
+    if (call.waits == facts::Waits::device)
+        busy_before_ = false;
+    else if (pools_.empty() && call.queues == facts::Queues::work)
+        busy_before_ = true;
+    if (pools_.empty())
+        return;
+    const bool alone = busy_before_ ? false
+                       : call.waits == facts::Waits::stream && !call.stream.legacy
+                           ? !busy_.contains(call.stream.number)
+                       : call.waits == facts::Waits::event ? false
+                                                           : busy_.empty();
+    const bool is_sync = std::holds_alternative<trace::Sync>(work.cursor.event());
+    if (is_sync && call.waits != facts::Waits::nothing)
+        for (auto& [name, pool] : pools_)
+            if (!pool.keeps && !pool.freed.empty())
+                give_back(pool, call.site.stack, [&](PoolTrimTotals& totals, double part) {
+                    ++totals.returns;
+                    if (alone) {
+                        ++totals.free_waits;
+                        totals.free_wait_ns += part * call.duration;
+                    }
+                });
+    if (call.waits == facts::Waits::device)
+        busy_.clear();
+    else if (call.waits == facts::Waits::stream || call.waits == facts::Waits::itself)
+        busy_.erase(call.stream.number);
+    else if (call.queues == facts::Queues::work || call.queues == facts::Queues::join)
+        busy_.insert(call.stream.number);
+}
 
 /// An allocation that its pool can serve takes about as long as a launch. One that took so many times as long
 /// had memory mapped.
@@ -104,7 +279,7 @@ Finding describe_pool(const Profile& profile, std::uint64_t stack, const PoolLin
 
 std::vector<Finding> find_pool_trims(const Profile& profile, const LineOf& line_of) {
     std::map<std::uint64_t, PoolLine> lines;
-    for (const auto& [site, totals] : profile.pool_trims().sites()) {
+    for (const auto& [site, totals] : profile.counted<PoolTrims>(uma_414).sites()) {
         PoolLine& line = lines[line_of(site.stack)];
         line.allocations += totals.allocations;
         line.anew += totals.anew;
@@ -146,6 +321,7 @@ std::vector<Finding> find_pool_trims(const Profile& profile, const LineOf& line_
 constinit const Rule uma_414{.id = "UMA-414",
                              .name = "pool-trim",
                              .title = "a pool gives its memory back in each round",
-                             .find = &find_pool_trims};
+                             .find = &find_pool_trims,
+                             .counter = &count<PoolTrims>};
 
 } // namespace umadvisor::rules

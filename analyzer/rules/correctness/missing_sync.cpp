@@ -1,6 +1,7 @@
 /// The host reads managed memory that kernels may still write: no call between the launch and the read waits.
 #include "analyzer/rules/correctness/missing_sync.hpp"
 
+#include "analyzer/rules/correctness/missing_syncs.hpp"
 #include "analyzer/rules/finding.hpp"
 #include "analyzer/rules/untold_work.hpp"
 #include "analyzer/rules/words.hpp"
@@ -76,7 +77,7 @@ std::set<std::uint64_t> lines_that_race(const Profile& profile, const LineOf& li
     std::set<std::uint64_t> lines;
     if (work_is_untold(profile))
         return lines;
-    for (const auto& [site, missing] : profile.missing_syncs().sites())
+    for (const auto& [site, missing] : profile.counted<MissingSyncs>(uma_601).sites())
         lines.insert(line_of(site.stack));
     return lines;
 }
@@ -85,7 +86,7 @@ std::vector<Finding> find_missing_syncs(const Profile& profile, const LineOf& li
     if (work_is_untold(profile))
         return {};
     std::map<std::uint64_t, Finding> by_line;
-    for (const auto& [site, missing] : profile.missing_syncs().sites()) {
+    for (const auto& [site, missing] : profile.counted<MissingSyncs>(uma_601).sites()) {
         Finding finding = describe(profile, line_of, site, missing);
         const std::uint64_t line = finding.stack;
         const auto [known, fresh] = by_line.try_emplace(line, std::move(finding));
@@ -102,6 +103,7 @@ constinit const Rule uma_601{.id = "UMA-601",
                              .name = "missing-sync",
                              .title = "the host reads managed memory that kernels may still write",
                              .find = &find_missing_syncs,
+                             .counter = &count<MissingSyncs>,
                              .urgency = Urgency::wrong_result};
 
 } // namespace umadvisor::rules

@@ -73,9 +73,11 @@ void MissingSyncs::retire(std::uint64_t allocation, std::uint64_t time) {
     }
 }
 
-void MissingSyncs::launch(const trace::Launch& record, const reader::Shape& shape) {
-    if (live_.empty() || record.status != 0)
+void MissingSyncs::add(const Launched& launched) {
+    const trace::Launch& record = launched.record;
+    if (live_.empty() || record.status != 0 || launched.shape == nullptr)
         return;
+    const reader::Shape& shape = *launched.shape;
     const bool known = shape.scanned && shape.untold == 0 &&
                        std::ranges::none_of(shape.touched, [this](std::uint64_t allocation) {
                            return host_memory_.contains(allocation);

@@ -4,7 +4,7 @@
 #include "analyzer/facts/running_launches.hpp"
 #include "analyzer/facts/written_parameters.hpp"
 #include "analyzer/ids/allocation_site.hpp"
-#include "analyzer/reader/dictionary.hpp"
+#include "analyzer/rules/counter.hpp"
 #include "trace/copy_records.hpp"
 #include "trace/event_records.hpp"
 #include "trace/managed_records.hpp"
@@ -38,15 +38,13 @@ struct MissingSync {
 /// program with host functions, managed variables or several threads that touch managed memory. Events of
 /// managed memory may come some milliseconds late. Memory: live managed and page-locked allocations, the 64
 /// managed ones freed last, eight windows with 64 reads for each, and sites.
-class MissingSyncs {
+class MissingSyncs : public Counter {
 public:
-    /// The dictionary must outlive it.
-    explicit MissingSyncs(const reader::Dictionary& dictionary)
-        : dictionary_(dictionary), written_(dictionary) {}
+    explicit MissingSyncs(const Begin& begin) : dictionary_(begin.dictionary), written_(begin.dictionary) {}
 
     void add(const trace::Alloc& record);
     void add(const trace::Free& record);
-    void launch(const trace::Launch& record, const reader::Shape& shape);
+    void add(const Launched& launched);
     void add(const trace::Sync& record);
     void add(const trace::Copy& record);
     void add(const trace::Set& record);
@@ -56,8 +54,7 @@ public:
     void add(const trace::HostFunction&) { on_purpose_ = true; }
     void add(const trace::Ipc&) { on_purpose_ = true; }
     void add(const trace::ManagedEvent& record);
-    /// Call once, at the end.
-    void finish();
+    void finish() override;
 
     using Sites = std::map<ids::AllocationSite, MissingSync>;
     const Sites& sites() const { return sites_; }

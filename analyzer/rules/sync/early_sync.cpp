@@ -25,6 +25,7 @@ constinit const Rule uma_502{.id = "UMA-502",
                              .name = "early-sync",
                              .title = "synchronisations before the host's own work",
                              .find = &find_early_syncs,
+                             .counter = &count<IdleGaps>,
                              .order = OrderUse::wait};
 
 } // namespace umadvisor::rules

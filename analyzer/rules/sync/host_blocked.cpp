@@ -23,6 +23,7 @@ constinit const Rule uma_505{.id = "UMA-505",
                              .name = "host-blocked",
                              .title = "host and device take turns",
                              .find = &find_host_blocked,
+                             .counter = &count<IdleGaps>,
                              .order = OrderUse::wait,
                              .moves_own_line_only = true};
 

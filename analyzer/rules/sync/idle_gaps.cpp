@@ -86,7 +86,8 @@ void IdleGaps::wait(const GapSite& site, std::uint64_t end, std::uint64_t durati
     end_window();
 }
 
-void IdleGaps::launch(const trace::Launch& record, const reader::Shape* shape, std::uint32_t thread) {
+void IdleGaps::add(const Launched& launched) {
+    const auto& [record, shape, thread] = launched;
     if (many_threads_ || record.status != 0 || (shape != nullptr && shape->captured))
         return;
     Concern concern = Concern::none;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "analyzer/ids/call_site.hpp"
-#include "analyzer/reader/thread_cursor.hpp"
+#include "analyzer/rules/counter.hpp"
 
 #include <compare>
 #include <cstdint>
@@ -46,9 +46,11 @@ struct GapTotals {
 /// gap ends in a download of what a needless wait waited for, so the host reads that next; the wait before the
 /// gap ends a measurement. Memory: one entry for each call site and one for each live allocation that the host
 /// can reach.
-class IdleGaps {
+class IdleGaps : public Counter {
 public:
-    explicit IdleGaps(double ns_per_tick) : ns_per_tick_(ns_per_tick) {}
+    static constexpr bool wants_nodes = true; ///< the host makes these calls, too
+
+    explicit IdleGaps(const Begin& begin) : ns_per_tick_(begin.ns_per_tick) {}
 
     void add(const trace::Copy& record, std::uint32_t thread);
     void add(const trace::Set& record, std::uint32_t thread);
@@ -61,8 +63,7 @@ public:
     void add(const trace::GraphLaunch& record, std::uint32_t thread) { queue_unknown(record, thread); }
     void add(const trace::HostFunction& record, std::uint32_t thread) { queue_unknown(record, thread); }
     void add(const trace::Prefetch& record, std::uint32_t thread) { queue_unknown(record, thread); }
-    /// `shape`: nullptr where it is lost.
-    void launch(const trace::Launch& record, const reader::Shape* shape, std::uint32_t thread);
+    void add(const Launched& launched);
 
     const std::map<GapSite, GapTotals>& sites() const { return sites_; }
 

@@ -24,8 +24,9 @@ bool is_done_on_return(const trace::Copy& copy) {
 
 } // namespace
 
-IdleSyncs::IdleSyncs(double ns_per_tick)
-    : ns_per_tick_(ns_per_tick), unmeasured_ticks_(reader::saturated(unmeasured_call_ns / ns_per_tick)) {}
+IdleSyncs::IdleSyncs(const Begin& begin)
+    : ns_per_tick_(begin.ns_per_tick),
+      unmeasured_ticks_(reader::saturated(unmeasured_call_ns / ns_per_tick_)) {}
 
 /// A call of another thread that has begun may queue its work after the synchronisation has looked.
 bool IdleSyncs::others_may_be_queueing(std::uint32_t thread, std::uint64_t at) const {

@@ -5,6 +5,7 @@
 #include "analyzer/facts/contexts.hpp"
 #include "analyzer/ids/call_site.hpp"
 #include "analyzer/reader/saturated.hpp"
+#include "analyzer/rules/counter.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -34,9 +35,11 @@ struct IdleSyncTotals {
 /// Follows the events in the order of time. In doubt a synchronisation is not redundant: whatever is queued on
 /// any stream of any context by any thread ends what the ones before have covered. Memory: one entry a call
 /// site, and for a bounded number of objects that were waited for with nothing queued in between.
-class IdleSyncs {
+class IdleSyncs : public Counter {
 public:
-    explicit IdleSyncs(double ns_per_tick);
+    static constexpr bool wants_nodes = true; ///< in doubt they are work
+
+    explicit IdleSyncs(const Begin& begin);
 
     void add(const trace::Sync& record, std::uint32_t thread);
     void add(const trace::Context& record, std::uint32_t thread);
@@ -44,9 +47,12 @@ public:
     void add(const trace::Stream& record, std::uint32_t thread);
     void add(const trace::Event& record, std::uint32_t thread);
     void add(const trace::Copy& record, std::uint32_t thread);
+    void add(const Launched& launched) { work(launched.record, launched.thread); }
     /// All others but those that queue nothing; what is not known here is work.
     template <class Record>
-    requires(!QueuesNothing<Record>::value) void add(const Record& record, std::uint32_t thread) {
+    requires(!QueuesNothing<Record>::value && requires(const Record& record) {
+        record.start;
+    }) void add(const Record& record, std::uint32_t thread) {
         work(record, thread);
     }
 

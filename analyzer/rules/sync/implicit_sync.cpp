@@ -26,6 +26,7 @@ constinit const Rule uma_503{.id = "UMA-503",
                              .name = "implicit-sync",
                              .title = "calls that wait for the device unasked",
                              .find = &find_implicit_syncs,
+                             .counter = &count<IdleGaps>,
                              .order = OrderUse::wait};
 
 } // namespace umadvisor::rules

@@ -1,75 +1,91 @@
 /// Streams and events that are asked again and again whether they are done.
-#include "analyzer/rules/edited_calls.hpp"
-#include "analyzer/rules/finding.hpp"
+#include "analyzer/facts/per_thread.hpp"
+#include "analyzer/rules/line_rule.hpp"
 #include "analyzer/rules/words.hpp"
 
-#include <map>
+#include <algorithm>
+#include <string>
 
 namespace umadvisor::rules {
 namespace {
 
 constexpr std::uint64_t least_in_vain = 1000;
 constexpr std::uint64_t least_in_vain_share = 10; ///< queries in vain for one that was not
+constexpr std::uint64_t not_ready = 600;          ///< CUDA_ERROR_NOT_READY
 
-struct PollLine {
-    std::uint64_t queries = 0, in_vain = 0, entry = 0;
-    double in_vain_ns = 0, between_ns = 0;
-    EditedCalls calls;
+struct PollTally {
+    std::uint64_t all = 0, count = 0; ///< queries, and those in vain
+    std::uint64_t ticks = 0;          ///< of those in vain
+    std::uint64_t between_ticks = 0;  ///< from one in vain to the next query of the same object
 
-    /// The host had something else to do, and the queries held it up. Where it does nothing but ask, nothing is
-    /// done sooner without them.
-    bool held_up() const { return between_ns > in_vain_ns; }
+    PollTally& operator+=(const PollTally& other) {
+        all += other.all;
+        count += other.count;
+        ticks += other.ticks;
+        between_ticks += other.between_ticks;
+        return *this;
+    }
 };
 
-Finding describe_polling(const Profile& profile, std::uint64_t stack, const PollLine& line) {
-    Finding finding;
-    finding.rule = &uma_504;
-    finding.title = finding.rule->title;
-    finding.stack = stack;
-    finding.summary = profile.call_name(line.entry) + " " + std::to_string(line.in_vain) + " of " +
-                      std::to_string(line.queries) + " times before the device was done: " +
-                      time_text(line.in_vain_ns / static_cast<double>(line.in_vain)) + " a call, " +
-                      time_text(line.in_vain_ns) + " in all";
-    finding.evidence = {{"queries", static_cast<double>(line.queries)},
-                        {"not_ready", static_cast<double>(line.in_vain)},
-                        {"time_ns", line.in_vain_ns},
-                        {"between_ns", line.between_ns}};
-    finding.advice =
-        "ask seldom, or not at all: cudaEventRecord(event, stream) behind the work, on an event made with "
-        "cudaEventBlockingSync, and cudaEventSynchronize(event) where the result is needed; or "
-        "cudaLaunchHostFunc for what is to follow";
-    finding.saving_ns = line.in_vain_ns;
-    finding.edit = line.calls.gone(profile);
-    finding.basis = "replay of the run without the queries in vain, which came between the host's own work";
-    finding.confidence = Confidence::medium;
-    return finding;
-}
+class Polling : public LineRule<Polling, PollTally> {
+public:
+    void add(const trace::Sync& record, std::uint32_t thread) {
+        if (record.kind != trace::SyncKind::stream_query && record.kind != trace::SyncKind::event_query)
+            return;
+        PollTally& tally = at({record.stack, record.entry});
+        Last& last = last_[thread];
+        ++tally.all;
+        if (last.in_vain && last.object == record.object)
+            tally.between_ticks += record.start - std::min(record.start, last.end);
+        last = {record.object, record.start + record.duration, record.status == not_ready};
+        if (last.in_vain) {
+            ++tally.count;
+            tally.ticks += record.duration;
+        }
+    }
+
+    std::optional<Finding> judge(const Line<PollTally>& line) const {
+        const std::uint64_t in_vain = line.tally.count;
+        const double in_vain_ns = line.ns(line.tally.ticks), between_ns = line.ns(line.tally.between_ticks);
+        // Where the host does nothing but ask, nothing is done sooner without the queries.
+        const bool held_up = between_ns > in_vain_ns;
+        if (in_vain < least_in_vain || !held_up || in_vain_ns < least_saving_ns ||
+            in_vain < least_in_vain_share * (line.tally.all - in_vain))
+            return std::nullopt;
+        return Finding{
+            .summary = line.profile.call_name(line.entry) + " " + std::to_string(in_vain) + " of " +
+                       std::to_string(line.tally.all) + " times before the device was done: " +
+                       time_text(in_vain_ns / static_cast<double>(in_vain)) + " a call, " +
+                       time_text(in_vain_ns) + " in all",
+            .evidence = {{"queries", static_cast<double>(line.tally.all)},
+                         {"not_ready", static_cast<double>(in_vain)},
+                         {"time_ns", in_vain_ns},
+                         {"between_ns", between_ns}},
+            .advice = "ask seldom, or not at all: cudaEventRecord(event, stream) behind the work, on an event "
+                      "made with cudaEventBlockingSync, and cudaEventSynchronize(event) where the result is "
+                      "needed; or cudaLaunchHostFunc for what is to follow",
+            .saving_ns = in_vain_ns,
+            .edit = line.calls.gone(line.profile),
+            .basis = "replay of the run without the queries in vain, which came between the host's own work",
+            .confidence = Confidence::medium};
+    }
+
+private:
+    /// The last query of a thread.
+    struct Last {
+        std::uint64_t object = 0, end = 0;
+        bool in_vain = false;
+    };
+    facts::PerThread<Last> last_;
+};
 
 } // namespace
-
-std::vector<Finding> find_polling(const Profile& profile, const LineOf& line_of) {
-    std::map<std::uint64_t, PollLine> lines;
-    for (const auto& [site, totals] : profile.polls().sites()) {
-        PollLine& line = lines[line_of(site.stack)];
-        line.queries += totals.queries;
-        line.in_vain += totals.not_ready;
-        line.calls.add(site, totals.not_ready, totals.queries);
-        line.entry = site.entry;
-        line.in_vain_ns += static_cast<double>(profile.nanoseconds(totals.not_ready_ticks));
-        line.between_ns += static_cast<double>(profile.nanoseconds(totals.between_ticks));
-    }
-    std::vector<Finding> findings;
-    for (const auto& [stack, line] : lines)
-        if (line.in_vain >= least_in_vain && line.held_up() && line.in_vain_ns >= least_saving_ns &&
-            line.in_vain >= least_in_vain_share * (line.queries - line.in_vain))
-            findings.push_back(describe_polling(profile, stack, line));
-    return findings;
-}
 
 constinit const Rule uma_504{.id = "UMA-504",
                              .name = "polling",
                              .title = "streams or events asked again and again",
-                             .find = &find_polling,
+                             .find = &Polling::find<uma_504>,
+                             .counter = &count<Polling>,
                              .order = OrderUse::none};
 
 } // namespace umadvisor::rules

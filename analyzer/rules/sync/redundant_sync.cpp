@@ -1,6 +1,7 @@
 /// Synchronisations when nothing has been queued since the last one.
 #include "analyzer/rules/edited_calls.hpp"
 #include "analyzer/rules/finding.hpp"
+#include "analyzer/rules/sync/idle_syncs.hpp"
 #include "analyzer/rules/untold_work.hpp"
 #include "analyzer/rules/words.hpp"
 
@@ -51,7 +52,7 @@ std::vector<Finding> find_redundant_syncs(const Profile& profile, const LineOf& 
     if (work_is_untold(profile))
         return {};
     std::map<std::pair<std::uint64_t, std::uint64_t>, SyncLine> lines;
-    for (const auto& [site, totals] : profile.idle_syncs().sites()) {
+    for (const auto& [site, totals] : profile.counted<IdleSyncs>(uma_501).sites()) {
         SyncLine& line = lines[{line_of(site.stack), site.entry}];
         line.count += totals.count;
         line.calls.add(site, totals.redundant, totals.count);
@@ -74,6 +75,7 @@ constinit const Rule uma_501{.id = "UMA-501",
                              .name = "redundant-sync",
                              .title = "synchronisations with nothing to wait for",
                              .find = &find_redundant_syncs,
+                             .counter = &count<IdleSyncs>,
                              .order = OrderUse::wait,
                              .keeps_needed_calls = true};
 

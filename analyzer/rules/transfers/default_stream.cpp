@@ -1,6 +1,7 @@
 /// Work on the legacy default stream, which waits for all blocking streams and lets all of them wait.
 #include "analyzer/rules/edited_calls.hpp"
 #include "analyzer/rules/finding.hpp"
+#include "analyzer/rules/transfers/default_stream_order.hpp"
 #include "analyzer/rules/untold_work.hpp"
 #include "analyzer/rules/words.hpp"
 
@@ -60,7 +61,7 @@ std::vector<Finding> find_default_stream(const Profile& profile, const LineOf& l
         return {};
     std::map<std::uint64_t, DefaultLine> lines;
     EditedCalls calls;
-    for (const auto& [site, totals] : profile.default_stream_order().sites()) {
+    for (const auto& [site, totals] : profile.counted<DefaultStreamOrder>(uma_110).sites()) {
         if (totals.between == 0 || totals.shares)
             continue;
         DefaultLine& line = lines[line_of(site.stack)];
@@ -82,6 +83,7 @@ constinit const Rule uma_110{.id = "UMA-110",
                              .name = "default-stream",
                              .title = "the default stream keeps other streams waiting",
                              .find = &find_default_stream,
+                             .counter = &count<DefaultStreamOrder>,
                              .order = OrderUse::wait};
 
 } // namespace umadvisor::rules

@@ -1,7 +1,5 @@
 #include "analyzer/rules/transfers/default_stream_order.hpp"
 
-#include "analyzer/facts/call.hpp"
-
 #include <algorithm>
 
 namespace umadvisor::rules {

@@ -3,6 +3,7 @@
 
 #include "analyzer/ids/call_site.hpp"
 #include "analyzer/reader/flat_map.hpp"
+#include "analyzer/rules/counter.hpp"
 #include "trace/memory_records.hpp"
 
 #include <cstdint>
@@ -10,10 +11,6 @@
 #include <set>
 #include <span>
 #include <vector>
-
-namespace umadvisor::facts {
-struct Call;
-}
 
 namespace umadvisor::rules {
 
@@ -31,12 +28,13 @@ struct DefaultStreamTotals {
 /// Memory: one entry a call site and one a live variable, and of each context one an allocation that was
 /// reached since the host waited for all of it, `most_reached` at most. Beyond that, and beyond `most_barriers`
 /// call sites in the default stream since then, a site is taken to share memory.
-class DefaultStreamOrder {
+class DefaultStreamOrder : public Counter {
 public:
     static constexpr std::size_t most_reached = 65'536, most_barriers = 256;
 
     void add(const trace::Alloc& record);
     void add(const trace::Free& record) { variables_.erase(record.allocation); }
+    void add(const WorkCall& work) { add(work.call, work.allocations, work.reaches_no_other); }
     /// `reached`: allocations that the call's work reaches; `told`: it reaches no other.
     void add(const facts::Call& call, std::span<const std::uint64_t> reached, bool told);
 

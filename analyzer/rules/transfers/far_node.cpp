@@ -1,20 +1,170 @@
 /// Copies between a device and page-locked memory on another NUMA node: every byte crosses the link between
 /// sockets, too.
+#include "analyzer/facts/awaited.hpp"
+#include "analyzer/facts/direction.hpp"
+#include "analyzer/ids/call_site.hpp"
+#include "analyzer/reader/trace.hpp"
+#include "analyzer/rules/counter.hpp"
 #include "analyzer/rules/edited_calls.hpp"
 #include "analyzer/rules/finding.hpp"
 #include "analyzer/rules/transfer_fates.hpp"
 #include "analyzer/rules/words.hpp"
+#include "analyzer/tables/copies.hpp"
+#include "analyzer/tables/narrow_rows.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <compare>
+#include <cstdint>
 #include <map>
 #include <tuple>
+#include <unordered_map>
 
 namespace umadvisor::rules {
 namespace {
 
+/// Below this a copy says little about the way that its bytes take.
+constexpr std::uint64_t least_far_bytes = 1024 * 1024;
+
+struct FarSite {
+    tables::CopySite copy;
+    std::uint64_t device_node = 0, host_node = 0;
+    ids::CallSite allocation; ///< of the host's memory
+    auto operator<=>(const FarSite&) const = default;
+};
+
+/// Copies whose time is known.
+struct TimedCopies {
+    std::uint64_t count = 0, bytes = 0, ns = 0;
+};
+
+struct FarTotals {
+    facts::Direction direction{};
+    std::uint64_t count = 0, bytes = 0;
+    TimedCopies sampled;  ///< by the device
+    TimedCopies quickest; ///< the one synchronous call with the highest rate: others waited for kernels, too
+
+    /// The copies that show their rate; a count of 0: none does.
+    const TimedCopies& timed() const { return sampled.count != 0 ? sampled : quickest; }
+};
+
+/// Copies of least_far_bytes and more whose host memory and device are both on nodes that are known, but for
+/// those of managed memory, of narrow rows and inside graphs. Memory: one entry a live allocation, and one a
+/// site that copies between nodes.
+class FarCopies : public Counter {
+public:
+    explicit FarCopies(const Begin& begin);
+
+    void add(const trace::Alloc& record);
+    void add(const trace::Free& record) { places_.erase(record.allocation); }
+    void add(const trace::Copy& copy);
+    void add(const Measured& measured);
+
+    const std::map<FarSite, FarTotals>& sites() const { return sites_; }
+    /// Copies of link_copy_bytes and more between a device and memory on its own node.
+    FarTotals near(facts::Direction direction) const;
+
+private:
+    struct Place {
+        std::uint64_t node = 0; ///< plus 1
+        ids::CallSite allocation;
+    };
+    struct Sampled {
+        FarTotals* totals;
+        std::uint64_t bytes;
+    };
+    FarTotals* totals_of(const trace::Copy& copy, facts::Direction direction);
+
+    const reader::Trace& trace_;
+    std::unordered_map<std::uint64_t, std::uint64_t> nodes_; ///< by device, plus 1
+    reader::FlatMap<Place> places_;                          ///< by allocation
+    facts::Awaited<Sampled> awaited_;
+    std::map<FarSite, FarTotals> sites_;
+    std::map<facts::Direction, FarTotals> near_;
+};
+
+bool is_of_device(trace::Memory memory) {
+    return memory == trace::Memory::device || memory == trace::Memory::array;
+}
+
+/// Bytes by nanoseconds, cross-multiplied; of nothing the rate is 0.
+bool is_quicker(const TimedCopies& a, const TimedCopies& b) {
+    return b.count == 0 || static_cast<double>(a.bytes) * static_cast<double>(b.ns) >
+                               static_cast<double>(b.bytes) * static_cast<double>(a.ns);
+}
+
+FarCopies::FarCopies(const Begin& begin) : trace_(begin.trace) {
+    for (const trace::Device& device : begin.dictionary.devices)
+        if (device.node != 0)
+            nodes_[device.ordinal] = device.node;
+}
+
+void FarCopies::add(const trace::Alloc& record) {
+    if (record.status != 0)
+        return;
+    if (facts::is_page_locked(record.memory) && record.node != 0) {
+        places_[record.allocation] = {record.node, {record.stack, record.entry}};
+    } else if (is_of_device(record.memory)) {
+        if (const auto found = nodes_.find(record.device); found != nodes_.end())
+            places_[record.allocation] = {found->second, {}};
+    }
+}
+
+FarTotals* FarCopies::totals_of(const trace::Copy& copy, facts::Direction direction) {
+    const bool up = facts::is_page_locked(copy.source_memory) && is_of_device(copy.destination_memory);
+    const bool down = is_of_device(copy.source_memory) && facts::is_page_locked(copy.destination_memory);
+    if (!up && !down)
+        return nullptr;
+    const Place* const host = places_.find(up ? copy.source_allocation : copy.destination_allocation);
+    const Place* const device = places_.find(up ? copy.destination_allocation : copy.source_allocation);
+    if (host == nullptr || device == nullptr)
+        return nullptr;
+    if (host->node == device->node)
+        return copy.bytes >= tables::link_copy_bytes ? &near_[direction] : nullptr;
+    return &sites_[{.copy = {copy.stack, copy.entry, copy.host_range, copy.source_memory,
+                             copy.destination_memory, copy.asynchronous != 0, copy.batch != 0, false},
+                    .device_node = device->node,
+                    .host_node = host->node,
+                    .allocation = host->allocation}];
+}
+
+void FarCopies::add(const trace::Copy& copy) {
+    if (places_.empty() || copy.bytes < least_far_bytes || copy.status != 0 ||
+        copy.origin != trace::Origin::program || tables::has_narrow_rows(copy))
+        return;
+    const facts::Direction direction = facts::direction_of(copy, trace_.dictionary.symbol(copy.entry));
+    FarTotals* const totals = totals_of(copy, direction);
+    if (totals == nullptr)
+        return;
+    totals->direction = direction;
+    ++totals->count;
+    totals->bytes += copy.bytes;
+    if (copy.asynchronous == 0 && copy.batch == 0) {
+        const TimedCopies call{1, copy.bytes, trace_.time.length(copy.duration)};
+        if (is_quicker(call, totals->quickest))
+            totals->quickest = call;
+    }
+    if (copy.sample != 0)
+        awaited_.add(copy.sample, {totals, copy.bytes});
+}
+
+void FarCopies::add(const Measured& measured) {
+    const std::optional<Sampled> known = awaited_.take(measured.sample);
+    if (!known)
+        return;
+    TimedCopies& sampled = known->totals->sampled;
+    ++sampled.count;
+    sampled.bytes += known->bytes;
+    sampled.ns += measured.ns;
+}
+
+FarTotals FarCopies::near(facts::Direction direction) const {
+    const auto found = near_.find(direction);
+    return found == near_.end() ? FarTotals{} : found->second;
+}
+
 /// A rate that is no worse than this part of the near one is the same.
-constexpr double as_fast = 0.95;
+constexpr double as_fast_as_near = 0.95;
 
 /// By line, direction, and the nodes of device and memory.
 using FarKey = std::tuple<std::uint64_t, facts::Direction, std::uint64_t, std::uint64_t>;
@@ -40,7 +190,7 @@ bool is_upload(facts::Direction direction) {
 
 NearRate near_rate(const Profile& profile, facts::Direction direction) {
     const machine::Rates& rates = profile.rates();
-    const FarTotals near = profile.far_copies().near(direction);
+    const FarTotals near = profile.counted<FarCopies>(uma_113).near(direction);
     const TimedCopies& timed = near.timed();
     const double moving_ns =
         static_cast<double>(timed.ns) - static_cast<double>(timed.count) * rates.small_copy_ns;
@@ -127,7 +277,7 @@ Finding describe_far_node(const Profile& profile, const FarKey& key, const FarLi
 
 std::vector<Finding> find_far_nodes(const Profile& profile, const LineOf& line_of) {
     std::map<FarKey, FarLine> lines;
-    for (const auto& [site, totals] : profile.far_copies().sites()) {
+    for (const auto& [site, totals] : profile.counted<FarCopies>(uma_113).sites()) {
         const double share = kept_share(profile, site.copy);
         if (totals.timed().count == 0 || share <= 0)
             continue;
@@ -139,7 +289,7 @@ std::vector<Finding> find_far_nodes(const Profile& profile, const LineOf& line_o
     }
     std::vector<Finding> findings;
     for (const auto& [key, line] : lines) {
-        const bool slow = line.near_ns < as_fast * line.spent_ns;
+        const bool slow = line.near_ns < as_fast_as_near * line.spent_ns;
         if (slow && line.spent_ns - line.near_ns >= least_saving_ns)
             findings.push_back(
                 describe_far_node(profile, key, line, near_rate(profile, std::get<facts::Direction>(key))));
@@ -151,6 +301,7 @@ constinit const Rule uma_113{.id = "UMA-113",
                              .name = "far-node",
                              .title = "page-locked memory on another NUMA node than the device's",
                              .find = &find_far_nodes,
+                             .counter = &count<FarCopies>,
                              .fits = Fits::separate_memory,
                              .price = Price::rates};
 

@@ -1,8 +1,15 @@
 /// Copies between two devices that pass through the host, since peer access is not enabled.
+#include "analyzer/facts/awaited.hpp"
+#include "analyzer/facts/peers.hpp"
+#include "analyzer/ids/call_site.hpp"
+#include "analyzer/reader/saturated.hpp"
+#include "analyzer/rules/counter.hpp"
 #include "analyzer/rules/edited_calls.hpp"
 #include "analyzer/rules/finding.hpp"
 #include "analyzer/rules/words.hpp"
 
+#include <compare>
+#include <cstdint>
 #include <map>
 #include <set>
 #include <utility>
@@ -10,10 +17,71 @@
 namespace umadvisor::rules {
 namespace {
 
+/// Below this a copy takes its call's time, whatever way its bytes go.
+constexpr std::uint64_t least_peer_bytes = 64 * 1024;
+
+struct PeerSite {
+    ids::CallSite call;
+    std::uint64_t from = 0, to = 0; ///< devices
+    auto operator<=>(const PeerSite&) const = default;
+};
+
+struct PeerTotals {
+    std::uint64_t count = 0, bytes = 0;
+    std::uint64_t sampled_bytes = 0, sampled_ns = 0; ///< of those whose device time is known
+};
+
+/// Copies of least_peer_bytes and more that the program made while peer access was not enabled, though the
+/// driver says that it is possible; those of rows, of graphs and of memory that peer access does not govern are
+/// left out. Memory: one entry a site.
+class PeerCopies : public Counter {
+public:
+    explicit PeerCopies(const Begin& begin) : peers_(begin.dictionary) {}
+
+    void add(const trace::Alloc& record) { peers_.add(record); }
+    void add(const trace::Free& record) { peers_.add(record); }
+    void add(const trace::Peer& record) { peers_.add(record); }
+    void add(const trace::Copy& copy);
+    void add(const Measured& measured);
+
+    const std::map<PeerSite, PeerTotals>& without_access() const { return without_access_; }
+    const facts::Peers& peers() const { return peers_; }
+
+private:
+    struct Sampled {
+        PeerTotals* totals;
+        std::uint64_t bytes;
+    };
+    facts::Peers peers_;
+    std::map<PeerSite, PeerTotals> without_access_;
+    facts::Awaited<Sampled> awaited_;
+};
+
+void PeerCopies::add(const trace::Copy& copy) {
+    if (copy.bytes < least_peer_bytes || copy.status != 0 || copy.width != 0 ||
+        copy.origin != trace::Origin::program)
+        return;
+    const std::optional<facts::PeerCopy> way = peers_.between_devices(copy);
+    if (!way || !way->plain || !peers_.possible(way->pair()) || peers_.enabled(way->pair()))
+        return;
+    PeerTotals& totals = without_access_[{{copy.stack, copy.entry}, way->from, way->to}];
+    ++totals.count;
+    reader::add_saturated(totals.bytes, copy.bytes);
+    if (copy.sample != 0)
+        awaited_.add(copy.sample, {&totals, copy.bytes});
+}
+
+void PeerCopies::add(const Measured& measured) {
+    if (const auto sampled = awaited_.take(measured.sample)) {
+        reader::add_saturated(sampled->totals->sampled_bytes, sampled->bytes);
+        reader::add_saturated(sampled->totals->sampled_ns, measured.ns);
+    }
+}
+
 /// To enable peer access takes its time once, which is not known: what is gained has to be well above it.
 constexpr double least_gain_ns = 1e6;
 /// A rate that is no worse than this part of the one with peer access is the same.
-constexpr double as_fast = 0.9;
+constexpr double as_fast_as_peer = 0.9;
 
 struct PeerLine {
     EditedCalls calls;
@@ -26,10 +94,9 @@ struct PeerLine {
 };
 
 /// What the copies of a site took, and what they would take with peer access.
-void add_site(PeerLine& line, const Profile& profile, const PeerSite& site, const PeerTotals& totals) {
+void add_site(PeerLine& line, const Profile& profile, const PeerSite& site, const PeerTotals& totals,
+              bool linked) {
     const machine::Rates& rates = profile.rates();
-    const facts::DevicePair pair = facts::pair_of(site.from, site.to);
-    const bool linked = profile.peer_copies().peers().linked(pair);
     const auto bytes = static_cast<double>(totals.bytes);
     const double ns_per_byte = totals.sampled_bytes != 0 ? static_cast<double>(totals.sampled_ns) /
                                                                static_cast<double>(totals.sampled_bytes)
@@ -43,7 +110,7 @@ void add_site(PeerLine& line, const Profile& profile, const PeerSite& site, cons
         static_cast<double>(totals.count) * rates.small_copy_ns + bytes / rates.to_peer(linked) * 1e9;
     line.measured &= totals.sampled_bytes != 0;
     line.linked &= linked;
-    line.pairs.insert(pair);
+    line.pairs.insert(facts::pair_of(site.from, site.to));
     line.ways.emplace(site.from, site.to);
 }
 
@@ -113,18 +180,20 @@ std::vector<Finding> find_peer_access(const Profile& profile, const LineOf& line
     // A call to enable it may be among what is missing.
     if (profile.dropped() != 0 || !profile.trace().file.completeness().whole())
         return {};
+    const PeerCopies& copies = profile.counted<PeerCopies>(uma_120);
     std::map<std::uint64_t, PeerLine> lines;
-    for (const auto& [site, totals] : profile.peer_copies().without_access()) {
+    for (const auto& [site, totals] : copies.without_access()) {
         // A program that enables it somewhere, or was refused, knows why these do without: it measures both,
         // say. What copies reach without a link of their own has to be measured.
         const facts::DevicePair pair = facts::pair_of(site.from, site.to);
-        const facts::Peers& peers = profile.peer_copies().peers();
-        if (!peers.asked_for(pair) && (peers.linked(pair) || profile.rates().peer > 0))
-            add_site(lines[line_of(site.call.stack)], profile, site, totals);
+        const facts::Peers& peers = copies.peers();
+        const bool linked = peers.linked(pair);
+        if (!peers.asked_for(pair) && (linked || profile.rates().peer > 0))
+            add_site(lines[line_of(site.call.stack)], profile, site, totals, linked);
     }
     std::vector<Finding> findings;
     for (const auto& [stack, line] : lines)
-        if (line.peer_ns < as_fast * line.spent_ns && line.spent_ns - line.peer_ns >= least_gain_ns)
+        if (line.peer_ns < as_fast_as_peer * line.spent_ns && line.spent_ns - line.peer_ns >= least_gain_ns)
             findings.push_back(describe_peer_access(profile, stack, line));
     return findings;
 }
@@ -133,6 +202,7 @@ constinit const Rule uma_120{.id = "UMA-120",
                              .name = "peer-access",
                              .title = "copies between devices without peer access",
                              .find = &find_peer_access,
+                             .counter = &count<PeerCopies>,
                              .price = Price::rates};
 
 } // namespace umadvisor::rules

@@ -151,7 +151,7 @@ void RemoteUses::look(Recent& recent, const reader::Shape& shape) {
 }
 
 void RemoteUses::reach_all(const trace::Launch& record, const reader::Shape& shape) {
-    if (shape.captured || shape.function == 0)
+    if (shape.function == 0)
         return;
     Recent& recent = recent_[shape.number % recent_.size()];
     if (recent.shape != &shape || recent.generation != generation_)
@@ -229,9 +229,9 @@ void RemoteUses::close_all() {
         close(live);
 }
 
-void RemoteUses::measure(std::uint64_t sample, std::uint64_t nanoseconds) {
-    if (const auto awaited = samples_.take(sample))
-        (*awaited)->measure(nanoseconds);
+void RemoteUses::add(const Measured& measured) {
+    if (const auto awaited = samples_.take(measured.sample))
+        (*awaited)->measure(measured.ns);
 }
 
 } // namespace umadvisor::rules

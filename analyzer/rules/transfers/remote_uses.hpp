@@ -5,8 +5,8 @@
 #include "analyzer/facts/awaited.hpp"
 #include "analyzer/facts/written_parameters.hpp"
 #include "analyzer/ids/call_site.hpp"
-#include "analyzer/reader/dictionary.hpp"
 #include "analyzer/reader/flat_map.hpp"
+#include "analyzer/rules/counter.hpp"
 #include "analyzer/tables/launches.hpp"
 #include "trace/copy_records.hpp"
 #include "trace/graph_records.hpp"
@@ -66,14 +66,13 @@ struct RemoteTotals {
 /// whether work is done, and the next use of it. So it does where a copy writes the memory or takes what
 /// kernels may have written, and where something may use it that no call tells. Memory: one entry a live
 /// allocation, one a line and one a place and kernel that reaches it.
-class RemoteUses {
+class RemoteUses : public Counter {
 public:
     /// What is smaller holds flags, counters and results, which belong on the host.
     static constexpr std::uint64_t least_bytes = 1024 * 1024;
 
-    /// The dictionary must outlive it.
-    RemoteUses(double ns_per_tick, const reader::Dictionary& dictionary)
-        : ns_per_tick_(ns_per_tick), dictionary_(dictionary), written_(dictionary) {}
+    explicit RemoteUses(const Begin& begin)
+        : ns_per_tick_(begin.ns_per_tick), dictionary_(begin.dictionary), written_(begin.dictionary) {}
 
     void add(const trace::Alloc& record);
     void add(const trace::Free& record);
@@ -85,14 +84,12 @@ public:
     void add(const trace::HostFunction&) { close_all(); }
     void add(const trace::GraphLaunch&) { close_all(); }
     void add(const trace::Pause&) { close_all(); }
-    void launch(const trace::Launch& record, const reader::Shape& shape) {
-        if (!live_.empty() && record.status == 0)
-            reach_all(record, shape);
+    void add(const Launched& launched) {
+        if (!live_.empty() && launched.shape != nullptr && launched.record.status == 0)
+            reach_all(launched.record, *launched.shape);
     }
-    /// Device time of a sampled launch.
-    void measure(std::uint64_t sample, std::uint64_t nanoseconds);
-    /// Call once, at the end.
-    void finish() { close_all(); }
+    void add(const Measured& measured);
+    void finish() override { close_all(); }
 
     const std::map<RemoteWork, RemoteTotals>& work() const { return work_; }
     const std::map<RemoteMemory, RemoteSpans>& memory() const { return memory_; }

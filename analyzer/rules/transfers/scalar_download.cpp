@@ -1,6 +1,7 @@
 /// Loops that read a scalar back in each round, so that the host cannot run ahead of the device.
 #include "analyzer/rules/edited_calls.hpp"
 #include "analyzer/rules/finding.hpp"
+#include "analyzer/rules/sync/idle_syncs.hpp"
 #include "analyzer/rules/untold_work.hpp"
 #include "analyzer/rules/words.hpp"
 
@@ -29,8 +30,9 @@ struct ScalarLine {
 };
 
 std::uint64_t waits_at(const Profile& profile, const ids::CallSite& site) {
-    const auto found = profile.idle_syncs().sites().find(site);
-    return found == profile.idle_syncs().sites().end() ? 0 : found->second.count;
+    const auto& sites = profile.counted<IdleSyncs>(uma_501).sites();
+    const auto found = sites.find(site);
+    return found == sites.end() ? 0 : found->second.count;
 }
 
 void add(ScalarLine& line, const Profile& profile, const ids::CallSite& site, const ScalarTotals& totals) {

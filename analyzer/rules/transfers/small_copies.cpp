@@ -1,11 +1,18 @@
 /// Small copies side by side: each costs its call, and one call could carry all of them.
+#include "analyzer/facts/direction.hpp"
+#include "analyzer/facts/per_thread.hpp"
+#include "analyzer/facts/waiting.hpp"
+#include "analyzer/ids/call_site.hpp"
+#include "analyzer/rules/counter.hpp"
 #include "analyzer/rules/edited_calls.hpp"
 #include "analyzer/rules/finding.hpp"
 #include "analyzer/rules/python/python_statements.hpp"
 #include "analyzer/rules/transfer_fates.hpp"
 #include "analyzer/rules/words.hpp"
+#include "analyzer/tables/copies.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <set>
 #include <utility>
@@ -13,6 +20,131 @@
 
 namespace umadvisor::rules {
 namespace {
+
+/// Small copies of one call site in runs of one kind.
+struct RunCopies {
+    std::uint64_t copies = 0;
+    double spared = 0; ///< calls fewer, were each run one copy
+};
+
+/// A kind of runs: those of the same call sites.
+struct RunTotals {
+    std::uint64_t rounds = 0;
+    std::map<ids::CallSite, RunCopies> small;
+};
+
+/// The bytes of a run could be one copy: the host's code between its copies may move before or behind all
+/// of them, while what lies between two runs may depend on the first. At most `most_turns` copies of one call
+/// site in a row share a run with other sites behind them. Copies of graphs and batches are left out. Memory:
+/// one entry a combination of at most `most_sites` call sites, and `most_kinds` of these.
+class CopyRuns : public Counter {
+public:
+    static constexpr bool wants_nodes = true; ///< they end a run
+    static constexpr std::size_t most_sites = 8, most_kinds = 1024, most_turns = 16;
+
+    void add(const trace::Copy& record, std::uint32_t thread);
+    void add(const trace::Sync& record, std::uint32_t thread);
+    void add(const trace::GraphLaunch&, std::uint32_t thread) { end(thread); }
+    void add(const trace::Set&, std::uint32_t thread) { end(thread); }
+    void add(const trace::Prefetch&, std::uint32_t thread) { end(thread); }
+    void add(const trace::HostFunction&, std::uint32_t thread) { end(thread); }
+    void add(const trace::Pause&, std::uint32_t thread) { end(thread); }
+    void add(const Launched& launched) { end(launched.thread); }
+    void finish() override;
+
+    const std::map<std::vector<ids::CallSite>, RunTotals>& kinds() const { return kinds_; }
+
+private:
+    struct Member {
+        ids::CallSite site;
+        std::uint64_t small = 0, large = 0;
+    };
+    struct Run {
+        std::vector<Member> members; ///< by site
+        std::uint64_t copies = 0;
+        std::uint64_t unawaited = 0; ///< of these, since the last wait
+        bool up = false;
+        ids::CallSite last;
+        std::uint64_t turns = 0; ///< of the last, in a row
+    };
+    void end(std::uint32_t thread);
+    void end(Run& run);
+
+    facts::PerThread<Run> runs_;
+    std::map<std::vector<ids::CallSite>, RunTotals> kinds_;
+};
+
+void CopyRuns::add(const trace::Copy& record, std::uint32_t thread) {
+    const bool from_host = facts::is_host_memory(record.source_memory),
+               to_host = facts::is_host_memory(record.destination_memory);
+    if (record.origin != trace::Origin::program || record.status != 0)
+        return;
+    if (from_host == to_host || record.batch != 0 || record.captured != 0)
+        return end(thread);
+    Run* run = &runs_[thread];
+    const ids::CallSite site{record.stack, record.entry};
+    auto member = std::ranges::find(run->members, site, &Member::site);
+    if (run->copies != 0 &&
+        (run->up != from_host || (member == run->members.end() && run->members.size() == most_sites) ||
+         (run->last != site && run->turns > most_turns))) {
+        end(thread);
+        member = run->members.end();
+    }
+    if (member == run->members.end()) {
+        run->members.push_back({site});
+        member = run->members.end() - 1;
+    }
+    run->turns = run->copies != 0 && run->last == site ? run->turns + 1 : 1;
+    run->last = site;
+    run->up = from_host;
+    ++run->copies;
+    ++run->unawaited;
+    ++(record.bytes < tables::small_copy_bytes ? member->small : member->large);
+}
+
+void CopyRuns::add(const trace::Sync& record, std::uint32_t thread) {
+    if (!facts::waits_for_work(record))
+        return;
+    Run* const run = runs_.find(thread);
+    if (run != nullptr && !run->up && run->unawaited == 1)
+        run->unawaited = 0; // the wait for one download is part of it
+    else
+        end(thread);
+}
+
+void CopyRuns::end(std::uint32_t thread) {
+    if (Run* const run = runs_.find(thread))
+        end(*run);
+}
+
+void CopyRuns::end(Run& run) {
+    std::uint64_t small = 0;
+    std::vector<ids::CallSite> sites;
+    if (run.copies >= 2) // most end with none or one
+        for (const Member& member : run.members) {
+            sites.push_back(member.site);
+            small += member.small;
+        }
+    std::ranges::sort(sites);
+    if (small != 0 && (kinds_.size() < most_kinds || kinds_.contains(sites))) {
+        RunTotals& totals = kinds_[sites];
+        ++totals.rounds;
+        // One call stays; where one of them is large, it is that.
+        const double spared = small < run.copies ? 1 : 1 - 1 / static_cast<double>(small);
+        for (const Member& member : run.members)
+            if (member.small != 0) {
+                RunCopies& copies = totals.small[member.site];
+                copies.copies += member.small;
+                copies.spared += static_cast<double>(member.small) * spared;
+            }
+    }
+    run.members.clear();
+    run.copies = run.unawaited = 0;
+}
+
+void CopyRuns::finish() {
+    runs_.for_each([this](Run& run) { end(run); });
+}
 
 struct SmallCopies {
     std::uint64_t stack = 0, entry = 0; ///< of the line that saves most
@@ -151,7 +283,7 @@ std::vector<Finding> find_small_copies(const Profile& profile, const LineOf& lin
     const std::map<ids::CallSite, Usual> usual = usual_copies(profile);
     const PythonStatements statements(profile, line_of);
     std::map<std::pair<std::set<std::uint64_t>, facts::Direction>, SmallCopies> groups;
-    for (const auto& [sites, totals] : profile.copy_runs().kinds()) {
+    for (const auto& [sites, totals] : profile.counted<CopyRuns>(uma_103).kinds()) {
         std::set<std::uint64_t> lines;
         for (const ids::CallSite& site : sites)
             lines.insert(line_of(site.stack));
@@ -176,6 +308,7 @@ constinit const Rule uma_103{.id = "UMA-103",
                              .name = "small-copies",
                              .title = "many small copies",
                              .find = &find_small_copies,
+                             .counter = &count<CopyRuns>,
                              .fits = Fits::separate_memory,
                              .price = Price::rates,
                              .order = OrderUse::none};
@@ -184,6 +317,7 @@ constinit const Rule uma_119{.id = "UMA-119",
                              .name = "pack-round",
                              .title = "small copies side by side that could be one",
                              .find = &find_small_copies,
+                             .counter = &count<CopyRuns>,
                              .fits = Fits::separate_memory,
                              .price = Price::rates,
                              .order = OrderUse::none};

@@ -1,15 +1,166 @@
 /// Write-combined memory that the host reads: no cache holds it, so each read goes to the memory by itself.
+#include "analyzer/facts/direction.hpp"
+#include "analyzer/facts/per_thread.hpp"
+#include "analyzer/facts/waiting.hpp"
+#include "analyzer/ids/call_site.hpp"
+#include "analyzer/reader/dictionary.hpp"
+#include "analyzer/reader/flat_map.hpp"
+#include "analyzer/rules/counter.hpp"
 #include "analyzer/rules/edited_calls.hpp"
 #include "analyzer/rules/finding.hpp"
 #include "analyzer/rules/unified/managed_edits.hpp"
 #include "analyzer/rules/words.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <iterator>
 #include <map>
+#include <utility>
+#include <vector>
 
 namespace umadvisor::rules {
 namespace {
+
+struct ReadTotals {
+    std::uint64_t count = 0, bytes = 0, ticks = 0;
+    void add(std::uint64_t more_bytes, std::uint64_t more_ticks) {
+        ++count;
+        bytes += more_bytes;
+        ticks += more_ticks;
+    }
+};
+
+struct WriteCombinedTotals {
+    std::uint64_t largest = 0;                  ///< bytes of an allocation
+    std::map<ids::CallSite, ReadTotals> copies; ///< from it to other host memory
+    std::map<ids::CallSite, ReadTotals>
+        downloads;                ///< into it, with the time that the host was busy after the wait
+    std::uint64_t downloaded = 0; ///< times in all
+    std::uint64_t passed_on = 0;  ///< of these, those that next went up to a device
+};
+
+/// The host was busy with what was downloaded if its thread makes no call behind the wait for as long as
+/// such a read needs at least. Memory: one entry a live write-combined allocation and one a line; downloads
+/// for which no call has waited yet, `most_pending` at most.
+class WriteCombined : public Counter {
+public:
+    static constexpr bool wants_nodes = true; ///< the host makes these calls, too
+
+    explicit WriteCombined(const Begin& begin)
+        : ns_per_tick_(begin.ns_per_tick), dictionary_(begin.dictionary) {}
+
+    void add(const trace::Alloc& record, std::uint32_t thread);
+    void add(const trace::Free& record, std::uint32_t thread);
+    void add(const trace::Copy& record, std::uint32_t thread);
+    void add(const trace::Sync& record, std::uint32_t thread);
+    /// Any other call.
+    template <class Record>
+    requires requires(const Record& record) { record.entry, record.stack, record.duration; }
+    void add(const Record& record, std::uint32_t thread) { next(record.start, thread); }
+    void add(const Launched& launched) { next(launched.record.start, launched.thread); }
+
+    const std::map<ids::CallSite, WriteCombinedTotals>& sites() const { return sites_; }
+
+private:
+    struct Live {
+        WriteCombinedTotals* totals = nullptr;
+        bool downloaded = false; ///< into it, and not passed on since
+    };
+    struct Download {
+        WriteCombinedTotals* totals = nullptr;
+        ids::CallSite call;
+        std::uint64_t bytes = 0;
+    };
+    /// What a thread has waited for last.
+    struct Waited {
+        std::vector<Download> downloads;
+        std::uint64_t end = 0;
+    };
+    static constexpr std::size_t most_pending = 1024;
+
+    void next(std::uint64_t start, std::uint32_t thread);
+    void wait(std::uint64_t end, std::uint32_t thread);
+
+    double ns_per_tick_;
+    const reader::Dictionary& dictionary_;
+    std::map<ids::CallSite, WriteCombinedTotals> sites_;
+    reader::FlatMap<Live> live_;
+    std::vector<Download> pending_;
+    facts::PerThread<Waited> waited_;
+};
+
+constexpr std::uint64_t write_combined = 4; ///< CU_MEMHOSTALLOC_WRITECOMBINED
+/// No host reads such memory faster.
+constexpr double most_bytes_per_ns = 1;
+
+void WriteCombined::add(const trace::Alloc& record, std::uint32_t thread) {
+    next(record.start, thread);
+    if (record.status != 0 || record.memory != trace::Memory::pinned || (record.flags & write_combined) == 0 ||
+        record.origin != trace::Origin::program || dictionary_.symbol(record.entry) != "cuMemHostAlloc")
+        return;
+    WriteCombinedTotals& totals = sites_[{record.stack, record.entry}];
+    totals.largest = std::max(totals.largest, record.bytes);
+    live_[record.allocation] = {&totals, false};
+}
+
+void WriteCombined::add(const trace::Free& record, std::uint32_t thread) {
+    next(record.start, thread);
+    if (record.status == 0)
+        live_.erase(record.allocation);
+}
+
+void WriteCombined::add(const trace::Copy& record, std::uint32_t thread) {
+    next(record.start, thread);
+    if (live_.empty() || record.status != 0 || record.captured != 0)
+        return;
+    const ids::CallSite call{record.stack, record.entry};
+    const std::uint64_t end = record.start + record.duration;
+    if (Live* const source = live_.find(record.source_allocation)) {
+        if (facts::is_host_memory(record.destination_memory))
+            source->totals->copies[call].add(record.bytes, record.duration);
+        else
+            source->totals->passed_on += std::exchange(source->downloaded, false);
+    }
+    Live* const target = live_.find(record.destination_allocation);
+    if (target != nullptr && !facts::is_host_memory(record.source_memory)) {
+        target->downloaded = true;
+        ++target->totals->downloaded;
+        if (pending_.size() < most_pending)
+            pending_.push_back({target->totals, call, record.bytes});
+    }
+    if (record.asynchronous == 0)
+        wait(end, thread);
+}
+
+void WriteCombined::add(const trace::Sync& record, std::uint32_t thread) {
+    next(record.start, thread);
+    if (record.status == 0 && facts::waits_for_work(record))
+        wait(record.start + record.duration, thread);
+}
+
+void WriteCombined::wait(std::uint64_t end, std::uint32_t thread) {
+    if (pending_.empty())
+        return;
+    waited_[thread] = {std::exchange(pending_, {}), end};
+}
+
+void WriteCombined::next(std::uint64_t start, std::uint32_t thread) {
+    if (live_.empty())
+        return;
+    Waited* const found = waited_.find(thread);
+    if (found == nullptr || found->downloads.empty())
+        return;
+    const Waited waited = std::exchange(*found, {});
+    double bytes = 0;
+    for (const Download& download : waited.downloads)
+        bytes += static_cast<double>(download.bytes);
+    const auto busy = static_cast<double>(start - std::min(start, waited.end));
+    if (bytes == 0 || busy * ns_per_tick_ * most_bytes_per_ns < bytes)
+        return;
+    for (const Download& download : waited.downloads)
+        download.totals->downloads[download.call].add(
+            download.bytes, static_cast<std::uint64_t>(busy * static_cast<double>(download.bytes) / bytes));
+}
 
 /// Copies that read it faster do not show what such memory is slow at.
 constexpr double most_times_as_fast = 5;
@@ -118,7 +269,7 @@ Finding describe(const Profile& profile, const ReadLine& line) {
 
 std::vector<Finding> find_write_combined_reads(const Profile& profile, const LineOf& line_of) {
     std::map<std::uint64_t, ReadLine> lines;
-    for (const auto& [site, totals] : profile.write_combined().sites()) {
+    for (const auto& [site, totals] : profile.counted<WriteCombined>(uma_123).sites()) {
         ReadLine& line = lines[line_of(site.stack)];
         line.allocation = site;
         line.largest = std::max(line.largest, totals.largest);
@@ -139,6 +290,7 @@ constinit const Rule uma_123{.id = "UMA-123",
                              .name = "write-combined-read",
                              .title = "the host reads write-combined memory",
                              .find = &find_write_combined_reads,
+                             .counter = &count<WriteCombined>,
                              .price = Price::rates};
 
 } // namespace umadvisor::rules

@@ -2,6 +2,7 @@
 /// it: most of it read (UMA-121) or most of it written (UMA-122).
 #include "analyzer/rules/finding.hpp"
 #include "analyzer/rules/link_time.hpp"
+#include "analyzer/rules/transfers/remote_uses.hpp"
 #include "analyzer/rules/untold_work.hpp"
 #include "analyzer/rules/words.hpp"
 
@@ -66,7 +67,7 @@ private:
 
 std::vector<Priced> priced_work(const Profile& profile, const LineOf& line_of) {
     std::vector<Priced> all;
-    for (const auto& [work, totals] : profile.remote_uses().work()) {
+    for (const auto& [work, totals] : profile.counted<RemoteUses>(uma_121).work()) {
         RemoteReach sum;
         for (const auto& [memory, reach] : totals.again)
             sum.add(reach);
@@ -141,7 +142,7 @@ std::vector<Shared> shared_memory(const Profile& profile, const LineOf& line_of)
         Shared& shared = sets[joined.first(i)];
         add_work(shared, all[i]);
         for (const auto& [memory, reach] : all[i].totals->again)
-            add_memory(shared, profile.remote_uses(), memory, line_of(memory.call.stack), seen);
+            add_memory(shared, profile.counted<RemoteUses>(uma_121), memory, line_of(memory.call.stack), seen);
     }
     std::vector<Shared> result;
     for (auto& [first, shared] : sets)
@@ -305,6 +306,7 @@ constinit const Rule uma_121{.id = "UMA-121",
                              .name = "zero-copy-reread",
                              .title = "kernels reach page-locked memory across the link again and again",
                              .find = &find_remote_uses,
+                             .counter = &count<RemoteUses>,
                              .fits = Fits::separate_memory,
                              .price = Price::rates};
 
@@ -312,6 +314,7 @@ constinit const Rule uma_122{.id = "UMA-122",
                              .name = "remote-write",
                              .title = "kernels write page-locked memory across the link again and again",
                              .find = &find_remote_uses,
+                             .counter = &count<RemoteUses>,
                              .fits = Fits::separate_memory,
                              .price = Price::rates};
 

@@ -3,15 +3,130 @@
 /// takes microseconds with the page on the device.
 #include "analyzer/rules/unified/remote_atomics.hpp"
 
+#include "analyzer/rules/counter.hpp"
 #include "analyzer/rules/words.hpp"
+#include "analyzer/tables/allocations.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <numeric>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace umadvisor::rules {
 namespace {
+
+/// The residency samples after waits show where a launch found the memory. Where samples are left out since
+/// they show the same, the launches in between are like those around them. Memory: the live allocations that
+/// are small, and of each line a few groups of launches.
+class PlacedLaunches : public Counter {
+public:
+    static constexpr std::uint64_t most_bytes = 64 * 1024; ///< of an allocation: less than this is a place
+
+    void add(const trace::Alloc& record);
+    void add(const trace::Free& record) { live_.erase(record.allocation); }
+    void add(const trace::Residency& record);
+    void add(const Launched& launched) {
+        if (launched.shape != nullptr && launched.record.status == 0 && !live_.empty())
+            reach_all(launched.record, *launched.shape);
+    }
+    void add(const Measured& measured);
+
+    const std::map<ids::AllocationSite, PlacedGroups>& sites() const { return sites_; }
+    /// Device times of those that were read, in nanoseconds.
+    std::vector<double> times(const PlacedTimes& launched) const;
+
+private:
+    static constexpr std::size_t most_groups = 64, most_samples = 32, most_pending = 256,
+                                 most_measured = 16'384;
+
+    enum class Place : std::uint8_t { unknown, device, host };
+    struct Pending {
+        tables::LaunchGroup group;
+        std::uint64_t stack = 0, sample = 0;
+    };
+    struct Live {
+        PlacedGroups* groups = nullptr;
+        Place last = Place::unknown;  ///< after the last wait with a sample
+        std::vector<Pending> pending; ///< launches since
+        bool lost = false;            ///< more of them than are kept
+    };
+    void reach_all(const trace::Launch& record, const reader::Shape& shape);
+    void settle(Live& live, Place place);
+
+    std::map<ids::AllocationSite, PlacedGroups> sites_;
+    std::unordered_map<std::uint64_t, Live> live_;
+    std::unordered_map<std::uint64_t, std::uint64_t> measured_; ///< nanoseconds by sample; 0: not read
+};
+
+void PlacedLaunches::add(const trace::Alloc& record) {
+    if (record.status == 0 && record.memory == trace::Memory::managed &&
+        record.origin == trace::Origin::program && record.bytes <= most_bytes)
+        live_[record.allocation] = {
+            .groups = &sites_[{record.stack, record.entry, record.symbol, record.memory, record.origin}],
+            .pending = {}};
+}
+
+void PlacedLaunches::reach_all(const trace::Launch& record, const reader::Shape& shape) {
+    bool reached = false;
+    for (const std::uint64_t allocation : shape.touched) {
+        const auto found = live_.find(allocation);
+        if (found == live_.end())
+            continue;
+        Live& live = found->second;
+        reached = true;
+        live.lost = live.lost || live.pending.size() == most_pending;
+        if (!live.lost)
+            live.pending.push_back({tables::Launches::group_of(shape), shape.stack, record.sample});
+    }
+    if (reached && record.sample != 0 && measured_.size() < most_measured)
+        measured_.try_emplace(record.sample);
+}
+
+void PlacedLaunches::add(const trace::Residency& record) {
+    if (record.moment != trace::SampleMoment::after_synchronize || record.pages == 0)
+        return;
+    if (const auto found = live_.find(record.allocation); found != live_.end())
+        settle(found->second, record.host_pages == 0              ? Place::device
+                              : record.host_pages == record.pages ? Place::host
+                                                                  : Place::unknown);
+}
+
+void PlacedLaunches::settle(Live& live, Place place) {
+    const Place before = std::exchange(live.last, place);
+    const std::vector<Pending> launches = std::exchange(live.pending, {});
+    if (std::exchange(live.lost, false) || place == Place::unknown || (launches.size() > 1 && place != before))
+        return;
+    for (const Pending& each : launches) {
+        auto found = live.groups->find(each.group);
+        if (found == live.groups->end()) {
+            if (live.groups->size() == most_groups)
+                continue;
+            found = live.groups->try_emplace(each.group).first;
+        }
+        PlacedGroup& group = found->second;
+        group.stack = each.stack;
+        PlacedTimes& launched = place == Place::host ? group.far : group.near;
+        ++launched.count;
+        if (each.sample != 0 && launched.samples.size() < most_samples)
+            launched.samples.push_back(each.sample);
+    }
+}
+
+void PlacedLaunches::add(const Measured& measured) {
+    if (const auto found = measured_.find(measured.sample); found != measured_.end())
+        found->second = measured.ns;
+}
+
+std::vector<double> PlacedLaunches::times(const PlacedTimes& launched) const {
+    std::vector<double> times;
+    for (const std::uint64_t sample : launched.samples)
+        if (const auto found = measured_.find(sample); found != measured_.end() && found->second != 0)
+            times.push_back(static_cast<double>(found->second));
+    return times;
+}
 
 /// What is less is noise, or what a kernel takes for other data.
 constexpr double least_ratio = 2;
@@ -41,8 +156,8 @@ double quartile(std::vector<double> values, std::size_t quarters) {
 /// Told only where launches with the memory on the host are slower than those with it on the device, but for a
 /// quarter of both: the memory may move while a kernel runs.
 std::optional<Slow> slow_group(const Profile& profile, const tables::LaunchGroup& launched,
-                               const PlacedLaunches::Group& group, bool atomics) {
-    const PlacedLaunches& placed = profile.placed_launches();
+                               const PlacedGroup& group, bool atomics) {
+    const PlacedLaunches& placed = profile.counted<PlacedLaunches>(uma_215);
     const std::vector<double> near = placed.times(group.near), far = placed.times(group.far);
     if (near.empty() || far.size() < fewest_far || quartile(far, 1) <= quartile(near, 3))
         return std::nullopt;
@@ -62,7 +177,7 @@ std::vector<Slow> slow_groups(const ManagedMemory& memory, const PlacedByLine& p
     const auto found = placed.find(memory.site);
     if (found == placed.end())
         return all;
-    for (const PlacedLaunches::Groups* const groups : found->second)
+    for (const PlacedGroups* const groups : found->second)
         for (const auto& [launched, group] : *groups)
             if (const std::optional<Slow> slow = slow_group(memory.profile, launched, group, atomics))
                 all.push_back(*slow);
@@ -92,7 +207,7 @@ std::string advice_on(const ManagedMemory& memory) {
 
 PlacedByLine placed_by_line(const Profile& profile, const LineOf& line_of) {
     PlacedByLine placed;
-    for (const auto& [site, groups] : profile.placed_launches().sites()) {
+    for (const auto& [site, groups] : profile.counted<PlacedLaunches>(uma_215).sites()) {
         ids::AllocationSite line = site;
         line.stack = line_of(site.stack);
         placed[line].push_back(&groups);
@@ -154,6 +269,7 @@ constinit const Rule uma_215{.id = "UMA-215",
                              .name = "remote-atomics",
                              .title = "kernels count in managed memory across the link",
                              .find = &find_managed,
+                             .counter = &count<PlacedLaunches>,
                              .fits = Fits::separate_memory,
                              .price = Price::rates,
                              .slows_kernels = true};

@@ -2,15 +2,31 @@
 #pragma once
 
 #include "analyzer/rules/unified/managed.hpp"
+#include "analyzer/tables/launches.hpp"
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
+#include <vector>
 
 namespace umadvisor::rules {
 
+struct PlacedTimes {
+    std::uint64_t count = 0;
+    std::vector<std::uint64_t> samples; ///< of those whose device time is measured; at most a few
+};
+
+/// How long launches take while a small managed allocation that they reach is on the device, and while it stays
+/// on the host for them.
+struct PlacedGroup {
+    std::uint64_t stack = 0; ///< of a launch
+    PlacedTimes near, far;   ///< with the memory on the device, and on the host
+};
+using PlacedGroups = std::map<tables::LaunchGroup, PlacedGroup>;
+
 /// Of each allocating line; its stack stands for all with that line.
-using PlacedByLine = std::map<ids::AllocationSite, std::vector<const PlacedLaunches::Groups*>>;
+using PlacedByLine = std::map<ids::AllocationSite, std::vector<const PlacedGroups*>>;
 PlacedByLine placed_by_line(const Profile& profile, const LineOf& line_of);
 
 struct RemoteAtomics {

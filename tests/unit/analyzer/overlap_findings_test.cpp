@@ -1,5 +1,6 @@
 /// Findings on what could run side by side.
 #include "analyzer/facts/call.hpp"
+#include "analyzer/rules/transfers/default_stream_order.hpp"
 #include "busy_device.hpp"
 
 #include <algorithm>
