@@ -1,8 +1,8 @@
 #include "analyzer/cli/command_line.hpp"
 
 #include "analyzer/cli/command.hpp"
+#include "analyzer/cli/commands/version.hpp"
 #include "analyzer/cli/message.hpp"
-#include "analyzer/cli/version.hpp"
 #include "analyzer/files/short_lived.hpp"
 #include "analyzer/reader/error.hpp"
 #include "analyzer/text/plain_output.hpp"

@@ -1,7 +1,7 @@
 /// The "after" bar of the page: the run's time by cause when all findings are fixed.
 #pragma once
 
-#include "analyzer/reports/html/timeline.hpp"
+#include "analyzer/reports/html/timeline/timeline.hpp"
 #include "analyzer/timeline/spared.hpp"
 
 #include <array>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "analyzer/advice/report.hpp"
-#include "analyzer/reports/html/timeline.hpp"
+#include "analyzer/reports/html/timeline/timeline.hpp"
 
 #include <cstddef>
 #include <cstdint>

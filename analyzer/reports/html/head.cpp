@@ -1,6 +1,6 @@
 #include "analyzer/machine/memory_mode.hpp"
-#include "analyzer/reports/html/bar.hpp"
 #include "analyzer/reports/html/parts.hpp"
+#include "analyzer/reports/html/timeline/bar.hpp"
 #include "analyzer/rules/words.hpp"
 
 #include <algorithm>

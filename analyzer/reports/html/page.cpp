@@ -1,11 +1,11 @@
 #include "analyzer/reports/html/page.hpp"
 
 #include "analyzer/reports/html/flames.hpp"
-#include "analyzer/reports/html/packed_bytes.hpp"
 #include "analyzer/reports/html/parts.hpp"
 #include "analyzer/reports/html/shell.hpp"
-#include "analyzer/reports/html/timeline.hpp"
-#include "analyzer/reports/html/timeline_json.hpp"
+#include "analyzer/reports/html/timeline/packed_bytes.hpp"
+#include "analyzer/reports/html/timeline/timeline.hpp"
+#include "analyzer/reports/html/timeline/timeline_json.hpp"
 #include "analyzer/reports/json/json.hpp"
 #include "analyzer/rules/words.hpp"
 

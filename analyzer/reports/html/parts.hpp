@@ -2,10 +2,10 @@
 #pragma once
 
 #include "analyzer/reports/html/after.hpp"
-#include "analyzer/reports/html/bar.hpp"
 #include "analyzer/reports/html/markup.hpp"
 #include "analyzer/reports/html/page.hpp"
-#include "analyzer/reports/html/timeline.hpp"
+#include "analyzer/reports/html/timeline/bar.hpp"
+#include "analyzer/reports/html/timeline/timeline.hpp"
 #include "analyzer/text/table.hpp"
 
 #include <array>

@@ -1,12 +1,12 @@
 /// What the HTML report says of itself: texts of strangers, and where memory was.
 #include "analyzer/reports/html/after.hpp"
-#include "analyzer/reports/html/blocks.hpp"
-#include "analyzer/reports/html/closeups.hpp"
 #include "analyzer/reports/html/markup.hpp"
 #include "analyzer/reports/html/page.hpp"
-#include "analyzer/reports/html/placement.hpp"
 #include "analyzer/reports/html/rows.hpp"
-#include "analyzer/reports/html/timeline.hpp"
+#include "analyzer/reports/html/timeline/blocks.hpp"
+#include "analyzer/reports/html/timeline/closeups.hpp"
+#include "analyzer/reports/html/timeline/placement.hpp"
+#include "analyzer/reports/html/timeline/timeline.hpp"
 #include "managed_scenario.hpp"
 
 #include <boost/test/unit_test.hpp>

@@ -1,5 +1,5 @@
 /// How many times as fast: the estimate and its interval.
-#include "analyzer/cli/speed_ratio.hpp"
+#include "analyzer/cli/run/speed_ratio.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <random>

@@ -1,0 +1,205 @@
+#include "analyzer/advice/report.hpp"
+#include "analyzer/reports/json/json.hpp"
+#include "analyzer/reports/text/text.hpp"
+
+#include "analyzer/cli/command.hpp"
+#include "analyzer/cli/commands/report_job.hpp"
+#include "analyzer/cli/finding_options.hpp"
+#include "analyzer/cli/losses.hpp"
+#include "analyzer/cli/message.hpp"
+#include "analyzer/cli/output_file.hpp"
+#include "analyzer/cli/progress.hpp"
+#include "analyzer/cli/range_options.hpp"
+#include "analyzer/cli/rule_pages.hpp"
+#include "analyzer/cli/run/trace_output.hpp"
+#include "analyzer/cli/stack_options.hpp"
+#include "analyzer/cli/terminal.hpp"
+#include "analyzer/ranks/job_file.hpp"
+#include "analyzer/reports/html/page.hpp"
+#include "analyzer/reports/markdown/markdown.hpp"
+#include "analyzer/reports/sarif/sarif.hpp"
+#include "analyzer/text/json_text.hpp"
+
+#include <algorithm>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+namespace umadvisor::cli {
+namespace {
+
+/// One document in any case, whatever the number of files: JSON has an object for one, an array for several.
+class ReportWriter {
+public:
+    ReportWriter(const Arguments& arguments, text::Terminal terminal)
+        : terminal_(terminal),
+          json_(arguments.has("--json")),
+          sarif_(arguments.has("--sarif")),
+          markdown_(arguments.has("--markdown")) {}
+
+    bool one_format() const { return json_ + sarif_ + markdown_ <= 1; }
+
+    void add(advice::Report& report) {
+        if (json_)
+            documents_.push_back(reports::to_json(report));
+        else if (sarif_)
+            log_.add(report);
+        else
+            print(report);
+    }
+
+    void finish() {
+        end_progress();
+        if (json_)
+            print(documents_.size() == 1 ? documents_[0] : documents_);
+        else if (sarif_)
+            print(log_.document());
+    }
+
+private:
+    void print(advice::Report& report) {
+        // Symbols are looked up meanwhile, with a line of their own on the terminal.
+        text::TerminalText text(markdown_ ? text::Terminal() : terminal_);
+        markdown_ ? reports::write_markdown(report, text.stream()) : reports::write_text(report, text.stream());
+        end_progress();
+        std::cout << (first_ ? "" : "\n");
+        text.print(std::cout);
+        first_ = false;
+    }
+    static void print(const nlohmann::ordered_json& document) {
+        std::cout << text::json_text(document, 2) << "\n";
+    }
+
+    text::Terminal terminal_;
+    bool json_, sarif_, markdown_, first_ = true;
+    nlohmann::ordered_json documents_ = nlohmann::ordered_json::array();
+    reports::SarifLog log_;
+};
+
+/// The prices in the file of --machine, of any device; without one, nothing. What this machine has
+/// calibrated does not count: a trace has the same report wherever it is read.
+advice::RatesOf rates_of(const Arguments& arguments) {
+    if (!arguments.has("--machine"))
+        return {};
+    return [all = machine::read_rates(arguments.value("--machine"))](const std::string& device) {
+        return machine::rates_of(all, device);
+    };
+}
+
+std::string_view page_of_rule(std::string_view id) {
+    for (const RulePage& page : rule_pages())
+        if (page.id == id)
+            return page.text;
+    return {};
+}
+
+/// Says why not, if so.
+bool html_is_possible(const Arguments& arguments) {
+    if (!arguments.has("--html")) {
+        for (const std::string option : {"--output", "--force", "--no-source"})
+            if (arguments.has(option)) {
+                say(option + " goes with --html");
+                return false;
+            }
+        return true;
+    }
+    std::string trouble;
+    if (arguments.has("--json") || arguments.has("--sarif") || arguments.has("--markdown"))
+        trouble = "--html, --json, --sarif and --markdown are four formats: give one";
+    else if (arguments.rest.size() != 1)
+        trouble = "--html takes one trace";
+    else if (arguments.has("--force") && !arguments.has("--output"))
+        trouble = "--force goes with -o FILE";
+    if (!trouble.empty())
+        say(trouble);
+    return trouble.empty();
+}
+
+/// Writes the page of the one report that there is.
+void write_html(html::PageMaker& maker, advice::Report& made, const Arguments& arguments) {
+    const std::string page = maker.page(made);
+    end_progress();
+    if (arguments.has("--output"))
+        write_output_file(arguments.value("--output"), arguments.has("--force"), page);
+    else
+        std::cout << page;
+}
+
+int report(const Arguments& arguments) {
+    if (!html_is_possible(arguments))
+        return usage_error;
+    const bool as_page = arguments.has("--html");
+    if (as_page && !html::available()) {
+        say("this umadvisor was built without npm, so it has no HTML: install npm and build it again");
+        return operational_error;
+    }
+    if (as_page && arguments.has("--output")) {
+        check_is_not_input(arguments.value("--output"), arguments.rest.front());
+        check_output_name(arguments.value("--output"), arguments.has("--force"));
+    }
+    const std::optional<text::Terminal> shown_on = terminal(arguments);
+    if (!shown_on)
+        return usage_error;
+    if (std::ranges::any_of(arguments.rest, &ranks::holds_summaries))
+        return report_job(arguments, *shown_on);
+    ReportWriter writer(arguments, *shown_on);
+    if (!writer.one_format()) {
+        say("--json, --sarif and --markdown are three formats: give one");
+        return usage_error;
+    }
+    std::optional<rules::Confidence> fail_on;
+    const std::optional<advice::Selection> chosen = selection(arguments);
+    const std::optional<reader::RangeQuery> ranges = range_query(arguments);
+    if (!chosen || !ranges || !read_fail_on(arguments, fail_on))
+        return usage_error;
+    bool failed = false, partial = false;
+    const symbols::Options options = stack_options(arguments);
+    const advice::RatesOf rates = rates_of(arguments);
+    for (const std::string& path : arguments.rest) {
+        html::PageMaker maker({!arguments.has("--no-source"), &page_of_rule, UMADVISOR_VERSION});
+        std::function<std::function<void()>(advice::Report&)> beside;
+        if (as_page)
+            beside = [&maker](advice::Report& report) { return maker.beside(report); };
+        advice::Report made(path, options, false, rates, *ranges, beside);
+        made.all = arguments.has("--all");
+        made.all_managed = arguments.has("--managed");
+        chosen->apply(made);
+        for (const std::vector<rules::Finding>* const list : {&made.findings, &made.unpriced})
+            failed = failed || std::ranges::any_of(*list, [&](const rules::Finding& finding) {
+                         return fail_on && finding.confidence >= *fail_on;
+                     });
+        as_page ? write_html(maker, made, arguments) : writer.add(made);
+        partial = say_losses(made.trace) || partial;
+    }
+    if (!as_page)
+        writer.finish();
+    if (failed)
+        return findings_left;
+    if (!fail_on || !partial)
+        return done;
+    say("--fail-on: no such finding is left, but not all that was recorded could be read");
+    return operational_error;
+}
+
+} // namespace
+
+const Command report_command{
+    "report",
+    "Say what costs time, on which line, and what to write instead; of a job, which ranks deviate",
+    "FILE",
+    1,
+    1 << 20,
+    with_terminal_option(with_finding_options(with_range_options(
+        {{"--all", "", "In the text, all findings in full, also those that save little"},
+         {"-f,--force", "", "With --html, replace an existing file"},
+         {"--html", "", "One page for a browser, with a timeline; loads nothing from the network"},
+         {"--json", "", "The document that docs/report-schema.md describes"},
+         {"--machine", "FILE", "What moving memory costs, as written by umadvisor calibrate -o FILE"},
+         {"--managed", "", "In the text, all that is known of managed memory"},
+         {"--markdown", "", "For a page that shows Markdown"},
+         {"--no-source", "", "With --html, quote no source lines"},
+         {"-o,--output", "FILE", "With --html, the page; without, it goes to standard output"},
+         {"--sarif", "", "For tools that show findings on lines (SARIF 2.1.0)"},
+         {"--source", "", "Quote the source also for a trace of another user"}}))),
+    &report};
+
+} // namespace umadvisor::cli

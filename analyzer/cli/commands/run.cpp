@@ -1,0 +1,271 @@
+#include "analyzer/cli/act_modes.hpp"
+#include "analyzer/cli/command.hpp"
+#include "analyzer/cli/commands/shim.hpp"
+#include "analyzer/cli/message.hpp"
+#include "analyzer/cli/run/first_calibration.hpp"
+#include "analyzer/cli/run/launcher.hpp"
+#include "analyzer/cli/run/program_file.hpp"
+#include "analyzer/cli/run/run_list.hpp"
+#include "analyzer/cli/run/run_summary.hpp"
+#include "analyzer/cli/summary_file.hpp"
+#include "analyzer/cli/trace_names.hpp"
+#include "analyzer/cli/trace_rates.hpp"
+#include "analyzer/reader/error.hpp"
+#include "analyzer/reader/source.hpp"
+#include "trace/size_text.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <csignal>
+#include <cstdint>
+#include <cstdlib>
+#include <ctime>
+#include <filesystem>
+#include <iterator>
+#include <optional>
+
+namespace umadvisor::cli {
+namespace {
+
+int complain(int status, const std::string& text) {
+    say(text);
+    return status;
+}
+
+bool is_number(const std::string& text) {
+    return !text.empty() &&
+           std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
+}
+
+bool is_seconds(const std::string& text) {
+    const std::size_t point = text.find('.');
+    return is_number(text.substr(0, point)) &&
+           (point == std::string::npos || is_number(text.substr(point + 1)));
+}
+
+/// "a, b or c".
+std::string list_of(const std::vector<std::string>& words) {
+    std::string text = words.front();
+    for (std::size_t i = 1; i < words.size(); ++i)
+        text += (i + 1 < words.size() ? ", " : " or ") + words[i];
+    return text;
+}
+
+/// What is wrong with the options; empty: nothing.
+std::string usage_trouble(const Arguments& arguments) {
+    if (arguments.rest.empty())
+        return "no program given: umadvisor run [options] -- PROGRAM [arguments]";
+    const std::string stacks = arguments.value("--stacks");
+    if (arguments.has("--stacks") && stacks != "off" && !is_number(stacks))
+        return "--stacks takes a number of frames or off, not " + stacks;
+    for (const char* flag : {"--budget", "--pretend-memory"})
+        if (std::uint64_t bytes = 0; arguments.has(flag) && !trace::parse_size(arguments.value(flag), bytes))
+            return std::string(flag) + " takes a size such as 512MiB or 8GiB, not " + arguments.value(flag);
+    if (const std::string trouble = act_trouble(arguments.value("--act"), run_modes); !trouble.empty())
+        return trouble;
+    const std::string range = arguments.value("--capture-range");
+    if (arguments.has("--capture-range") && range != "none" && range != "cudaProfilerApi")
+        return "--capture-range takes none or cudaProfilerApi, not " + range;
+    for (const auto& [flag, words] :
+         {std::pair{"--um", std::vector<std::string>{"auto", "queue", "cupti", "pagemap", "off"}},
+          {"--um-detail", {"auto", "light", "faults", "full"}},
+          {"--hash", {"off", "sample", "full"}}})
+        if (arguments.has(flag) && std::ranges::find(words, arguments.value(flag)) == words.end())
+            return std::string(flag) + " takes " + list_of(words) + ", not " + arguments.value(flag);
+    for (const char* flag : {"--delay", "--duration"})
+        if (arguments.has(flag) && !is_seconds(arguments.value(flag)))
+            return std::string(flag) + " takes a number of seconds such as 2 or 0.5, not " +
+                   arguments.value(flag);
+    if (arguments.has("--output") && arguments.value("--output").empty())
+        return "--output takes the name of a file";
+    return {};
+}
+
+std::string output_name(const Arguments& arguments) {
+    const char* given = std::getenv("UMADVISOR_OUTPUT");
+    const std::string name = arguments.has("--output") ? arguments.value("--output")
+                             : given != nullptr        ? given
+                                                       : "";
+    // The program may change its working directory before it enters CUDA.
+    return name.empty() ? name : std::filesystem::absolute(name).string();
+}
+
+bool forced(const Arguments& arguments) {
+    const char* given = std::getenv("UMADVISOR_FORCE");
+    return arguments.has("--force") || (given != nullptr && std::string(given) == "1");
+}
+
+Environment environment_of(const Arguments& arguments, const std::string& shim, const std::string& output) {
+    Environment environment = preload_environment(shim, output);
+    if (arguments.has("--follow-fork"))
+        environment.emplace_back("UMADVISOR_FOLLOW_FORK", "1");
+    if (arguments.has("--quiet"))
+        environment.emplace_back("UMADVISOR_QUIET", "1");
+    if (arguments.value("--capture-range") == "cudaProfilerApi")
+        environment.emplace_back("UMADVISOR_CAPTURE_RANGE", "1");
+    for (const auto& [flag, variable] : {std::pair{"--act", "UMADVISOR_ACT"},
+                                         {"--budget", "UMADVISOR_BUDGET"},
+                                         {"--delay", "UMADVISOR_DELAY"},
+                                         {"--duration", "UMADVISOR_DURATION"},
+                                         {"--pretend-memory", "UMADVISOR_PRETEND_MEMORY"},
+                                         {"--stacks", "UMADVISOR_STACKS"},
+                                         {"--um", "UMADVISOR_UM"},
+                                         {"--um-detail", "UMADVISOR_UM_DETAIL"},
+                                         {"--hash", "UMADVISOR_HASH"}})
+        if (arguments.has(flag))
+            environment.emplace_back(variable, arguments.value(flag));
+    return environment;
+}
+
+std::uint64_t realtime() {
+    timespec now{};
+    ::clock_gettime(CLOCK_REALTIME, &now);
+    return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+/// What a killed program has left in memory goes to its trace, as it does whenever a trace is opened.
+void write_what_is_left(const std::string& path) {
+    try {
+        const reader::Source opened(path);
+    } catch (const reader::Error&) { // whoever reads it will hear
+    }
+}
+
+/// Of this run: those that its list tells of. Where it tells of none, what was written by name meanwhile: the
+/// list does not reach a process of another user, or with another environment, and may be swept away.
+std::vector<RunProcess> processes_of(const RunList& list, const std::string& output, std::uint64_t begin,
+                                     bool& told) {
+    std::vector<RunProcess> processes = list.processes();
+    told = !processes.empty();
+    if (!told)
+        for (const FoundTrace& trace : find_traces_since(output, begin))
+            processes.push_back({trace.pid, trace.path, {}});
+    return processes;
+}
+
+/// So that no report stands on another machine's prices, wherever it is made. After the program, which it would
+/// disturb.
+void know_devices(const std::vector<RunProcess>& processes, bool calibrate, bool quiet) {
+    std::vector<std::string> paths;
+    for (const RunProcess& process : processes)
+        if (!process.path.empty())
+            paths.push_back(process.path);
+    std::vector<std::string> lines = calibrate ? calibrate_unknown_devices(paths) : std::vector<std::string>();
+    std::ranges::move(add_usual_rates(paths), std::back_inserter(lines));
+    if (!quiet)
+        for (const std::string& line : lines)
+            say(line);
+}
+
+/// Without one the traces are written all the same, and each process says where.
+std::optional<RunList> make_list(bool quiet) {
+    try {
+        return std::make_optional<RunList>();
+    } catch (const reader::Error& error) {
+        if (!quiet)
+            say(std::string(error.what()) + "; which traces are of this run is not known");
+        return std::nullopt;
+    }
+}
+
+/// So that a limit on the size of files (RLIMIT_FSIZE) ends neither this process nor, as an ignored signal
+/// would be (execve(2)), anything in the program's.
+void outlive_file_limit() {
+    if (::signal(SIGXFSZ, [](int) {}) == SIG_IGN)
+        ::signal(SIGXFSZ, SIG_IGN);
+}
+
+int run(const Arguments& arguments) {
+    if (const std::string trouble = usage_trouble(arguments); !trouble.empty())
+        return complain(usage_error, trouble);
+    const ProgramFile program = find_program(arguments.rest.front());
+    if (!program.trouble.empty())
+        return complain(program.status, program.trouble);
+    const std::string named = output_name(arguments); // each process adds its own rank
+    const std::string output = rank_output(named);
+    if (const std::string trouble = output_trouble(output, forced(arguments)); !trouble.empty())
+        return complain(operational_error, trouble);
+    const std::string shim = find_shim();
+    if (const std::string trouble = shim_trouble(shim); !trouble.empty())
+        return complain(operational_error, trouble);
+
+    if (!output.empty() && forced(arguments)) {
+        write_what_is_left(output); // or its segment would stay for good
+        std::error_code failed;     // should it stay, the program says so
+        std::filesystem::remove(output, failed);
+        if (const std::string summary = summary_name(output); ranks::holds_summaries(summary))
+            std::filesystem::remove(summary, failed); // of the trace that was there
+    }
+    const bool quiet = arguments.has("--quiet");
+    outlive_file_limit();
+    drop_unread_messages();
+    const std::optional<RunList> list = make_list(quiet);
+    Environment environment = environment_of(arguments, shim, named);
+    environment.emplace_back("UMADVISOR_RUN", list ? list->path() : "");
+    const std::uint64_t begin = realtime();
+    bool started = false, told = false;
+    const int status = run_program(program.path, arguments.rest, environment, {}, &started);
+    if (!list || !started)
+        return status;
+    const std::vector<RunProcess> processes = processes_of(*list, output, begin, told);
+    know_devices(processes, !arguments.has("--no-calibrate"), quiet);
+    if (!quiet)
+        summarize(processes, told, arguments.has("--summary"));
+    else if (arguments.has("--summary"))
+        keep_summaries(processes);
+    else
+        for (const RunProcess& process : processes)
+            write_what_is_left(process.path);
+    return status;
+}
+
+} // namespace
+
+const Command run_command{
+    "run",
+    "Run a program under the advisor: umadvisor run [options] -- PROGRAM [arguments]",
+    "PROGRAM",
+    1,
+    0,
+    {{"-o,--output", "FILE",
+      "Trace file; a rank of a job puts its rank before the suffix, a further process its pid. Default: "
+      "PROGRAM.PID.umtrace in the working directory, of a rank PROGRAM.RANK.PID.umtrace"},
+     {"-f,--force", "", "Replace an existing trace file"},
+     {"-c,--capture-range", "none|cudaProfilerApi",
+      "cudaProfilerApi: record only between cudaProfilerStart and cudaProfilerStop"},
+     {"-y,--delay", "SECONDS", "Record nothing before the program is that old"},
+     {"-d,--duration", "SECONDS", "Record nothing after so many seconds of recording"},
+     {"--follow-fork", "", "A trace also for forked children of a process that had entered CUDA"},
+     {"--act", "LIST",
+      "Change what the program does: prefetch, relieve, rewrite=all, rewrite=SIZE+, rewrite=spill, stage, auto "
+      "(prefetch, relieve and stage), plan=FILE"},
+     {"--budget", "SIZE",
+      "Device memory that --act rewrite may make managed, on each device; not said: the card's, of "
+      "rewrite=spill "
+      "half of the memory that the host has free"},
+     {"--pretend-memory", "SIZE", "Make the card look smaller"},
+     {"--stacks", "off|N", "Frames recorded with each call"},
+     {"--um", "SOURCE",
+      "Who tells what happens to managed memory: auto (queue where the driver was tested, else "
+      "pagemap; beside --act without relieve pagemap), queue "
+      "(the driver's tools queue, also of a release it was not tested with), cupti (takes the one seat that "
+      "CUPTI has for profilers), pagemap, off"},
+     {"--um-detail", "LEVEL",
+      "Events taken from the queue: auto (light, and full in short windows while memory moves, but beside "
+      "--act), light, faults, "
+      "full"},
+     {"--hash", "LEVEL",
+      "Hash the bytes of copies between host and device, so that equal ones are found: sample (some of them, "
+      "all "
+      "where they may be equal again; the default but beside --act), full, off"},
+     {"--no-calibrate", "",
+      "Do not measure, once the program has ended, what moving memory costs on a device that umadvisor "
+      "calibrate was not run on (1 to 2 s, once for each kind of device)"},
+     {"--summary", "",
+      "Beside each trace, a file of at most 100 KB (.umsum) for umadvisor merge: what a job of many ranks is "
+      "compared by"},
+     {"-q,--quiet", "", "Say nothing, neither here nor in the program"}},
+    &run,
+    true};
+
+} // namespace umadvisor::cli

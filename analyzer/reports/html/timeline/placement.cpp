@@ -1,0 +1,424 @@
+#include "analyzer/reports/html/timeline/placement.hpp"
+
+#include "analyzer/reader/saturated.hpp"
+
+#include <algorithm>
+
+namespace umadvisor::html {
+namespace {
+
+constexpr std::uint64_t granule = 64 * 1024; ///< the driver moves no less for a fault
+constexpr std::uint64_t page_bytes = 4096;
+constexpr std::size_t most_arrivals = 4096;
+
+} // namespace
+
+Placement::Live* Placement::find(const PlaceStep& step) {
+    if (step.allocation != 0) {
+        const auto found = live_.find(step.allocation);
+        return found == live_.end() ? nullptr : &found->second;
+    }
+    auto next = addresses_.upper_bound(step.address);
+    if (next == addresses_.begin())
+        return nullptr;
+    const auto found = live_.find(std::prev(next)->second);
+    if (found == live_.end())
+        return nullptr;
+    Live& live = found->second;
+    return step.address - live.address < live.size ? &live : nullptr;
+}
+
+void Placement::take(const PlaceStep& step) {
+    using Kind = PlaceStep::Kind;
+    if (step.kind == Kind::alloc)
+        return alloc(step);
+    if (step.kind == Kind::free)
+        return free(step);
+    if (step.kind == Kind::wait)
+        return wait(step.time);
+    if (step.kind == Kind::totals)
+        return totals(step);
+    Live* const live = find(step);
+    if (live == nullptr)
+        return;
+    const std::uint64_t before = live->device();
+    switch (step.kind) {
+    case Kind::launch:
+        if (live->memory != trace::Memory::managed)
+            break;
+        if (live->launched >= 0)
+            settle_launch(*live);
+        tell(*live, step.time);
+        live->launched = step.time;
+        live->waited = -1;
+        live->front = 0;
+        launched_.push_back(step.allocation);
+        break;
+    case Kind::work:
+        work(*live, step);
+        break;
+    case Kind::copied:
+        sink_.move(live->line, live->number, step.time, step.up, MoveCause::copy, step.bytes);
+        break;
+    case Kind::look:
+        look(*live, step);
+        break;
+    case Kind::host_fault:
+        fault(*live, step);
+        break;
+    case Kind::migration:
+        migrate(*live, step);
+        break;
+    case Kind::prefetch:
+        prefetch(*live, step);
+        break;
+    case Kind::mapped:
+        tell(*live, step.time);
+        live->mapped = true;
+        break;
+    case Kind::duplicated: {
+        tell(*live, step.time);
+        const std::uint64_t there = std::min(step.bytes, live->device());
+        const std::uint64_t here = std::min(step.bytes - there, live->host);
+        live->host -= here;
+        live->both += there + here;
+        break;
+    }
+    default:
+        break;
+    }
+    if (live->memory == trace::Memory::managed) {
+        resident_ += live->device() - before; // wraps when it shrinks, and is right again
+        if (live->device() != before)
+            count(step.time);
+    }
+}
+
+void Placement::count(double time) {
+    sink_.use(time, allocated_, resident_);
+}
+
+void Placement::alloc(const PlaceStep& step) {
+    if (step.bytes == 0)
+        return;
+    if (step.line >= numbers_.size())
+        numbers_.resize(step.line + 1);
+    PlaceStep before;
+    before.kind = PlaceStep::Kind::free;
+    before.time = step.time;
+    before.allocation = step.allocation;
+    free(before);
+    Live live;
+    live.id = step.allocation;
+    live.line = step.line;
+    live.number = numbers_[step.line]++;
+    live.address = step.address;
+    live.size = step.bytes;
+    live.memory = step.memory;
+    live.at = step.time;
+    if (step.memory == trace::Memory::managed)
+        live.unpopulated = live.size;
+    else if (step.memory != trace::Memory::device && step.memory != trace::Memory::array)
+        live.host = live.size;
+    else
+        allocated_ += live.size;
+    if (step.memory == trace::Memory::managed)
+        allocated_ += live.size;
+    live_[step.allocation] = live;
+    if (step.address != 0)
+        addresses_[step.address] = step.allocation;
+    count(step.time);
+}
+
+void Placement::free(const PlaceStep& step) {
+    const auto found = live_.find(step.allocation);
+    if (found == live_.end())
+        return;
+    Live& live = found->second;
+    const std::uint64_t counted = live.device();
+    if (live.launched >= 0)
+        settle_launch(live);
+    tell(live, step.time);
+    if (live.memory == trace::Memory::managed) {
+        resident_ -= counted;
+        allocated_ -= live.size;
+    } else if (live.memory == trace::Memory::device || live.memory == trace::Memory::array) {
+        allocated_ -= live.size;
+    }
+    const auto address = addresses_.find(live.address);
+    if (address != addresses_.end() && address->second == step.allocation)
+        addresses_.erase(address);
+    live_.erase(found);
+    count(step.time);
+}
+
+/// Says where it is from what was told last until then. `moving` of it are on their way from the host or the
+/// device.
+void Placement::tell(Live& live, double until, std::uint64_t moving, bool from_host) {
+    if (until <= live.at)
+        return;
+    std::uint64_t host = live.host, device = live.device();
+    std::uint64_t& source = from_host ? host : device;
+    moving = std::min(moving, source);
+    source -= moving;
+    const auto share = [&live](std::uint64_t bytes) {
+        return static_cast<float>(bytes) / static_cast<float>(live.size);
+    };
+    sink_.stay(live.line, live.number, live.at, until, live.size,
+               {share(device), share(live.both), share(moving), share(live.evicted), share(host),
+                share(live.unpopulated)});
+    live.at = until;
+}
+
+void Placement::to_device(Live& live, std::uint64_t bytes) {
+    std::uint64_t left = bytes;
+    for (std::uint64_t* from : {&live.host, &live.evicted, &live.unpopulated}) {
+        const std::uint64_t taken = std::min(left, *from);
+        *from -= taken;
+        left -= taken;
+    }
+}
+
+void Placement::to_host(Live& live, std::uint64_t bytes) {
+    std::uint64_t taken = std::min(bytes, live.device());
+    live.host += taken;
+    taken = std::min(bytes - taken, live.both);
+    live.both -= taken;
+    live.host += taken;
+}
+
+/// Nobody looked after a launch that may reach it: what the host keeps is taken to be as after the launch
+/// before.
+void Placement::settle_launch(Live& live) {
+    const std::uint64_t stays = reader::saturated(live.kept * static_cast<double>(live.host + live.evicted));
+    const std::uint64_t moves = live.host + live.evicted - std::min(stays, live.host + live.evicted);
+    if (live.mapped) {
+        live.launched = -1;
+        return;
+    }
+    const double end = live.waited > live.at ? live.waited : live.at;
+    const bool faults = !live.prefetched_up && moves > 0;
+    tell(live, end, moves, true);
+    if (faults)
+        tell_move(live, live.launched, true, MoveCause::device_fault, moves);
+    to_device(live, moves);
+    live.unpopulated = 0;
+    live.launched = -1;
+    live.front = 0;
+    live.prefetched_up = false;
+}
+
+void Placement::look(Live& live, const PlaceStep& step) {
+    if (live.memory != trace::Memory::managed)
+        return;
+    const bool whole = step.offset == 0 && step.bytes + page_bytes > live.size;
+    std::uint64_t host = step.on_host;
+    if (!whole) // the part that was looked at is taken for the rest
+        host = reader::saturated(static_cast<double>(step.on_host) /
+                                 static_cast<double>(std::max(step.bytes, page_bytes)) *
+                                 static_cast<double>(live.size));
+    host = std::min(host, live.size);
+    const std::uint64_t before = live.host + live.both;
+    if (live.launched >= 0 && step.after_wait) {
+        const std::uint64_t moved = before - std::min(before, host);
+        tell(live, live.waited > live.launched ? live.waited : step.time, moved, true);
+        if (moved != 0)
+            tell_move(live, live.launched, true,
+                      live.prefetched_up ? MoveCause::prefetch : MoveCause::device_fault, moved);
+        live.kept = before == 0 ? 0 : static_cast<double>(host) / static_cast<double>(std::max(before, host));
+        first_used_there(live, live.launched, live.unpopulated - std::min(live.unpopulated, host));
+        live.unpopulated = live.evicted = live.both = 0;
+        live.host = host;
+        live.launched = -1;
+        live.front = 0;
+        live.prefetched_up = false;
+        return;
+    }
+    if (live.launched >= 0)
+        settle_launch(live);
+    const std::uint64_t now = live.host + live.both;
+    if (host > now) {
+        const std::uint64_t first = std::min(host - now, live.unpopulated);
+        const std::uint64_t moved = host - now - first;
+        if (moved > live.size / 64) { // where nothing tells when, a slope
+            constexpr int steps = 4;
+            const double from = live.at, step_ns = (step.time - from) / steps;
+            for (int i = 1; i <= steps && step_ns > 0; ++i) {
+                tell(live, from + i * step_ns, moved / steps, false);
+                if (i != steps)
+                    to_host(live, moved / steps);
+            }
+            tell_move(live, from, false, live.prefetched_down ? MoveCause::prefetch : MoveCause::host_fault,
+                      moved);
+        }
+        tell(live, step.time);
+        live.unpopulated -= first;
+    } else {
+        const std::uint64_t gone = now - host;
+        const double from = live.at;
+        tell(live, step.time, gone > live.size / 64 ? gone : 0, true);
+        if (gone > live.size / 64)
+            tell_move(live, from, true, live.prefetched_up ? MoveCause::prefetch : MoveCause::device_fault,
+                      gone);
+        live.prefetched_up = false;
+    }
+    live.both = 0;
+    live.evicted = std::min(live.evicted, live.size - host - std::min(live.unpopulated, live.size - host));
+    live.host = std::min(host, live.size - live.evicted - std::min(live.unpopulated, live.size - live.evicted));
+    live.unpopulated = std::min(live.unpopulated, live.size - live.host - live.evicted);
+    live.prefetched_down = false;
+}
+
+void Placement::fault(Live& live, const PlaceStep& step) {
+    if (live.launched >= 0)
+        settle_launch(live);
+    tell(live, step.time);
+    const std::uint64_t offset = step.address - live.address;
+    const std::uint64_t end = std::min(live.size, offset + std::max(step.bytes, page_bytes));
+    // The host usually goes from front to back, and the driver brings more than the page that was asked for.
+    const std::uint64_t grown = end > live.front ? end - live.front : step.bytes;
+    live.front = std::max(live.front, end);
+    if (live.unpopulated != 0) {
+        const std::uint64_t taken = std::min(live.unpopulated, grown);
+        live.unpopulated -= taken;
+        live.host += taken;
+        return;
+    }
+    if (step.moves_told || live.device() == 0)
+        return;
+    if (faulted_.size() < most_arrivals)
+        faulted_.push_back({live.id, 0, step.time});
+    const std::uint64_t moved = std::min(live.device(), std::max(grown, granule));
+    tell_move(live, step.time, false, MoveCause::host_fault, moved);
+    to_host(live, moved);
+}
+
+void Placement::migrate(Live& live, const PlaceStep& step) {
+    tell(live, step.time);
+    tell_move(live, step.time, step.up, step.cause, step.bytes);
+    if (step.up) {
+        to_device(live, step.bytes);
+    } else if (step.cause == MoveCause::eviction) {
+        live.evicted += std::min(step.bytes, live.device());
+    } else {
+        to_host(live, step.bytes);
+    }
+}
+
+void Placement::prefetch(Live& live, const PlaceStep& step) {
+    if (live.memory != trace::Memory::managed)
+        return;
+    if (live.launched >= 0)
+        settle_launch(live);
+    tell(live, step.time);
+    const std::uint64_t bytes = std::min(step.bytes, live.size);
+    const std::uint64_t there = step.up ? live.host + live.evicted : live.device();
+    const std::uint64_t moved = std::min(bytes, there);
+    if (!step.moves_told && moved != 0) {
+        tell_move(live, step.time, step.up, MoveCause::prefetch, moved);
+        tell(live, std::max(step.until, step.time + static_cast<double>(moved) / rate_ * 1e9), moved, step.up);
+    }
+    (step.up ? live.prefetched_up : live.prefetched_down) = true;
+    if (step.up && !step.moves_told)
+        first_used_there(live, step.time, std::min(bytes - moved, live.unpopulated), MoveCause::prefetch);
+    if (step.moves_told)
+        return;
+    if (step.up)
+        to_device(live, bytes);
+    else
+        to_host(live, bytes);
+}
+
+void Placement::work(Live& live, const PlaceStep& step) {
+    if (live.memory != trace::Memory::managed)
+        return;
+    if (live.launched >= 0)
+        settle_launch(live);
+    tell(live, step.time);
+    const std::uint64_t bytes = std::min(step.bytes, live.size);
+    const std::uint64_t moved = step.moves_told ? 0 : std::min(bytes, live.host + live.evicted);
+    if (moved > bytes / 64)
+        tell_move(live, step.time, true, MoveCause::device_fault, moved);
+    tell(live, step.until, moved, true);
+    to_device(live, moved);
+    first_used_there(live, step.time, std::min(live.unpopulated, bytes - moved));
+    live.unpopulated -= std::min(live.unpopulated, bytes);
+    live.front = 0;
+}
+
+void Placement::wait(double time) {
+    for (const std::uint64_t id : launched_) {
+        const auto found = live_.find(id);
+        if (found != live_.end() && found->second.launched >= 0 && found->second.waited < 0)
+            found->second.waited = time;
+    }
+    launched_.clear();
+}
+
+void Placement::tell_move(const Live& live, double time, bool up, MoveCause cause, std::uint64_t bytes) {
+    (up ? told_up_ : told_down_) += static_cast<double>(bytes);
+    sink_.move(live.line, live.number, time, up, cause, bytes);
+}
+
+void Placement::first_used_there(const Live& live, double time, std::uint64_t bytes, MoveCause cause) {
+    if (bytes != 0 && first_used_.size() < most_arrivals)
+        first_used_.push_back({live.id, bytes, time, cause});
+}
+
+/// More has moved than was seen. To the device came what seemed to be used there first: the driver had kept
+/// pages of it on the host. To the host came more with each fault than the page that was asked for. Looks come
+/// a little later than the totals that count what they find: what is missing may be told until the next.
+void Placement::totals(const PlaceStep& step) {
+    const auto up = static_cast<double>(step.bytes), down = static_cast<double>(step.on_host);
+    const double missing = std::max(0.0, up + missing_up_ - told_up_);
+    double sum = 0;
+    for (const Arrival& arrival : first_used_)
+        sum += static_cast<double>(arrival.bytes);
+    const double came = std::min(missing, sum);
+    for (const Arrival& arrival : first_used_)
+        if (const auto found = live_.find(arrival.allocation); found != live_.end() && came > 0)
+            sink_.move(found->second.line, found->second.number, arrival.time, true, arrival.cause,
+                       reader::saturated(static_cast<double>(arrival.bytes) * came / sum));
+    missing_up_ = std::min(up, missing - came);
+    missing_down_ = std::min(down, returned(std::max(0.0, down + missing_down_ - told_down_), step.time));
+    first_used_.clear();
+    faulted_.clear();
+    told_up_ = told_down_ = 0;
+}
+
+/// Gives so many bytes to those that the host took back by faults, the last first. Returns what is left.
+double Placement::returned(double missing, double time) {
+    for (auto fault = faulted_.rbegin(); fault != faulted_.rend(); ++fault) {
+        const auto found = live_.find(fault->allocation);
+        if (found == live_.end())
+            continue;
+        Live& live = found->second;
+        const std::uint64_t device = live.device();
+        const std::uint64_t bytes = std::min(device, reader::saturated(missing));
+        if (bytes < page_bytes)
+            continue;
+        tell(live, fault->time);
+        sink_.move(live.line, live.number, fault->time, false, MoveCause::host_fault, bytes);
+        to_host(live, bytes);
+        resident_ -= device - live.device();
+        missing -= static_cast<double>(bytes);
+        count(time);
+    }
+    return missing;
+}
+
+void Placement::finish(double end) {
+    std::vector<std::uint64_t> ids;
+    for (const auto& [id, live] : live_)
+        ids.push_back(id);
+    std::ranges::sort(ids);
+    for (const std::uint64_t id : ids) {
+        PlaceStep step;
+        step.kind = PlaceStep::Kind::free;
+        step.time = end;
+        step.allocation = id;
+        free(step);
+    }
+}
+
+} // namespace umadvisor::html

@@ -1,0 +1,123 @@
+#include "analyzer/reports/html/timeline/timeline.hpp"
+
+#include "analyzer/reports/html/timeline/pass.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+namespace umadvisor::html {
+
+StayPiece stay_piece(double begin, double end, std::uint32_t number, const std::array<float, places>& shares) {
+    StayPiece piece{begin, end, number, {}};
+    for (std::size_t place = 0; place < places; ++place)
+        piece.shares[place] = static_cast<std::uint8_t>(std::lround(shares[place] * 255));
+    return piece;
+}
+
+void LineRow::extend_part(std::uint32_t number, double begin, double end, std::uint64_t its_bytes) {
+    if (number >= parts.size())
+        parts.resize(number + 1);
+    AllocationPart& part = parts[number];
+    if (part.bytes == 0)
+        part = {begin, end, its_bytes, 0, number};
+    part.end = end;
+}
+
+void Pass::take(const reader::ThreadCursor& cursor) {
+    if (report_.statistics)
+        report_.statistics->observe(cursor);
+    now_ = std::max(now_, at(cursor.time()));
+    if (cursor.index() >= tids_.size())
+        tids_.resize(cursor.index() + 1);
+    tids_[cursor.index()] = cursor.thread();
+    if (const auto* const time = std::get_if<trace::DeviceTime>(&cursor.event()))
+        clock_.measured(
+            time->sample,
+            static_cast<double>(time->nanoseconds - std::min(time->nanoseconds, time->floor_nanoseconds)));
+    std::optional<facts::Call> call = facts_.next(cursor);
+    Tag* const tag = tag_of(cursor);
+    if (call) {
+        call->owner = tag;
+        clock_.add(*call);
+    }
+    std::visit(
+        [&](const auto& record) {
+            using Record = std::remove_cvref_t<decltype(record)>;
+            if constexpr (std::is_same_v<Record, trace::Range>)
+                steps_.add(record, cursor.index(), at(record.start), out_.span.end);
+            else
+                add(record);
+        },
+        cursor.event());
+}
+
+void Pass::finish_rows() {
+    double most = -1;
+    for (std::size_t i = 0; i < out_.threads.size(); ++i) {
+        ThreadRow* const thread = out_.threads[i].get();
+        if (thread == nullptr)
+            continue;
+        thread->tid = tids_[i];
+        double in_calls = 0;
+        for (std::size_t cause = 1; cause < causes; ++cause)
+            in_calls += thread->causes.ns(cause);
+        if (in_calls > most) {
+            most = in_calls;
+            out_.main = i;
+        }
+    }
+    if (out_.main < out_.threads.size() && out_.threads[out_.main])
+        add_piece(out_.threads[out_.main]->causes, Sight::Of::causes, out_.main,
+                  {thread_ends_[out_.main], out_.span.end, static_cast<std::uint32_t>(Cause::code), 0});
+    take_closeups();
+    if (used_.size() == 1)
+        out_.managed_at = *used_.begin() + 1;
+    else if (!used_.empty())
+        out_.managed_at = Link::any_device;
+    fault_times_.place(out_, profile_.rates());
+}
+
+std::uint32_t Timeline::carry(std::uint32_t from, std::uint32_t to, double begin, double end, double bytes) {
+    if (bytes <= 0)
+        return 0;
+    const std::uint32_t low = std::min(from, to), high = std::max(from, to);
+    auto link =
+        std::ranges::find_if(links, [&](const Link& each) { return each.low == low && each.high == high; });
+    if (link == links.end()) {
+        if (links.size() == most_links) // the last stands for all others
+            --link;
+        else
+            link = links.insert(link, {low, high, {}, {}});
+    }
+    const bool upward = from < to;
+    (upward ? link->up : link->down).add(span, begin, end, bytes);
+    const std::uint32_t number = static_cast<std::uint32_t>(link - links.begin()) << 1 | (upward ? 0u : 1u);
+    for (auto& [stack, detail] : details)
+        if (begin < detail.until && end > detail.from)
+            detail.link[number].push_back({begin, std::max(end, begin + 1), bytes});
+    return number;
+}
+
+std::array<double, causes> Timeline::where() const {
+    std::array<double, causes> result{};
+    if (main < threads.size() && threads[main])
+        for (std::size_t bin = 0; bin < threads[main]->causes.bins(); ++bin)
+            for (std::size_t cause = 0; cause < causes; ++cause)
+                result[cause] += threads[main]->causes.share(cause, bin) * span.length() /
+                                 static_cast<double>(threads[main]->causes.bins());
+    return result;
+}
+
+TimelinePass::TimelinePass(advice::Report& report) : pass_(std::make_unique<Pass>(report)) {}
+TimelinePass::~TimelinePass() = default;
+
+void TimelinePass::run() {
+    pass_->run();
+}
+
+Timeline TimelinePass::finish() {
+    return pass_->finish();
+}
+
+} // namespace umadvisor::html
