@@ -1,5 +1,7 @@
 #include "analyzer/timeline/clock.hpp"
 
+#include "analyzer/timeline/doubt.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <span>
@@ -10,30 +12,6 @@ namespace {
 
 using facts::Queues;
 using facts::Waits;
-
-/// A wait that takes longer than this beyond its own call has waited.
-constexpr double clearly_ns = 1000;
-/// A free takes no longer by itself where it has little to undo.
-constexpr double usual_free_ns = 100'000;
-/// Of the latency between a launch and the return of a wait for it, what passes before the kernel begins.
-constexpr double share_before = 0.6;
-constexpr double least_latency = 0, most_latency = 30'000;
-/// How far work may be off, relative to what is expected of it: work that was measured itself, work of which
-/// others were measured, by how those differ, and work of which others were alone between two waits. What was
-/// measured is off by what the events around it take, besides.
-constexpr double doubt_of_measured = 0.001, least_doubt_of_alike = 0.002, most_doubt_of_alike = 0.3,
-                 doubt_of_one_alike = 0.1, doubt_of_fitted = 0.2;
-constexpr double event_ns = 1500;
-/// Work of one kind changes in the course of a run: the latest counts for so much of what is expected of the
-/// next.
-constexpr double share_of_latest = 0.35;
-/// The least that was seen is believed less and less, where calls keep taking longer.
-constexpr double growth_of_own = 1.05;
-/// Work that is known well does not grow by more than this to explain a wait; what is left is the wait's own.
-constexpr double most_growth = 0.5;
-constexpr double well_known = 0.3;
-/// Close enough, in nanoseconds.
-constexpr double exact = 0.5;
 
 /// What the events around work that was measured took is part of it.
 double with_events(double doubt, double expected_ns) {
@@ -227,75 +205,6 @@ Growing Clock::solve(Growing end, double target, double& factor, bool& all_alike
         end = simulate(factor, all_alike);
     }
     return end;
-}
-
-namespace {
-
-double fitted(const Pending& pending, double factor, bool all_alike) {
-    return std::max(0.0, pending.expected_ns * (1 + (factor - 1) * (all_alike ? 1 : pending.weight)));
-}
-
-} // namespace
-
-/// Work that a wait did not find running, and work that had ended long before what a wait found running began,
-/// may have been shorter, or longer by as much as its stream was idle behind it: the host was the slower one.
-void Clock::bound(double until, bool blocked, double factor, bool all_alike) {
-    nexts_.assign(nexts_.size(), {until, !blocked});
-    for (auto at = window_.end(); at != window_.begin();) {
-        Pending& pending = *--at;
-        const facts::Call& call = pending.call;
-        if (call.queues != Queues::work)
-            continue;
-        if (call.stream.number >= nexts_.size())
-            nexts_.resize(call.stream.number + 1, {until, !blocked});
-        Next& next = nexts_[call.stream.number];
-        const double idle_ns = std::max(0.0, next.begin - pending.end);
-        next = {pending.begin, next.idle || idle_ns > exact};
-        // Of the work that held up a wait, the whole is known.
-        if (!next.idle || pending.fixed || pending.doubt <= well_known || call.waits == Waits::itself)
-            continue;
-        const double ns = fitted(pending, factor, all_alike);
-        const double least_ns = std::max(facts::least_work_ns, pending.expected_ns * (1 - pending.doubt));
-        const double most_ns = pending.doubt > 1
-                                   ? ns + idle_ns // nothing is known of it
-                                   : std::min(pending.expected_ns * (1 + pending.doubt), ns + idle_ns);
-        pending.undecided = true;
-        pending.short_work = {std::min(ns, least_ns), pending.own_ns};
-        pending.long_work = {std::max(ns, most_ns), pending.own_ns};
-        undecided_ns_ += pending.long_work.device_ns - pending.short_work.device_ns;
-    }
-}
-
-/// When that ends for which the last call of the window waited, at one end of what is possible.
-double Clock::awaited_with(Pending::Split Pending::*split) {
-    for (const facts::Call* const place : places_)
-        trial_.take(base_, *place);
-    for (const Pending& pending : window_) {
-        const facts::Call& call = pending.call;
-        const Growing told{call.start + pending.told_ns, 0};
-        if (call.queues == Queues::work) {
-            const double ns = pending.undecided ? (pending.*split).device_ns : pending.device_ns;
-            trial_.queue(call, trial_.ready(call, told) + Growing{ns, 0});
-        } else if (call.queues == Queues::record) {
-            trial_.record(call, told);
-        } else if (call.queues == Queues::join) {
-            trial_.join(call, trial_.event(call.event));
-        }
-    }
-    return trial_.awaited(window_.back().call).at;
-}
-
-/// What of its time passed behind work depends on how long that took.
-void Clock::bound_free(Pending& last) {
-    const facts::Call& call = last.call;
-    const auto own_ns = [&](Pending::Split Pending::*split) {
-        const double waited_ns = awaited_with(split) - call.start;
-        return call.duration - std::clamp(waited_ns, 0.0, std::max(0.0, call.duration - call.least_ns));
-    };
-    last.short_work = {0, std::max(last.own_ns, own_ns(&Pending::short_work))};
-    last.long_work = {0, std::min(last.own_ns, own_ns(&Pending::long_work))};
-    last.undecided = last.short_work.own_ns - last.long_work.own_ns > exact;
-    undecided_ns_ += last.short_work.own_ns - last.long_work.own_ns;
 }
 
 /// Fixes the durations of work that has ended by `until`.

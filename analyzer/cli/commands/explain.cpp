@@ -9,7 +9,7 @@
 namespace umadvisor::cli {
 namespace {
 
-/// Whether `text` names the rule of this page: "UMA-101", "uma-101", "101" or "pageable-copy" all name UMA-101.
+/// Whether `text` names the rule of this page: its id in any case, the number in that, or its name.
 bool means(std::string text, const RulePage& page) {
     std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
     constexpr std::string_view prefix = "uma-";
