@@ -88,7 +88,7 @@ struct Finding {
     std::vector<OrderLoss> lost_order{};
     std::string order_advice{}; ///< the end of `advice`, also where that is put in the words of a framework:
                                 ///< what keeps the order
-    timeline::Edit edit{};          ///< what the remedy changes; `saving_ns` is at most what its replay gains
+    timeline::Edit edit{};      ///< what the remedy changes; `saving_ns` is at most what its replay gains
     std::uint64_t saving_bytes = 0; ///< by how much the program would need less memory at its peak
     std::string basis{};            ///< what the saving was worked out from
     Confidence confidence{};

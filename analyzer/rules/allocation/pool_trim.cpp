@@ -22,7 +22,7 @@ namespace umadvisor::rules {
 namespace {
 
 struct PoolTrimTotals {
-    std::uint64_t allocations = 0, ticks = 0;               ///< all that are ordered in streams
+    std::uint64_t allocations = 0;                          ///< all that are ordered in streams
     std::uint64_t anew = 0, anew_bytes = 0, anew_ticks = 0; ///< of these, after the pool gave back as much
     std::uint64_t returns = 0;    ///< synchronisations that memory of this site was given back at
     std::uint64_t free_waits = 0; ///< of these, such as had nothing to wait for
@@ -100,7 +100,6 @@ void PoolTrims::add(const trace::Alloc& record) {
     const std::uint64_t name = known(record.pool);
     Pool& pool = pools_[name];
     ++totals.allocations;
-    totals.ticks += record.duration;
     if (!pool.take(record.bytes) && pool.returned >= record.bytes) {
         pool.returned -= record.bytes;
         ++totals.anew;

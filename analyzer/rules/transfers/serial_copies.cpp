@@ -1,8 +1,8 @@
 /// Copies and kernels one after the other that could run side by side.
 #include "analyzer/rules/edited_calls.hpp"
-#include "analyzer/rules/engine_times.hpp"
 #include "analyzer/rules/finding.hpp"
 #include "analyzer/rules/transfer_fates.hpp"
+#include "analyzer/rules/transfers/engine_times.hpp"
 #include "analyzer/rules/untold_work.hpp"
 #include "analyzer/rules/words.hpp"
 

@@ -273,19 +273,6 @@ double nanoseconds_at(std::uint64_t bytes, double bytes_per_second) {
     return static_cast<double>(bytes) / bytes_per_second * 1e9;
 }
 
-/// The saving of `finding`, which rests on all moves of its memory, becomes that of the moves inside.
-void take_inside_part(const Profile& profile, const managed::ManagedSiteActivity& memory, Finding& finding) {
-    if (!profile.inside())
-        return;
-    const double share = memory.inside_share();
-    finding.saving_ns *= share;
-    finding.stack = reader::plain_stack(finding.stack);
-    for (auto& [what, stack] : finding.places)
-        stack = reader::plain_stack(stack);
-    finding.details.push_back("numbers are of the whole run; " + percent_text(share) +
-                              " of it happened inside the ranges, and the saving is of that");
-}
-
 } // namespace
 
 std::string allocation_text(const ManagedMemory& memory) {

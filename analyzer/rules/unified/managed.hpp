@@ -90,6 +90,9 @@ inline constexpr std::array<const ManagedRule*, managed::verdict_kinds> managed_
 /// has no moves between devices.
 std::optional<Finding> find_device_ping_pong(const ManagedMemory& memory, const LineOf& line_of);
 
+/// The saving of `finding`, which rests on all moves of its memory, becomes that of the moves inside.
+void take_inside_part(const Profile& profile, const managed::ManagedSiteActivity& memory, Finding& finding);
+
 /// Findings of all rules on managed memory, which one pass over its verdicts makes.
 Find find_managed;
 

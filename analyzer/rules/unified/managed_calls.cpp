@@ -1,6 +1,7 @@
 // The calls that advice on managed memory names, spelled with what is known of the memory.
 #include "analyzer/rules/unified/managed.hpp"
 
+#include "analyzer/reader/outside.hpp"
 #include "analyzer/reader/shown_name.hpp"
 
 namespace umadvisor::rules {
@@ -56,6 +57,18 @@ std::string advise_device(const ManagedMemory& memory, std::string_view advice) 
 
 std::string advise_host(const ManagedMemory& memory, std::string_view advice) {
     return advise_call(memory, advice, false);
+}
+
+void take_inside_part(const Profile& profile, const managed::ManagedSiteActivity& memory, Finding& finding) {
+    if (!profile.inside())
+        return;
+    const double share = memory.inside_share();
+    finding.saving_ns *= share;
+    finding.stack = reader::plain_stack(finding.stack);
+    for (auto& [what, stack] : finding.places)
+        stack = reader::plain_stack(stack);
+    finding.details.push_back("numbers are of the whole run; " + percent_text(share) +
+                              " of it happened inside the ranges, and the saving is of that");
 }
 
 } // namespace umadvisor::rules

@@ -4,7 +4,7 @@
 #include "analyzer/ids/call_site.hpp"
 #include "analyzer/reader/event_stream.hpp"
 #include "analyzer/rules/device_contents.hpp"
-#include "analyzer/rules/work_patterns.hpp"
+#include "analyzer/rules/transfers/work_patterns.hpp"
 #include "analyzer/tables/lifetimes.hpp"
 #include "trace_builder.hpp"
 

@@ -1,5 +1,5 @@
 /// The schedule of streams and engines against what comes out on paper.
-#include "analyzer/rules/schedule.hpp"
+#include "analyzer/rules/transfers/schedule.hpp"
 
 #include <boost/test/unit_test.hpp>
 

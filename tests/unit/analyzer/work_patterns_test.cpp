@@ -1,5 +1,5 @@
 /// Patterns of work, without the findings that are made from them.
-#include "analyzer/rules/work_patterns.hpp"
+#include "analyzer/rules/transfers/work_patterns.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -3,7 +3,7 @@
 
 #include "analyzer/facts/awaited.hpp"
 #include "analyzer/facts/per_thread.hpp"
-#include "analyzer/rules/schedule.hpp"
+#include "analyzer/rules/transfers/schedule.hpp"
 #include "analyzer/tables/launches.hpp"
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "analyzer/rules/work_patterns.hpp"
+#include "analyzer/rules/transfers/work_patterns.hpp"
 
 #include "analyzer/facts/contexts.hpp"
 #include "analyzer/facts/direction.hpp"

@@ -1,4 +1,4 @@
-#include "analyzer/rules/schedule.hpp"
+#include "analyzer/rules/transfers/schedule.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "analyzer/rules/engine_times.hpp"
+#include "analyzer/rules/transfers/engine_times.hpp"
 
 #include <algorithm>
 
