@@ -70,7 +70,7 @@ public:
                 line.entry = site.entry;
             }
             line.tally += tally;
-            if constexpr (requires { tally.all; })
+            if constexpr (requires(const Tally& each) { each.all; })
                 line.calls.add(site, tally.count, tally.all);
             else
                 line.calls.add(site, tally.count);
