@@ -23,7 +23,7 @@ EditedOrder::EditedOrder(OrderEdit edit) : edit_(std::move(edit)) {
     apart_from_run_ = own_stream_; // its streams have other numbers
 }
 
-/// Whether the call may leave the edited run another order than it leaves the run.
+/// True if, after this call, the edited run may have another order than the run has.
 bool EditedOrder::takes_order(const facts::Call& call, const MemoryUse& done, const Changes& changes) const {
     const auto is_change = [](const OrderChange* change) {
         return change != nullptr && change->what != OrderChange::What::kept;

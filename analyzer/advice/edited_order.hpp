@@ -64,7 +64,8 @@ struct MemoryUse {
     }
 };
 
-/// What the edit does to a call, as far as order is concerned; nullptr: nothing.
+/// The changes that an edit makes to one call and that concern the order of work. A null pointer means no
+/// change.
 struct Changes {
     const OrderChange* call = nullptr;
     const OrderChange* memory = nullptr; ///< to the allocation that it frees

@@ -24,7 +24,7 @@ namespace {
 /// 1.8 to 4.5 GB/s.
 constexpr double host_spread = 3;
 
-/// Whether both count the time of the same calls.
+/// True if both findings count the time of the same calls.
 bool same_call(const rules::Finding& one, const rules::Finding& other) {
     return one.stack == other.stack && one.stack != 0 &&
            (one.rule->same_calls_as == other.rule || other.rule->same_calls_as == one.rule);

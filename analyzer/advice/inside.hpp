@@ -7,9 +7,9 @@
 
 namespace umadvisor::advice {
 
-/// Where only some ranges are looked at, takes findings on what lies outside away, and what remedies would
-/// change outside out of the others. Rules have seen all of the run: what was allocated, queued or waited for
-/// outside matters inside.
+/// Removes findings outside the ranges that the user selected, and from the other findings' edits the calls
+/// outside them. Without a selection it does nothing. It runs after the rules, because these need the whole
+/// run: work that was queued outside a range may be waited for inside.
 void keep_inside(const rules::Profile& profile, std::vector<rules::Finding>& findings);
 
 } // namespace umadvisor::advice

@@ -183,7 +183,7 @@ bool StreamOrder::agrees(const StreamOrder& run) const {
     for (std::size_t i = 0; i < run.lanes_.size(); ++i)
         if (!run.lanes_[i].times.equals(i < lanes_.size() ? lanes_[i].times : nothing))
             return false;
-    // What the host has waited for, an event orders no more.
+    // An event adds no order to work that the host has already waited for.
     for (std::size_t i = 0; i < run.events_.size(); ++i) {
         const Times& theirs = run.events_[i];
         const Times& own = i < events_.size() ? events_[i] : nothing;

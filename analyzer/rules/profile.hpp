@@ -1,6 +1,7 @@
 /// Everything reports and findings are made from: one pass over the events of a trace.
 #pragma once
 
+#include "analyzer/facts/cached_map.hpp"
 #include "analyzer/facts/device_work.hpp"
 #include "analyzer/facts/recorded_time.hpp"
 #include "analyzer/machine/memory_mode.hpp"

@@ -52,7 +52,7 @@ enum class Urgency : std::uint8_t {
     calls_fail ///< before wrong results: the rest of such a run may not mean what it seems to
 };
 
-/// How an edit of a rule's changes the order of the run's work, beyond what its changes say.
+/// How the edit of a finding changes the order of the run's work, beyond what its changes say.
 enum class OrderUse : std::uint8_t {
     as_edited,    ///< as its changes say
     none,         ///< not at all: one call of each group stays and orders what all of them did
@@ -61,8 +61,7 @@ enum class OrderUse : std::uint8_t {
     asynchronous, ///< calls that are asynchronous by name become so
 };
 
-/// All that the rest of the analyzer knows about a rule. Its file defines it, and has the program's faults that
-/// it reports.
+/// All that the rest of the analyzer knows about a rule. The rule's source file defines it.
 struct Rule {
     std::string_view id, name, title; ///< the title of its findings, unless they say more
     Find* find = nullptr;             ///< rules that are found in one pass have the same

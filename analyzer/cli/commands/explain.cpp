@@ -9,7 +9,7 @@
 namespace umadvisor::cli {
 namespace {
 
-/// Whether `text` names the rule of this page: its id in any case, the number in that, or its name.
+/// True if `text` names the rule of this page: by its id in any case, by the number of its id, or by its name.
 bool means(std::string text, const RulePage& page) {
     std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
     constexpr std::string_view prefix = "uma-";
