@@ -188,6 +188,17 @@ void read_sites(JsonText& json, Plan::Sites& sites) noexcept {
     });
 }
 
+/// The member is called "never_" and the mode's name.
+void read_never(JsonText& json, std::string_view member, Plan& plan) noexcept {
+    constexpr std::string_view never = "never_";
+    for (std::size_t i = 0; i < trace::act_mode_count; ++i) {
+        const std::string_view mode = trace::act_modes[i].name;
+        if (member.size() == never.size() + mode.size() && member.starts_with(never) && member.ends_with(mode))
+            return read_sites(json, plan.never_sites[i]);
+    }
+    json.skip();
+}
+
 void read_stage(JsonText& json, Plan& plan) noexcept {
     json.array([&] {
         json.object([&](std::string_view name) {
@@ -211,16 +222,10 @@ const char* read_plan(std::string_view text, Plan& plan) noexcept {
             read_modes(json, plan);
         else if (name == "host_returns")
             read_returns(json, plan);
-        else if (name == "never_prefetch")
-            read_sites(json, plan.never_prefetch);
-        else if (name == "never_rewrite")
-            read_sites(json, plan.never_rewrite);
-        else if (name == "never_stage")
-            read_sites(json, plan.never_stage);
         else if (name == "stage")
             read_stage(json, plan);
         else
-            json.skip();
+            read_never(json, name, plan);
     });
     if (json.failed() || !json.at_end())
         return is_json(text) ? "is JSON, but a value in it is not what a plan has there" : "is no JSON";

@@ -1,6 +1,8 @@
 /// Reads plans: the JSON that docs/plan.md describes, as far as it concerns the running program.
 #pragma once
 
+#include "trace/act_modes.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -9,7 +11,7 @@ namespace umadvisor::policy {
 
 /// What an earlier run learned.
 struct Plan {
-    static constexpr std::size_t most_returns = 1024, most_sites = 256, most_modes = 8, longest_mode = 31;
+    static constexpr std::size_t most_returns = 1024, most_sites = 256, most_modes = 16, longest_mode = 31;
 
     struct Return {
         std::uint64_t key;
@@ -25,9 +27,8 @@ struct Plan {
         std::uint64_t keys[most_sites] = {};
         std::size_t count = 0;
     };
-    Sites never_prefetch;          ///< of launches
-    Sites never_rewrite;           ///< of calls that allocate
-    Sites never_stage;             ///< of calls that copy
+    Sites never_sites[trace::act_mode_count]; ///< calls that a mode leaves alone
+    const Sites& never(trace::ActMode mode) const { return never_sites[static_cast<std::size_t>(mode)]; }
     std::uint64_t stage_bytes = 0; ///< of all copies to stage
 };
 

@@ -45,7 +45,7 @@ struct Copy : Call {
     std::uint64_t content_follows = 0; ///< 1: a Content record may tell it, once the copy is done
     std::uint64_t staged =
         0;           ///< 1: by umadvisor, through pinned buffers of its own, in place of the driver's call
-    Reason reason{}; ///< why one that --act stage could have staged was left to the driver
+    Reason reason{}; ///< why an action made it in its own way, or left it to the driver
     std::uint64_t wait_duration = 0; ///< ticks of `duration`: umadvisor waited for what the stream had before
 
     template <class Self, class Visitor>

@@ -198,24 +198,10 @@ enum class HostRangeKind : std::uint8_t {
     shared = 6
 };
 
-/// Why umadvisor did something by itself, or refused to.
+/// Why umadvisor did something by itself, or refused to. act.def says what each means.
 enum class Reason : std::uint8_t {
-    none = 0,
-    not_resident = 1,     ///< prefetch: what the launch reaches is not known to be on the device
-    rewrite_all = 2,      ///< --act rewrite=all or rewrite=SIZE+
-    place_rewritten = 3,  ///< preferred location and prefetch of rewritten memory
-    host_returns = 4,     ///< prefetch: what the host has taken back at this point before
-    makes_room = 5,       ///< prefetch to the host: the device is full, and others are wanted there sooner
-    spill = 6,            ///< --act rewrite=spill: the card had no room
-    budget = 7,           ///< refused: as much is rewritten as there may be
-    read_by_both = 8,     ///< advice: host and device, or two devices, read it in turns, and nobody writes it
-    small_and_shared = 9, ///< advice: little memory that host and device take from each other
-    no_relief = 10,       ///< such advice taken back: it was not clearly better
-    next_launch = 11,     ///< prefetch: what the next launch is expected to reach, while another runs
-    never_rewrite = 12,   ///< allocation left to the driver: the plan names its call site
-    compared = 13,        ///< copy left to the driver, to hold its speed against that of staged ones
-    slower_staged = 14,   ///< copy left to the driver, which has turned out to be faster at its call site
-    never_stage = 15,     ///< copy left to the driver: the plan names its call site
+#define REASON(number, name, action) name = number,
+#include "trace/act.def"
 };
 
 inline std::string_view name(Memory memory) {

@@ -19,12 +19,13 @@ WastedBytes wasted_at(const advice::Report& report, const tables::ActionSite& si
         return found == all.end() ? 0 : found->second;
     };
     switch (site.kind) {
-    case ActionKind::to_device:
+    case ActionKind::prefetch_to_device:
         // A launch always follows: one that does not name the memory may reach it through pointers in other.
         return {bytes(Why::there), 0};
-    case ActionKind::place:
+    case ActionKind::place_rewritten:
         return {0, bytes(Why::unused_on_device)};
-    case ActionKind::to_host: // told by how long it stayed, and simcuda's clock stands still for the host
+    case ActionKind::prefetch_to_host: // told by how long it stayed, and simcuda's clock stands still for the
+                                       // host
         return {0, report.trace.file.header().clock == trace::ClockKind::simulated
                        ? 0
                        : bytes(Why::unused_on_host)};
@@ -33,12 +34,12 @@ WastedBytes wasted_at(const advice::Report& report, const tables::ActionSite& si
     }
 }
 
-std::string basis_of(ActionKind kind, const tables::ActionGain& compared, bool known) {
-    const bool staged = kind == ActionKind::stage_to_device || kind == ActionKind::stage_to_host;
+std::string basis_of(tables::Measure measure, const tables::ActionGain& compared, bool known) {
+    const bool copies = measure == tables::Measure::copies;
     const auto count = [&](std::uint64_t number) {
-        return text::count_text(number, staged ? "copy" : "round");
+        return text::count_text(number, copies ? "copy" : "round");
     };
-    if (kind == ActionKind::rewrite)
+    if (measure == tables::Measure::room)
         return "gains room, not time";
     if (compared.without == 0)
         return "gain not known: nothing in this run was left without it to compare (umadvisor ab times both)";
@@ -46,9 +47,9 @@ std::string basis_of(ActionKind kind, const tables::ActionGain& compared, bool k
         return "gain not known: in rounds of less than 1 ms the driver's thrashing detection decides what "
                "faults take in the long run (umadvisor ab times both)";
     const std::string both = count(compared.with) + " with it against " + count(compared.without) +
-                             (staged                       ? " that the driver made"
-                              : kind == ActionKind::relief ? " before it"
-                                                           : " left without it");
+                             (copies                                ? " that the driver made"
+                              : measure == tables::Measure::earlier ? " before it"
+                                                                    : " left without it");
     return known ? "the program's own time: " + both : "no difference: " + both + " took equally long";
 }
 
@@ -91,27 +92,13 @@ std::vector<ActionLine> action_lines(const advice::Report& report) {
     std::vector<ActionLine> result;
     for (auto& [kind, line] : lines) {
         line.kind = kind;
-        line.basis = basis_of(kind, compared[kind], line.gain_ns.has_value());
+        line.basis = basis_of(tables::text_of(kind).measure, compared[kind], line.gain_ns.has_value());
         std::ranges::stable_sort(line.places, [](const ActionPlace& a, const ActionPlace& b) {
             return a.gain_ns.value_or(0) > b.gain_ns.value_or(0);
         });
         result.push_back(std::move(line));
     }
     return result;
-}
-
-std::string_view action_title(ActionKind kind) {
-    constexpr std::string_view titles[] = {"prefetched to the device before launches",
-                                           "prefetched to the host after waits",
-                                           "prefetched to the host to make room on the device",
-                                           "allocations answered with managed memory",
-                                           "advice and prefetches that keep those on the device",
-                                           "copies staged to the device",
-                                           "copies staged to the host",
-                                           "advice that ends turns at memory, given or taken back",
-                                           "other actions"};
-    static_assert(std::size(titles) == static_cast<std::size_t>(ActionKind::other) + 1);
-    return titles[static_cast<std::size_t>(kind)];
 }
 
 bool is_action_notice(const trace::Notice& notice) {

@@ -37,9 +37,6 @@ struct ActionLine {
 
 std::vector<ActionLine> action_lines(const advice::Report& report);
 
-/// "prefetched to the device before launches"
-std::string_view action_title(tables::ActionKind kind);
-
 /// Whether a notice of the recorder speaks of --act: what was refused or switched off, and why.
 bool is_action_notice(const trace::Notice& notice);
 

@@ -172,12 +172,12 @@ void ActionGains::add(const trace::Prefetch& record, std::uint32_t thread) {
         return;
     acts_ = true;
     Thread& of = threads_[thread];
-    const ActionKind kind = kind_of(record);
-    if (kind == ActionKind::to_device)
+    const ActionKind kind = kind_of(record.reason);
+    if (kind == ActionKind::prefetch_to_device)
         reach(record.stack, of, record.start);
-    if (kind != ActionKind::to_host)
+    if (kind != ActionKind::prefetch_to_host)
         of.calls += record.duration;
-    if (record.status != 0 || (kind != ActionKind::to_device && kind != ActionKind::to_host))
+    if (record.status != 0 || text_of(kind).measure != Measure::rounds)
         return;
     ++of.prefetches;
     const Done done{{kind, record.stack}, record.start, record.bytes};
@@ -223,39 +223,40 @@ void ActionGains::add(const trace::Advise& record, std::uint32_t thread) {
     acts_ = true;
     Thread& of = threads_[thread];
     of.calls += record.duration;
-    const bool given =
-        record.reason == trace::Reason::read_by_both || record.reason == trace::Reason::small_and_shared;
-    if (record.status != 0 || (!given && record.reason != trace::Reason::no_relief))
+    const ActionKind kind = kind_of(record.reason);
+    if (record.status != 0 || text_of(kind).measure != Measure::earlier)
         return;
     Site& site = reach(record.stack, of, record.start);
-    if (!given) {
+    if (record.reason == trace::Reason::no_relief) {
         site.relief = site.relief == Relief::given ? Relief::taken_back : site.relief;
     } else if (site.relief == Relief::none) {
         site.relief = Relief::given;
+        site.given = kind;
         site.before.assign(site.last.begin(), site.last.end());
     }
 }
 
 void ActionGains::add(const trace::Copy& record, std::uint32_t thread) {
-    if (!acts_ && record.staged == 0)
+    const ActionKind kind = kind_of(record, dictionary_);
+    if (!acts_ && kind == ActionKind::other)
         return;
     acts_ = true;
     Thread& of = threads_[thread];
     of.calls += record.duration;
     of.waits += record.asynchronous == 0;
     const bool left = record.reason == trace::Reason::compared || record.reason == trace::Reason::slower_staged;
-    if (record.status != 0 || record.bytes == 0 || (record.staged == 0 && !left))
+    const bool acted = text_of(kind).measure == Measure::copies;
+    if (record.status != 0 || record.bytes == 0 || (!acted && !left))
         return;
-    const bool to_device =
-        facts::direction_of(record, dictionary_.symbol(record.entry)) == facts::Direction::HtoD;
-    const ActionSite site{to_device ? ActionKind::stage_to_device : ActionKind::stage_to_host, record.stack};
-    Copies& copies = copies_[{site, std::bit_width(record.bytes)}];
+    const facts::Direction direction = facts::direction_of(record, dictionary_.symbol(record.entry));
+    Copies& copies = copies_[{record.stack, direction, std::bit_width(record.bytes)}];
     const auto bytes = static_cast<double>(record.bytes);
     const auto ticks = static_cast<double>(record.duration - std::min(record.duration, record.wait_duration));
-    if (record.staged != 0) {
-        ++copies.staged;
-        copies.staged_ticks += ticks;
-        copies.staged_bytes += bytes;
+    if (acted) {
+        Acted& to = copies.acted[kind];
+        ++to.count;
+        to.ticks += ticks;
+        to.bytes += bytes;
     } else if (++copies.driver <= most_rounds) {
         copies.paces.push_back(ticks / bytes);
     }
@@ -298,7 +299,7 @@ void ActionGains::tell_compared(const Thread& thread) {
             told.insert(place);
             const double share =
                 static_cast<double>(std::max<std::uint64_t>(moved, 1)) / static_cast<double>(bytes[place.kind]);
-            const bool all = bytes.size() == 1 || place.kind == ActionKind::to_host;
+            const bool all = bytes.size() == 1 || place.kind == ActionKind::prefetch_to_host;
             ActionGain& to = sites_[place];
             to.ticks += alike || brief
                             ? 0
@@ -316,7 +317,7 @@ void ActionGains::tell_relief(std::uint64_t stack, const Site& site) {
         return;
     const std::vector<double> before = totals(site.before), after = totals(site.after);
     const double gain = median(before) - median(after);
-    ActionGain& to = sites_[{ActionKind::relief, stack}];
+    ActionGain& to = sites_[{site.given, stack}];
     to.alike = !differs(gain, before);
     to.brief = median(before) < brief_;
     to.ticks += to.alike || to.brief ? 0 : gain * static_cast<double>(site.relieved);
@@ -331,17 +332,18 @@ void ActionGains::tell_copies() {
         bool alike() const { return std::abs(gain) <= least_share * ticks; }
     };
     std::map<ActionSite, Known> known;
-    for (const auto& [key, copies] : copies_) {
-        Known& of = known[key.first];
-        of.all_bytes += copies.staged_bytes;
-        if (copies.paces.empty() || copies.staged == 0)
-            continue;
-        of.gain += median(copies.paces) * copies.staged_bytes - copies.staged_ticks;
-        of.ticks += copies.staged_ticks;
-        of.bytes += copies.staged_bytes;
-        of.with += copies.staged;
-        of.without += copies.driver;
-    }
+    for (const auto& [key, copies] : copies_)
+        for (const auto& [kind, acted] : copies.acted) {
+            Known& of = known[{kind, std::get<0>(key)}];
+            of.all_bytes += acted.bytes;
+            if (copies.paces.empty())
+                continue;
+            of.gain += median(copies.paces) * acted.bytes - acted.ticks;
+            of.ticks += acted.ticks;
+            of.bytes += acted.bytes;
+            of.with += acted.count;
+            of.without += copies.driver;
+        }
     for (const auto& [site, of] : known)
         if (2 * of.bytes >= of.all_bytes && of.without != 0) // else most have nothing like them
             sites_[site] = {.ticks = of.alike() ? 0 : of.gain * of.all_bytes / of.bytes,

@@ -12,8 +12,8 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <tuple>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
 namespace umadvisor::tables {
@@ -31,12 +31,12 @@ struct ActionGain {
 /// faults of either side, and what actions take, are all in it.
 /// Prefetches: rounds that --act prefetch has left alone (trace::Comparison) against those around them.
 /// Relief: the rounds before the advice against those after it.
-/// Staging: copies that the driver made against those that were staged, of one call site and like length.
+/// Copies: those that the driver made against those that an action made, of one call site and like length.
 /// Where a run has nothing without the action, nothing is told: what bytes cost on the machine tells little of
 /// what a program would have waited for.
 ///
 /// Memory: some 20 rounds for each launch site and thread of a program that is acted on, and 64 copies for each
-/// call site whose copies are staged.
+/// call site whose copies an action makes.
 class ActionGains {
 public:
     ActionGains(const reader::Dictionary& dictionary, double ns_per_tick);
@@ -80,6 +80,7 @@ private:
         std::vector<Compared> compared;
         std::map<ActionSite, std::uint64_t> places; ///< bytes that prefetches in such rounds moved
         Relief relief{};
+        ActionKind given{};
         Rounds before, after;
         std::uint64_t relieved = 0; ///< rounds
     };
@@ -94,11 +95,15 @@ private:
         std::vector<std::uint64_t> compared;           ///< stacks of those with comparisons
         std::deque<Done> done;                         ///< the last prefetches
     };
+    struct Acted {
+        std::uint64_t count = 0;
+        double ticks = 0, bytes = 0;
+    };
     /// Copies of one call site, direction and length to a power of two.
     struct Copies {
         std::vector<double> paces; ///< ticks a byte, of those that the driver made
-        std::uint64_t staged = 0, driver = 0;
-        double staged_ticks = 0, staged_bytes = 0;
+        std::uint64_t driver = 0;
+        std::map<ActionKind, Acted> acted;
     };
 
     Site& reach(std::uint64_t stack, Thread& thread, std::uint64_t time);
@@ -114,7 +119,7 @@ private:
     bool acts_ = false;
     std::uint32_t brief_; ///< ticks
     std::map<std::uint32_t, Thread> threads_;
-    std::map<std::pair<ActionSite, int>, Copies> copies_;
+    std::map<std::tuple<std::uint64_t, facts::Direction, int>, Copies> copies_;
     std::map<ActionSite, ActionGain> sites_;
 };
 

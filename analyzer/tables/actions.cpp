@@ -3,45 +3,30 @@
 #include "analyzer/reader/saturated.hpp"
 
 namespace umadvisor::tables {
-namespace {
 
-ActionKind kind_of_advice(trace::Reason reason) {
-    switch (reason) {
-    case trace::Reason::place_rewritten:
-        return ActionKind::place;
-    case trace::Reason::read_by_both:
-    case trace::Reason::small_and_shared:
-    case trace::Reason::no_relief:
-        return ActionKind::relief;
-    default:
-        return ActionKind::other;
-    }
+const ActionText& text_of(ActionKind kind) {
+    static constexpr ActionText texts[] = {
+#define ACTION(name, mode, compared, noun, title) {trace::ActMode::mode, Measure::compared, #name, noun, title},
+#include "trace/act.def"
+        {{}, Measure::nothing, "other", "", "other actions"}};
+    return texts[static_cast<std::size_t>(kind)];
 }
 
-} // namespace
-
-ActionKind kind_of(const trace::Prefetch& record) {
-    switch (record.reason) {
-    case trace::Reason::not_resident:
-    case trace::Reason::next_launch:
-        return ActionKind::to_device;
-    case trace::Reason::host_returns:
-        return ActionKind::to_host;
-    case trace::Reason::makes_room:
-        return ActionKind::room;
-    case trace::Reason::place_rewritten:
-        return ActionKind::place;
-    default:
-        return ActionKind::other;
-    }
+ActionKind kind_of(trace::Reason reason) {
+    constexpr ActionKind kinds[] = {
+#define REASON(number, name, action) ActionKind::action,
+#include "trace/act.def"
+    };
+    const auto number = static_cast<std::size_t>(reason);
+    return number < std::size(kinds) ? kinds[number] : ActionKind::other;
 }
 
-std::string_view name(ActionKind kind) {
-    constexpr std::string_view names[] = {
-        "prefetch_to_device", "prefetch_to_host", "make_room", "rewrite", "place_rewritten",
-        "stage_to_device",    "stage_to_host",    "relieve",   "other"};
-    static_assert(std::size(names) == static_cast<std::size_t>(ActionKind::other) + 1);
-    return names[static_cast<std::size_t>(kind)];
+ActionKind kind_of(const trace::Copy& record, const reader::Dictionary& dictionary) {
+    if (record.staged == 0)
+        return kind_of(record.reason);
+    return facts::direction_of(record, dictionary.symbol(record.entry)) == facts::Direction::HtoD
+               ? ActionKind::stage_to_device
+               : ActionKind::stage_to_host;
 }
 
 template <class Record>
@@ -57,25 +42,22 @@ void Actions::count(ActionKind kind, const Record& record, std::uint64_t bytes) 
 
 void Actions::add(const trace::Alloc& record) {
     if (record.origin == trace::Origin::umadvisor)
-        count(ActionKind::rewrite, record, record.bytes);
+        count(kind_of(record.reason), record, record.bytes);
 }
 
 void Actions::add(const trace::Prefetch& record) {
     if (record.origin == trace::Origin::umadvisor)
-        count(kind_of(record), record, record.bytes);
+        count(kind_of(record.reason), record, record.bytes);
 }
 
 void Actions::add(const trace::Advise& record) {
     if (record.origin == trace::Origin::umadvisor) // moves nothing by itself
-        count(kind_of_advice(record.reason), record, 0);
+        count(kind_of(record.reason), record, 0);
 }
 
 void Actions::add(const trace::Copy& record) {
-    if (record.staged == 0)
-        return;
-    const bool to_device =
-        facts::direction_of(record, dictionary_.symbol(record.entry)) == facts::Direction::HtoD;
-    count(to_device ? ActionKind::stage_to_device : ActionKind::stage_to_host, record, record.bytes);
+    if (const ActionKind kind = kind_of(record, dictionary_); kind != ActionKind::other)
+        count(kind, record, record.bytes);
 }
 
 } // namespace umadvisor::tables

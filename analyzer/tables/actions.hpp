@@ -3,6 +3,7 @@
 
 #include "analyzer/facts/direction.hpp"
 #include "analyzer/reader/dictionary.hpp"
+#include "trace/act_modes.hpp"
 #include "trace/copy_records.hpp"
 #include "trace/event_records.hpp"
 
@@ -13,19 +14,32 @@
 
 namespace umadvisor::tables {
 
+/// What reports add up, by the names that the JSON report has.
 enum class ActionKind : std::uint8_t {
-    to_device,       ///< prefetched before a launch
-    to_host,         ///< prefetched after a wait, since the host will want it
-    room,            ///< prefetched to the host, since others are wanted on the device
-    rewrite,         ///< an allocation answered with managed memory
-    place,           ///< advice and prefetch that keep rewritten memory on the device
-    stage_to_device, ///< copies through pinned buffers
-    stage_to_host,
-    relief, ///< advice, or advice taken back
-    other,  ///< for a reason that is newer than this analyzer
+#define ACTION(name, mode, compared, noun, title) name,
+#include "trace/act.def"
+    other, ///< for a reason that is newer than this analyzer
 };
-ActionKind kind_of(const trace::Prefetch& record); ///< of umadvisor
-std::string_view name(ActionKind kind);            ///< "prefetch_to_device", as the JSON report has it
+
+/// What the program's time with an action is compared with.
+enum class Measure : std::uint8_t {
+    nothing, ///< the gain is not known
+    room,    ///< nothing: it gains memory, not time
+    rounds,  ///< rounds that were left without it (trace::Comparison)
+    earlier, ///< the rounds before it
+    copies,  ///< copies that the driver made
+};
+
+struct ActionText {
+    trace::ActMode mode;
+    Measure measure;
+    std::string_view name, noun, title; ///< noun: one of them, where plans name the call sites that lose by it
+};
+const ActionText& text_of(ActionKind kind);
+
+ActionKind kind_of(trace::Reason reason);
+/// `other`: the driver made the copy.
+ActionKind kind_of(const trace::Copy& record, const reader::Dictionary& dictionary);
 
 struct ActionSite {
     ActionKind kind{};

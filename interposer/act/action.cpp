@@ -10,12 +10,14 @@
 
 namespace umadvisor::act {
 
-extern constinit Action counting, looking, relieving, prefetching, rewriting, staging;
+extern constinit Action counting, looking;
 
-/// The order of calls: prefetching and relieving depend on what looking finds, and advised memory is not
-/// prefetched.
-constinit Action* const detail::actions[] = {&counting,  &looking, &relieving, &prefetching,
-                                             &rewriting, &staging, nullptr};
+/// The order of calls. Modes depend on what the first two find, which see for themselves whether they are
+/// needed.
+constinit Action* const detail::actions[] = {&counting, &looking,
+#define MODE(name, words, ...) &modes::name,
+#include "trace/act.def"
+                                             nullptr};
 constinit std::atomic<bool> detail::acting{false};
 
 namespace {
@@ -31,12 +33,13 @@ const char* refusal(const DeviceCount& devices) {
 }
 
 void refuse_managed(runtime::Options& options, const DeviceCount& devices) {
-    if (!options.act_prefetch && !options.act_relieve && options.act_rewrite == runtime::Rewriting::none)
+    if (!options.asks(&trace::ActModeText::managed))
         return;
     if (const char* const why = refusal(devices)) {
         announce("%s", why);
-        options.act_prefetch = options.act_relieve = false;
-        options.act_rewrite = runtime::Rewriting::none;
+        for (std::size_t i = 0; i < trace::act_mode_count; ++i)
+            if (trace::act_modes[i].managed)
+                options.act[i] = {};
     } else if (devices.able < devices.all) {
         record::note("--act leaves alone %d of %d devices, which have no concurrentManagedAccess",
                      devices.all - devices.able, devices.all);
@@ -70,12 +73,16 @@ void initialize(const runtime::Options& requested) noexcept {
     runtime::Options options = requested;
     const DeviceCount devices = learn_devices(options);
     refuse_managed(options, devices);
-    for (Action* const* each = detail::actions; *each != nullptr; ++each)
-        if (Action& action = **each; action.start(options, devices)) {
-            action.started.store(true, std::memory_order_release);
-            action.on.store(true, std::memory_order_release);
-            detail::acting.store(true, std::memory_order_release);
-        }
+    constexpr std::size_t before_modes = std::size(detail::actions) - trace::act_mode_count - 1;
+    for (std::size_t i = 0; detail::actions[i] != nullptr; ++i) {
+        Action& action = *detail::actions[i];
+        const bool asked = i < before_modes || !options.act[i - before_modes].word.empty();
+        if (!asked || (action.start != nullptr && !action.start(options, devices)))
+            continue;
+        action.started.store(true, std::memory_order_release);
+        action.on.store(true, std::memory_order_release);
+        detail::acting.store(true, std::memory_order_release);
+    }
 }
 
 void refuse_unrecorded(const runtime::Options& options) noexcept {

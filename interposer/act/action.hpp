@@ -75,12 +75,12 @@ struct Wait {
     std::uint64_t begun;  ///< nanoseconds of the run; 0: not known
 };
 
-/// One of the actions that --act can name. A function that is null is not called.
+/// What one mode of --act does. A function that is null is not called.
 struct Action {
     static constexpr int max_failures = 8; ///< then it is off
 
     const char* name;
-    /// Called after cuInit; returns whether the action is on.
+    /// Called after cuInit, if the mode is asked for; returns whether the action is on.
     bool (*start)(const runtime::Options& options, const DeviceCount& devices) noexcept = nullptr;
 
     void (*before_launch)(LaunchScope& launch) noexcept = nullptr;
@@ -116,6 +116,12 @@ struct Action {
     /// A driver call of the action failed. The program goes on as if it had not been made.
     void fail(CUresult why) noexcept;
 };
+
+/// Each mode of trace/act.def has its action here, which the file of that name defines.
+namespace modes {
+#define MODE(name, words, ...) extern constinit Action name;
+#include "trace/act.def"
+} // namespace modes
 
 namespace detail {
 extern constinit std::atomic<bool> acting;

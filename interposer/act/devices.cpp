@@ -209,11 +209,8 @@ std::size_t pitch_of(CUdevice device, std::size_t width, unsigned element) noexc
 /// Counts device memory for all actions on managed memory.
 constinit Action counting{
     .name = "count",
-    .start =
-        [](const runtime::Options& options, const DeviceCount&) noexcept {
-            return options.act_prefetch || options.act_relieve ||
-                   options.act_rewrite != runtime::Rewriting::none;
-        },
+    .start = [](const runtime::Options& options,
+                const DeviceCount&) noexcept { return options.asks(&trace::ActModeText::managed); },
     .on_allocation =
         [](const observe::Allocation& allocation, std::uint64_t) noexcept {
             count(allocation, [](auto& total, std::uint64_t bytes) { total.fetch_add(bytes); });

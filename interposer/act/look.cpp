@@ -20,9 +20,9 @@ LookRange both(LookRange one, LookRange other) {
 }
 
 void sample(ResidencySampler& sampler, Looks& looks) {
-    const bool prefetches = prefetching.is_on();
+    const bool prefetches = modes::prefetch.is_on();
     looks.visit = prefetches ? &prefetching_sees : nullptr;
-    looks.content = relieving.is_on();
+    looks.content = modes::relieve.is_on();
     for (Look& look : looks) {
         if (prefetches)
             look.range = prefetching_looks(*look.allocation, looks.occasion);
@@ -68,8 +68,10 @@ void look_before_launch(const observe::Touched& touched) noexcept {
 
 constinit Action looking{
     .name = "look",
-    .start = [](const runtime::Options& options,
-                const DeviceCount&) noexcept { return options.act_prefetch || options.act_relieve; },
+    .start =
+        [](const runtime::Options& options, const DeviceCount&) noexcept {
+            return options.asks(trace::ActMode::prefetch) || options.asks(trace::ActMode::relieve);
+        },
     .before_launch = [](LaunchScope& launch) noexcept { look_before_launch(launch.touched); },
     .after_wait = &look_after_wait,
 };

@@ -72,28 +72,31 @@ runtime::Options with_plan(runtime::Options options) noexcept {
         return options;
     if (const char* const trouble = read_followed(options.act_plan)) {
         followed.return_count = followed.mode_count = 0;
-        followed.never_prefetch.count = followed.never_rewrite.count = followed.never_stage.count = 0;
+        for (policy::Plan::Sites& each : followed.never_sites)
+            each.count = 0;
         followed.stage_bytes = 0;
         announce("--act plan=%s %s; the program runs without it", options.act_plan, trouble);
         return options;
     }
+    const runtime::Options own = options;
     char accepted[policy::Plan::most_modes * (policy::Plan::longest_mode + 1)];
     std::size_t length = 0;
     for (std::size_t i = 0; i < followed.mode_count; ++i) {
         const std::string_view mode = followed.modes[i];
-        // The user's own rewrite mode takes precedence, and a plan names no other plan.
-        const bool said = mode.starts_with("rewrite=") && options.act_rewrite != runtime::Rewriting::none;
-        if (said || mode.starts_with("plan=") || !runtime::parse_actions(mode, options))
-            continue; // an unknown mode is one of a later version
+        // A plan names no other plan. An unknown mode is one of a later version, and of a mode that the user
+        // asked for in another form, the user's form holds.
+        if (mode.starts_with("plan=") || !runtime::parse_actions(mode, options))
+            continue;
         if (length != 0)
             accepted[length++] = ',';
         std::memcpy(accepted + length, mode.data(), mode.size());
         length += mode.size();
     }
+    for (std::size_t i = 0; i < trace::act_mode_count; ++i)
+        options.act[i].twice = own.act[i].twice; // the plan and the user are not the same one asking twice
     define_modes({accepted, length});
-    sort_sites(followed.never_prefetch);
-    sort_sites(followed.never_rewrite);
-    sort_sites(followed.never_stage);
+    for (policy::Plan::Sites& each : followed.never_sites)
+        sort_sites(each);
     const record::Guard guard(knowledge.mutex);
     for (std::size_t i = 0; i < followed.return_count; ++i)
         knowledge.host_returns.expect(followed.returns[i].key, followed.returns[i].first,
@@ -101,8 +104,8 @@ runtime::Options with_plan(runtime::Options options) noexcept {
     return options;
 }
 
-bool plan_leaves(const policy::Plan::Sites policy::Plan::*sites, std::uint64_t stack) noexcept {
-    const policy::Plan::Sites& all = followed.*sites;
+bool plan_leaves(trace::ActMode mode, std::uint64_t stack) noexcept {
+    const policy::Plan::Sites& all = followed.never(mode);
     return all.count != 0 && std::binary_search(all.keys, all.keys + all.count, record::stack_key(stack));
 }
 

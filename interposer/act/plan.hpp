@@ -13,8 +13,8 @@ namespace umadvisor::act {
 /// once, before initialize().
 runtime::Options with_plan(runtime::Options options) noexcept;
 
-/// Whether the plan lists the call site with this stack id among `sites`, which an action has to leave alone.
-bool plan_leaves(const policy::Plan::Sites policy::Plan::*sites, std::uint64_t stack) noexcept;
+/// Whether the plan lists the call site with this stack id among those that the mode has to leave alone.
+bool plan_leaves(trace::ActMode mode, std::uint64_t stack) noexcept;
 /// Bytes that the plan expects to be staged in all; 0 without a plan.
 std::uint64_t planned_stage_bytes() noexcept;
 

@@ -42,7 +42,7 @@ void leave_shared_to_faults(const observe::Allocation& allocation) {
 /// The program has advised itself whether each device may have a copy.
 void leave_copies_to_program(std::uint64_t address) {
     observe::Allocation allocation;
-    if (!prefetching.is_on() || !observe::allocations().find(address, allocation))
+    if (!modes::prefetch.is_on() || !observe::allocations().find(address, allocation))
         return;
     const record::Guard guard(knowledge.mutex);
     knowledge.turns.leave(allocation.id);
@@ -55,7 +55,7 @@ void before_launch(LaunchScope& launch) noexcept {
                      "are left alone");
     if (touched.managed_count == 0 && !touched.holds_pointers)
         return;
-    if (plan_leaves(&policy::Plan::never_prefetch, launch.stack))
+    if (plan_leaves(trace::ActMode::prefetch, launch.stack))
         return;
     of_thread().left.end(launch.stack);
     await_ahead(launch.stream);
@@ -140,7 +140,7 @@ void on_move(std::uint64_t allocation, std::uint64_t first, std::uint64_t bytes)
 }
 
 void on_allocation(const observe::Allocation& allocation, std::uint64_t stack) noexcept {
-    if (!prefetching.is_on() || allocation.memory != trace::Memory::managed)
+    if (!modes::prefetch.is_on() || allocation.memory != trace::Memory::managed)
         return;
     if (const CUdevice device = current_device(); device >= 0)
         note_others(device); // here, since a launch would have to wait for it
@@ -164,7 +164,7 @@ void on_free(const observe::Allocation& allocation) noexcept {
 
 void leave_to_faults(std::uint64_t address, std::uint64_t bytes, bool alone) noexcept {
     observe::Allocation allocation;
-    if (!prefetching.is_on() || !observe::allocations().find(address, allocation) ||
+    if (!modes::prefetch.is_on() || !observe::allocations().find(address, allocation) ||
         allocation.memory != trace::Memory::managed)
         return;
     leave_shared_to_faults(allocation);
@@ -176,7 +176,7 @@ void leave_to_faults(std::uint64_t address, std::uint64_t bytes, bool alone) noe
 }
 
 bool note_resident(const observe::Allocation& allocation) noexcept {
-    if (!prefetching.is_on())
+    if (!modes::prefetch.is_on())
         return false;
     const record::Guard guard(knowledge.mutex);
     policy::ResidencyView view;
@@ -225,9 +225,8 @@ bool was_brought(const observe::Allocation& allocation) noexcept {
     return knowledge.host_returns.has_brought(allocation.id);
 }
 
-constinit Action prefetching{
+constinit Action modes::prefetch{
     .name = "prefetch",
-    .start = [](const runtime::Options& options, const DeviceCount&) noexcept { return options.act_prefetch; },
     .before_launch = &before_launch,
     .after_launch = &after_launch,
     .after_copy = &after_copy,

@@ -172,8 +172,6 @@ bool note_resident(const observe::Allocation& allocation) noexcept;
 
 // Actions that depend on residency share one look at the page table.
 
-extern constinit Action relieving, prefetching;
-
 /// Looks at the residency of what a launch is about to reach, where an action needs it.
 void look_before_launch(const observe::Touched& touched) noexcept;
 

@@ -85,7 +85,7 @@ std::uint32_t bring(const policy::PrefetchRange* ranges, std::uint32_t count, CU
         const CUresult answer =
             prefetch_range(range, CU_DEVICE_CPU, stream, trace::Reason::host_returns, stack);
         if (answer != CUDA_SUCCESS) {
-            prefetching.fail(answer);
+            modes::prefetch.fail(answer);
             break;
         }
         const record::Guard guard(knowledge.mutex);

@@ -173,7 +173,7 @@ void make(const policy::PrefetchPlan& plan, CUdevice to, Launching launch, trace
     for (std::uint32_t i = 0; i < plan.count; ++i)
         if (const CUresult answer = prefetch_range(plan.ranges[i], to, launch.stream, reason, launch.stack);
             answer != CUDA_SUCCESS)
-            prefetching.fail(answer);
+            modes::prefetch.fail(answer);
 }
 
 void note_change(const SharedMove& move) {
@@ -204,7 +204,7 @@ void make_shared(const SharedMove& move, CUdevice device, Launching launch) {
         answer = prefetch_range(move.range, device, launch.stream, trace::Reason::not_resident, launch.stack);
     if (answer == CUDA_SUCCESS)
         return;
-    prefetching.fail(answer);
+    modes::prefetch.fail(answer);
     bool copies = false;
     {
         const record::Guard guard(knowledge.mutex);

@@ -77,7 +77,7 @@ CUresult withdraw(const policy::PrefetchRange& range, policy::Remedy remedy, CUd
 }
 
 void note_step(const observe::Allocation& allocation, const policy::ReliefStep& step) {
-    if (step.kind == Kind::leave && runtime::options().act_prefetch)
+    if (step.kind == Kind::leave && runtime::options().asks(trace::ActMode::prefetch))
         return; // --act prefetch moves it
     if (relief_notices.fetch_add(1, std::memory_order_relaxed) >= most_relief_notices)
         return;
@@ -107,7 +107,7 @@ void carry_out(const observe::Allocation& allocation, const policy::ReliefStep& 
                             : giving                 ? give(range, step.remedy, device)
                                                      : withdraw(range, step.remedy, device);
     if (answer != CUDA_SUCCESS) { // the memory goes on migrating, as without us
-        relieving.fail(answer);
+        modes::relieve.fail(answer);
         const record::Guard guard(relief_mutex);
         return policy.leave_alone(allocation.id);
     }
@@ -121,7 +121,7 @@ void before_launch(LaunchScope& launch) noexcept {
     if (touched.managed_count == 0 || !observe::nothing_is_captured())
         return;
     if (!observe::managed_watch().delivers()) {
-        if (observe::managed_watch().settled() && relieving.on.exchange(false))
+        if (observe::managed_watch().settled() && modes::relieve.on.exchange(false))
             record::note(
                 "--act relieve is off: it needs the driver's tools queue, which alone tells who writes "
                 "managed memory");
@@ -172,8 +172,6 @@ void leave_unrelieved(std::uint64_t address) {
 }
 
 bool start(const runtime::Options& options, const DeviceCount&) noexcept {
-    if (!options.act_relieve)
-        return false;
     if (options.act_auto)
         policy.leave_turns_to_prefetches();
     observe::managed_watch().set_listener(&on_event);
@@ -197,7 +195,7 @@ void relief_sees(const observe::Allocation& allocation, std::uint64_t content) n
     policy.came_back(allocation.id, content);
 }
 
-constinit Action relieving{
+constinit Action modes::relieve{
     .name = "relieve",
     .start = &start,
     .before_launch = &before_launch,

@@ -18,18 +18,15 @@
 
 namespace umadvisor::act {
 
-extern constinit Action rewriting;
-
 namespace {
 
 using attach::Entry;
 using attach::real;
-using runtime::Rewriting;
 
 /// An action of its own, since its failures must not switch off rewriting: without a preferred location
 /// rewritten memory is only slower.
 constinit Action locating{.name = "rewrite's prefetch"};
-constinit Rewriting kind = Rewriting::none; ///< this and the next two are written before the action is on
+constinit bool spills = false; ///< rewrite=spill; this and the next two are written before the action is on
 constinit std::uint64_t least_bytes = 0;
 constinit std::uint64_t asked_budget = 0;
 constinit std::atomic<bool> ever_rewritten{false};
@@ -81,14 +78,14 @@ bool is_unsafe(char* text, std::size_t capacity) {
 Budget budget_of(CUdevice device) {
     if (asked_budget != 0)
         return {asked_budget, false};
-    if (kind == Rewriting::spill)
+    if (spills)
         return {host_share(), true};
     return {policy::room_of(state_of(device)), false};
 }
 
 /// Whether the plan leaves the call that this thread is in to the driver.
 bool is_left_by_plan() {
-    if (!plan_leaves(&policy::Plan::never_rewrite, record::stack()))
+    if (!plan_leaves(trace::ActMode::rewrite, record::stack()))
         return false;
     if (!plan_noted.test_and_set(std::memory_order_relaxed))
         record::note("--act rewrite: what call sites of the plan allocate is left to the driver");
@@ -126,7 +123,7 @@ CUdevice device_to_rewrite_on(const AllocationScope& asked, CUmemoryPool& pool) 
 CUresult make_managed(CUdevice device, const AllocationScope& asked, CUmemoryPool pool, CUdeviceptr& address) {
     if (asked.order == nullptr)
         return real<Entry::cuMemAllocManaged>()(&address, asked.bytes, CU_MEM_ATTACH_GLOBAL);
-    const bool fits = kind != Rewriting::spill && policy::holds_all(state_of(device));
+    const bool fits = !spills && policy::holds_all(state_of(device));
     const CUmemoryPool twin =
         twin_of(pool, device, fits ? TwinLocation::on_device : TwinLocation::where_touched);
     return twin != nullptr
@@ -163,7 +160,7 @@ bool allocate_managed(const AllocationScope& asked) {
         const bool has_no_twin = asked.order != nullptr && made == CUDA_ERROR_NOT_SUPPORTED;
         if (made != CUDA_ERROR_OUT_OF_MEMORY &&
             !has_no_twin) // the program's own call finds the lack of memory, too
-            rewriting.fail(made);
+            modes::rewrite.fail(made);
         return false;
     }
     ever_rewritten.store(true, std::memory_order_release);
@@ -171,8 +168,7 @@ bool allocate_managed(const AllocationScope& asked) {
     if (asked.pitch != nullptr)
         *asked.pitch = asked.row;
     asked.record.memory = trace::Memory::managed;
-    answer(asked.record, CUDA_SUCCESS,
-           kind == Rewriting::spill ? trace::Reason::spill : trace::Reason::rewrite_all);
+    answer(asked.record, CUDA_SUCCESS, spills ? trace::Reason::spill : trace::Reason::rewrite_all);
     return true;
 }
 
@@ -226,8 +222,7 @@ bool prefer_and_prefetch(const observe::Allocation& allocation, CUdevice device)
 /// is at the pool's location already.
 void set_location(const observe::Allocation& allocation) {
     const auto device = static_cast<CUdevice>(allocation.device);
-    if (device < 0 || device >= policy::max_devices || kind == Rewriting::spill ||
-        !locating.on.load(std::memory_order_acquire))
+    if (device < 0 || device >= policy::max_devices || spills || !locating.on.load(std::memory_order_acquire))
         return; // spilled memory did not fit the device, so it stays where it is touched
     if (!policy::holds_all(state_of(device)))
         return unset_locations(device, allocation.id);
@@ -257,12 +252,12 @@ void measure_rows(AllocationScope& asked) {
 bool instead_of_allocation(AllocationScope& asked) noexcept {
     if (asked.pitch != nullptr)
         measure_rows(asked);
-    return asked.bytes >= least_bytes && (kind != Rewriting::spill || pretended_card_is_full(asked.bytes)) &&
+    return asked.bytes >= least_bytes && (!spills || pretended_card_is_full(asked.bytes)) &&
            allocate_managed(asked);
 }
 
 bool instead_of_refusal(AllocationScope& asked) noexcept {
-    return kind == Rewriting::spill && allocate_managed(asked);
+    return spills && allocate_managed(asked);
 }
 
 void on_allocation(const observe::Allocation& allocation, std::uint64_t) noexcept {
@@ -279,8 +274,8 @@ void on_free(const observe::Allocation& allocation) noexcept {
 
 /// Whether rewriting gains anything: not on hardware that accesses all memory, unless only spilled memory is
 /// rewritten.
-bool gains(const runtime::Options& options, const DeviceCount& devices) {
-    if (options.act_rewrite != Rewriting::spill && devices.coherent != 0) {
+bool gains(const DeviceCount& devices) {
+    if (!spills && devices.coherent != 0) {
         announce(
             "--act rewrite is refused: the device's hardware reaches all memory as it is; rewrite=spill works");
         return false;
@@ -293,18 +288,19 @@ bool gains(const runtime::Options& options, const DeviceCount& devices) {
 }
 
 bool start(const runtime::Options& options, const DeviceCount& devices) noexcept {
-    if (options.act_rewrite == Rewriting::none || !gains(options, devices))
+    const runtime::Asked& asked = options.asked(trace::ActMode::rewrite);
+    spills = asked.word == "rewrite=spill";
+    least_bytes = asked.size;
+    asked_budget = options.budget_bytes;
+    if (!gains(devices))
         return false;
     char why[200];
-    if (!options.rewrite_asked_twice && is_unsafe(why, sizeof why)) {
+    if (!asked.twice && is_unsafe(why, sizeof why)) {
         constexpr const char* refusal =
             "--act rewrite is refused: %s; named twice in the list it is done all the same";
         announce(refusal, why);
         return false;
     }
-    kind = options.act_rewrite;
-    least_bytes = options.rewrite_least;
-    asked_budget = options.budget_bytes;
     locating.on.store(true, std::memory_order_release);
     return true;
 }
@@ -318,7 +314,7 @@ bool passes_for_device_memory(std::uint64_t address) noexcept {
 
 void sharing_was_refused(std::uint64_t address) noexcept {
     observe::Allocation allocation;
-    if (!is_rewritten(address, allocation) || !rewriting.on.exchange(false))
+    if (!is_rewritten(address, allocation) || !modes::rewrite.on.exchange(false))
         return;
     char line[256];
     std::snprintf(
@@ -331,7 +327,7 @@ void sharing_was_refused(std::uint64_t address) noexcept {
     record::note(record::About{.allocation = allocation.id}, "%s", line);
 }
 
-constinit Action rewriting{
+constinit Action modes::rewrite{
     .name = "rewrite",
     .start = &start,
     .instead_of_allocation = &instead_of_allocation,

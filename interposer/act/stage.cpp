@@ -27,8 +27,6 @@
 
 namespace umadvisor::act {
 
-extern constinit Action staging;
-
 namespace {
 
 using attach::Entry;
@@ -62,10 +60,10 @@ bool pool_runs() {
     if (!started) {
         started = true;
         owner = getpid();
-        if (!threads.start(policy::stage_threads_for(cores())) && staging.on.exchange(false))
+        if (!threads.start(policy::stage_threads_for(cores())) && modes::stage.on.exchange(false))
             refuse("no thread can be started");
     }
-    return staging.on.load(std::memory_order_acquire) &&
+    return modes::stage.on.load(std::memory_order_acquire) &&
            owner == getpid(); // a child by _Fork(3) has no threads
 }
 
@@ -293,7 +291,7 @@ double speed_of(const policy::StagePace& pace) {
 /// driver is faster, and a plan names some.
 trace::Reason reason_to_leave(policy::StageDirection direction) {
     const std::uint64_t stack = record::stack();
-    if (plan_leaves(&policy::Plan::never_stage, stack)) {
+    if (plan_leaves(trace::ActMode::stage, stack)) {
         if (!plan_noted.test_and_set(std::memory_order_relaxed))
             record::note("--act stage: copies at call sites that the plan names are left to the driver");
         return trace::Reason::never_stage;
@@ -361,7 +359,7 @@ bool instead_of_copy(trace::Copy& copy) noexcept {
     // ring.
     CUresult answer = real<Entry::cuStreamSynchronize>()(stream);
     if (answer != CUDA_SUCCESS) {
-        staging.fail(answer);
+        modes::stage.fail(answer);
         return false;
     }
     copy.wait_duration = record::now() - copy.start;
@@ -370,7 +368,7 @@ bool instead_of_copy(trace::Copy& copy) noexcept {
         return false;
     StageRing* const ring = borrow_ring(context, policy::stage_rows(copy, direction).width, answer);
     if (ring == nullptr) {
-        if (answer != CUDA_SUCCESS && staging.on.exchange(false))
+        if (answer != CUDA_SUCCESS && modes::stage.on.exchange(false))
             refuse("the driver gives no pinned memory");
         return false;
     }
@@ -380,7 +378,7 @@ bool instead_of_copy(trace::Copy& copy) noexcept {
     if (usable)
         return_ring(*ring);
     if (answer != CUDA_SUCCESS) {
-        staging.fail(answer);
+        modes::stage.fail(answer);
         return false;
     }
     copy.staged = 1;
@@ -389,8 +387,6 @@ bool instead_of_copy(trace::Copy& copy) noexcept {
 
 bool start(const runtime::Options& options, const DeviceCount& devices) noexcept {
     const char* why = nullptr;
-    if (!options.act_stage)
-        return false;
     if (policy::stage_threads_for(cores()) == 0)
         why = "the process may use one core only";
     else if (devices.read_host != 0) // Grace Hopper: staging gains nothing
@@ -409,7 +405,7 @@ bool start(const runtime::Options& options, const DeviceCount& devices) noexcept
 
 } // namespace
 
-constinit Action staging{
+constinit Action modes::stage{
     .name = "stage",
     .start = &start,
     .instead_of_copy = &instead_of_copy,

@@ -19,7 +19,7 @@ namespace {
     remember_rates_file();
     remember_start();
     remember_main_thread();
-    if (options().act_stage)
+    if (options().acts())
         remember_cores();
 }
 

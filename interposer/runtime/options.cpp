@@ -18,7 +18,6 @@ namespace umadvisor::runtime {
 namespace {
 
 constexpr std::string_view prefix = "UMADVISOR_";
-constexpr std::string_view plan_prefix = "plan="; ///< of an action
 
 constexpr std::string_view names[] = {
 #define OPTION(name, type, member, default_value, help) #name,
@@ -55,22 +54,6 @@ template <>
 constexpr auto words<DeviceTiming> = std::to_array<std::string_view>({"0", "1", "auto"});
 template <>
 constexpr auto words<LaunchDetail> = std::to_array<std::string_view>({"full", "brief", "auto"});
-
-/// all, spill or SIZE+. The same word twice means that it is done even if it is unsafe.
-bool parse_rewrite(std::string_view what, Options& to) {
-    const bool spill = what == "spill";
-    const Rewriting kind = spill ? Rewriting::spill : Rewriting::from_size;
-    std::uint64_t least = 0;
-    if (!spill && what != "all" &&
-        (!what.ends_with('+') || !trace::parse_size(base::first(what, what.size() - 1), least)))
-        return false;
-    if (to.act_rewrite != Rewriting::none && (to.act_rewrite != kind || to.rewrite_least != least))
-        return false;
-    to.rewrite_asked_twice = to.act_rewrite != Rewriting::none;
-    to.act_rewrite = kind;
-    to.rewrite_least = least;
-    return true;
-}
 
 // One for each type of options.def: sets the member. False when the value cannot be understood; the default
 // stays then.
@@ -147,9 +130,52 @@ bool set(std::string_view option, std::string_view value, Options& to) {
     return false;
 }
 
-/// Calls `visit(name, value)` for each UMADVISOR_ variable.
-template <class Visit>
-void visit_settings(Visit&& visit) {
+/// False if the mode was asked for in another form.
+bool ask(Asked& mode, std::string_view word, std::uint64_t size) {
+    const bool again = !mode.word.empty();
+    if (again && (mode.word != word || mode.size != size))
+        return false;
+    mode = {word, size, again};
+    return true;
+}
+
+bool parse_action(std::string_view text, Options& to) {
+    constexpr std::string_view plan = "plan=";
+    if (text.starts_with(plan))
+        return parse_path<&Options::act_plan>(base::after(text, plan.size()), to) && to.act_plan[0] != '\0';
+    const bool automatic = text == "auto";
+    to.act_auto = to.act_auto || automatic;
+    bool known = automatic;
+    for (std::size_t i = 0; i < trace::act_mode_count; ++i) {
+        const trace::ActModeText& mode = trace::act_modes[i];
+        std::uint64_t size = 0;
+        const std::string_view word =
+            automatic && mode.automatic ? mode.words : trace::act_word(text, mode.words, size);
+        if (word.empty())
+            continue;
+        if (!ask(to.act[i], word, size))
+            return false;
+        known = true;
+    }
+    return known;
+}
+
+} // namespace
+
+bool parse_actions(std::string_view text, Options& to) noexcept {
+    Options read = to;
+    while (!text.empty()) {
+        const std::size_t comma = text.find(',');
+        const std::string_view word = base::first(text, comma);
+        if (!word.empty() && !parse_action(word, read))
+            return false;
+        text = comma == std::string_view::npos ? std::string_view() : base::after(text, comma + 1);
+    }
+    to = read;
+    return true;
+}
+
+void for_each_setting(void (*visit)(std::string_view name, std::string_view value)) noexcept {
     for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
         const std::string_view text(*entry);
         const std::size_t equals = text.find('=');
@@ -159,38 +185,6 @@ void visit_settings(Visit&& visit) {
     }
 }
 
-} // namespace
-
-bool parse_actions(std::string_view text, Options& to) noexcept {
-    Options read = to;
-    constexpr std::string_view rewrite = "rewrite=";
-    while (!text.empty()) {
-        const std::size_t comma = text.find(',');
-        const std::string_view action = base::first(text, comma);
-        if (action == "prefetch")
-            read.act_prefetch = true;
-        else if (action == "stage")
-            read.act_stage = true;
-        else if (action == "relieve")
-            read.act_relieve = true;
-        else if (action == "auto")
-            read.act_auto = read.act_prefetch = read.act_relieve = read.act_stage = true;
-        else if (action.starts_with(rewrite)) {
-            if (!parse_rewrite(base::after(action, rewrite.size()), read))
-                return false;
-        } else if (action.starts_with(plan_prefix)) {
-            if (!parse_path<&Options::act_plan>(base::after(action, plan_prefix.size()), read) ||
-                read.act_plan[0] == '\0')
-                return false;
-        } else if (!action.empty()) {
-            return false;
-        }
-        text = comma == std::string_view::npos ? std::string_view() : base::after(text, comma + 1);
-    }
-    to = read;
-    return true;
-}
-
 void read_options() noexcept {
     current = Options{};
 #define OPTION(name, type, member, default_value, help) set(#name, default_value, current);
@@ -198,7 +192,7 @@ void read_options() noexcept {
     // The environment of a set-user-ID program cannot be trusted (secure_getenv(3)); the loader refuses most
     // preloads there anyway.
     if (getuid() == geteuid() && getgid() == getegid())
-        visit_settings([](std::string_view name, std::string_view value) { set(name, value, current); });
+        for_each_setting([](std::string_view name, std::string_view value) { set(name, value, current); });
     if (current.hashing == Hashing::automatic)
         current.hashing = current.acts() ? Hashing::off : Hashing::sample;
     if (current.managed_detail == ManagedDetailOption::by_traffic && current.acts())
@@ -210,7 +204,7 @@ void read_options() noexcept {
 }
 
 void warn_of_options() noexcept {
-    visit_settings([](std::string_view name, std::string_view value) {
+    for_each_setting([](std::string_view name, std::string_view value) {
         bool known = false;
         for (const std::string_view each : names)
             known = known || each == name;
@@ -225,10 +219,6 @@ void warn_of_options() noexcept {
             say("UMADVISOR_%.*s=%.*s is not understood and ignored; see `umadvisor help env`", length,
                 name.data(), static_cast<int>(value.size()), value.data());
     });
-}
-
-void for_each_setting(void (*visit)(std::string_view name, std::string_view value)) noexcept {
-    visit_settings([&](std::string_view name, std::string_view value) { visit(name, value); });
 }
 
 const Options& options() noexcept {

@@ -1,6 +1,9 @@
 /// The settings of this process, read once from UMADVISOR_* (options.def lists them).
 #pragma once
 
+#include "trace/act_modes.hpp"
+
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -48,11 +51,11 @@ enum class LaunchDetail : std::uint8_t {
                ///< as the program has no managed memory of its own
 };
 
-/// Which of the program's device allocations are answered with managed memory.
-enum class Rewriting : std::uint8_t {
-    none,
-    from_size, ///< those of rewrite_least bytes and more
-    spill,     ///< those that do not fit the card
+/// What --act asks of a mode.
+struct Asked {
+    std::string_view word;  ///< as trace/act.def has it ("rewrite=SIZE+"); empty: the mode was not named
+    std::uint64_t size = 0; ///< bytes, for SIZE
+    bool twice = false;     ///< named twice: done even where it would be refused as unsafe
 };
 
 /// Plain values; strings point into the environment as it was at start (copied, never freed).
@@ -74,25 +77,29 @@ struct Options {
     std::uint64_t duration_ns = 0; ///< 0: to the end
     bool follow_fork = false;
     bool nvtx = true;
-    bool act_prefetch = false;
-    Rewriting act_rewrite = Rewriting::none;
-    std::uint64_t rewrite_least = 0;  ///< bytes
-    bool rewrite_asked_twice = false; ///< named twice: done even where it would be refused as unsafe
-    bool act_stage = false;
+    Asked act[trace::act_mode_count];
     const char* act_plan = ""; ///< file of a plan to follow; empty: none
-    bool act_relieve = false;
-    bool act_auto = false;           ///< relief was not named: used only where nothing else can help
+    bool act_auto = false;     ///< modes were not chosen one by one: used only where nothing else can help
     std::uint64_t pretend_bytes = 0; ///< 0: none
     std::uint64_t budget_bytes = 0;  ///< of rewritten memory on each device; 0: by the mode
 
-    /// Whether --act names any action.
-    bool acts() const noexcept {
-        return act_prefetch || act_relieve || act_stage || act_rewrite != Rewriting::none ||
-               act_plan[0] != '\0';
+    const Asked& asked(trace::ActMode mode) const noexcept { return act[static_cast<std::size_t>(mode)]; }
+    bool asks(trace::ActMode mode) const noexcept { return !asked(mode).word.empty(); }
+    /// Whether --act names a mode with this trait, or any mode.
+    bool asks(bool trace::ActModeText::*trait = nullptr) const noexcept {
+        for (std::size_t i = 0; i < trace::act_mode_count; ++i)
+            if (!act[i].word.empty() && (trait == nullptr || trace::act_modes[i].*trait))
+                return true;
+        return false;
     }
 
+    /// Whether --act names any action.
+    bool acts() const noexcept { return asks() || act_plan[0] != '\0'; }
+
     /// Whether any action may depend on what launches reach, and on their call sites.
-    bool acts_on_launches() const noexcept { return act_prefetch || act_relieve || act_plan[0] != '\0'; }
+    bool acts_on_launches() const noexcept {
+        return asks(&trace::ActModeText::launches) || act_plan[0] != '\0';
+    }
 };
 
 /// Reads the environment. Called once, from the library's constructor; tests may call it again.

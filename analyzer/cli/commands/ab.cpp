@@ -11,6 +11,7 @@
 #include "analyzer/reader/error.hpp"
 #include "analyzer/rules/words.hpp"
 #include "analyzer/text/json_text.hpp"
+#include "trace/act_modes.hpp"
 
 #include <algorithm>
 #include <array>
@@ -235,7 +236,7 @@ std::string usage_trouble(const Arguments& arguments) {
                        " is for repaired runs: runs of --before and --after are not recorded";
     if (!before && arguments.rest.empty())
         return "no program given: umadvisor ab [options] -- PROGRAM [arguments]";
-    return act_trouble(arguments.value("--act"), run_modes);
+    return act_trouble(arguments.value("--act"), trace::act_words);
 }
 
 /// Makes the plan of a trial, or says why it cannot be made and returns the exit status.

@@ -27,8 +27,7 @@ int plan(const Arguments& arguments) {
     }
     end_progress();
     if (plan.empty())
-        say("nothing was learned that a plan could hold; record with umadvisor run --act prefetch, rewrite or "
-            "stage");
+        say("nothing was learned that a plan could hold; record with umadvisor run --act");
     const std::string text = text::json_text(plan.document(), 2) + "\n";
     if (output.empty())
         std::cout << text;

@@ -12,6 +12,7 @@
 #include "analyzer/cli/trace_rates.hpp"
 #include "analyzer/reader/error.hpp"
 #include "analyzer/reader/source.hpp"
+#include "trace/act_modes.hpp"
 #include "trace/size_text.hpp"
 
 #include <algorithm>
@@ -61,7 +62,7 @@ std::string usage_trouble(const Arguments& arguments) {
     for (const char* flag : {"--budget", "--pretend-memory"})
         if (std::uint64_t bytes = 0; arguments.has(flag) && !trace::parse_size(arguments.value(flag), bytes))
             return std::string(flag) + " takes a size such as 512MiB or 8GiB, not " + arguments.value(flag);
-    if (const std::string trouble = act_trouble(arguments.value("--act"), run_modes); !trouble.empty())
+    if (const std::string trouble = act_trouble(arguments.value("--act"), trace::act_words); !trouble.empty())
         return trouble;
     const std::string range = arguments.value("--capture-range");
     if (arguments.has("--capture-range") && range != "none" && range != "cudaProfilerApi")
@@ -237,8 +238,10 @@ const Command run_command{
      {"-d,--duration", "SECONDS", "Record nothing after so many seconds of recording"},
      {"--follow-fork", "", "A trace also for forked children of a process that had entered CUDA"},
      {"--act", "LIST",
-      "Change what the program does: prefetch, relieve, rewrite=all, rewrite=SIZE+, rewrite=spill, stage, auto "
-      "(prefetch, relieve and stage), plan=FILE"},
+      "Change what the program does: "
+#define MODE(name, words, ...) words ", "
+#include "trace/act.def"
+      "auto (all that give up what does not pay), plan=FILE (of umadvisor plan)"},
      {"--budget", "SIZE",
       "Device memory that --act rewrite may make managed, on each device; not said: the card's, of "
       "rewrite=spill "

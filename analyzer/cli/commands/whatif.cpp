@@ -8,7 +8,6 @@
 #include "analyzer/text/json_text.hpp"
 #include "trace/size_text.hpp"
 
-#include <array>
 #include <charconv>
 #include <cmath>
 #include <iostream>
@@ -27,7 +26,7 @@ std::optional<double> speed_of(const std::string& text) {
     return whole && std::isfinite(number) && number > 0 ? std::optional(number * 1e9) : std::nullopt;
 }
 
-constexpr std::array<std::string_view, 2> replayed_modes{"prefetch", "rewrite=all"};
+constexpr std::string_view replayed = "prefetch, rewrite=all";
 
 int wrong(const std::string& text) {
     say(text);
@@ -51,7 +50,7 @@ int whatif(const Arguments& arguments) {
     }
     if (arguments.has("--act"))
         question.act = arguments.value("--act");
-    if (const std::string trouble = act_trouble(question.act, replayed_modes); !trouble.empty())
+    if (const std::string trouble = act_trouble(question.act, replayed); !trouble.empty())
         return wrong(trouble);
 
     reader::Trace trace(arguments.rest.front());

@@ -97,10 +97,12 @@ inline constexpr auto words_of<trace::Regularity> = std::to_array<std::string_vi
                                                                                      "regular"});
 
 template <>
-inline constexpr auto words_of<trace::Reason> = std::to_array<std::string_view>(
-    {"none", "not_resident", "rewrite_all", "place_rewritten", "host_returns", "makes_room", "spill", "budget",
-     "read_by_both", "small_and_shared", "no_relief", "next_launch", "never_rewrite", "compared",
-     "slower_staged", "never_stage"});
+inline constexpr auto words_of<trace::Reason> = std::to_array<std::string_view>({
+#define REASON(number, name, action) #name,
+#include "trace/act.def"
+});
+#define REASON(number, name, action) static_assert(words_of<trace::Reason>[number] == #name);
+#include "trace/act.def"
 
 template <>
 inline constexpr auto words_of<trace::Memory> = std::to_array<std::string_view>({"unknown", "pageable",

@@ -33,7 +33,7 @@ nlohmann::ordered_json actions_json(advice::Report& report) {
             add_totals(each, report, place);
             places.push_back(std::move(each));
         }
-        Json each{{"action", name(line.kind)}};
+        Json each{{"action", tables::text_of(line.kind).name}};
         add_totals(each, report, line);
         each["basis"] = line.basis;
         each["places"] = std::move(places);

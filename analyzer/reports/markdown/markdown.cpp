@@ -67,7 +67,7 @@ void write_actions_section(advice::Report& report, std::ostream& out) {
         return;
     out << "\n## What umadvisor did\n\n";
     for (const ActionLine& line : action_lines(report)) {
-        out << "- " << action_title(line.kind) << ": "
+        out << "- " << tables::text_of(line.kind).title << ": "
             << plain(action_text(report, line.totals, line.wasted, line.gain_ns)) << " (" << plain(line.basis)
             << ")\n";
         for (const ActionPlace* const place : told_places(line))

@@ -26,9 +26,9 @@ void Plan::add(advice::Report& report) {
     programs_.insert(report.profile.program());
     const bool acted = add_modes(report);
     add_returns(report);
-    add_losses(report, {tables::ActionKind::to_device}, "prefetch", never_prefetch_);
-    add_shared(report);
-    staging_.add(report, acted);
+    add_losses(report, never_);
+    add_shared(report, never_[index_of(trace::ActMode::rewrite)]);
+    staging_.add(report, acted, never_[index_of(trace::ActMode::stage)]);
 }
 
 void Plan::add_returns(advice::Report& report) {
@@ -51,15 +51,15 @@ void Plan::add_returns(advice::Report& report) {
     }
 }
 
-void Plan::add_shared(advice::Report& report) {
+void Plan::add_shared(advice::Report& report, PlanEntries& never) {
     for (const auto& [stack, totals] : report.profile.exported_sites().sites()) {
         const std::uint64_t key = stack_key(report, stack);
-        if (key == 0 || (totals.refused == 0 && never_rewrite_.contains(key)))
+        if (key == 0 || (totals.refused == 0 && never.contains(key)))
             continue;
-        never_rewrite_[key] = never_entry(
-            report, stack,
-            totals.refused != 0 ? "what it allocates is shared with other processes (cuIpcGetMemHandle)"
-                                : "an earlier plan names it");
+        never[key] = never_entry(report, stack,
+                                 totals.refused != 0
+                                     ? "what it allocates is shared with other processes (cuIpcGetMemHandle)"
+                                     : "an earlier plan names it");
     }
 }
 
@@ -68,17 +68,18 @@ Json Plan::document() const {
     for (const std::uint64_t key : given_up_)
         returns.erase(key);
     std::set<std::string> modes = modes_;
-    const Json stage = staging_.stage();
+    const Json stage = staging_.stage(never_[index_of(trace::ActMode::stage)]);
     if (!stage.empty())
         modes.insert("stage");
-    return {{"schema", "umadvisor-plan-1"},
-            {"programs", programs_},
-            {"modes", modes},
-            {"host_returns", values_of(returns)},
-            {"stage", stage},
-            {"never_prefetch", values_of(never_prefetch_)},
-            {"never_rewrite", values_of(never_rewrite_)},
-            {"never_stage", staging_.never_stage()}};
+    Json plan{{"schema", "umadvisor-plan-1"},
+              {"programs", programs_},
+              {"modes", modes},
+              {"host_returns", values_of(returns)},
+              {"stage", stage}};
+    for (std::size_t i = 0; i < never_.size(); ++i)
+        if (trace::act_modes[i].planned)
+            plan["never_" + std::string(trace::act_modes[i].name)] = values_of(never_[i]);
+    return plan;
 }
 
 } // namespace umadvisor::reports

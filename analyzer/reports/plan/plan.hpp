@@ -4,6 +4,7 @@
 #include "analyzer/advice/report.hpp"
 #include "analyzer/reports/plan/plan_staging.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -16,7 +17,7 @@ class Plan {
 public:
     void add(advice::Report& report);
     bool empty() const {
-        return returns_.empty() && never_prefetch_.empty() && never_rewrite_.empty() && staging_.empty();
+        return returns_.empty() && staging_.empty() && std::ranges::all_of(never_, &PlanEntries::empty);
     }
 
     /// The document that docs/plan.md describes.
@@ -25,10 +26,11 @@ public:
 private:
     bool add_modes(const advice::Report& report);
     void add_returns(advice::Report& report);
-    void add_shared(advice::Report& report);
+    void add_shared(advice::Report& report, PlanEntries& never);
 
     std::set<std::string> modes_, programs_;
-    PlanEntries returns_, never_prefetch_, never_rewrite_;
+    PlanEntries returns_;
+    PlanNever never_;
     PlanStaging staging_;
     std::set<std::uint64_t> given_up_; ///< in one of the runs at least
 };

@@ -2,7 +2,6 @@
 
 #include "analyzer/rules/words.hpp"
 
-#include <algorithm>
 #include <cstdio>
 
 namespace umadvisor::reports {
@@ -32,17 +31,18 @@ nlohmann::ordered_json never_entry(advice::Report& report, std::uint64_t stack, 
     return {{"key", key_text(stack_key(report, stack))}, {"line", plan_line(report, stack)}, {"why", why}};
 }
 
-void add_losses(advice::Report& report, std::initializer_list<tables::ActionKind> kinds, std::string_view noun,
-                PlanEntries& never) {
+void add_losses(advice::Report& report, PlanNever& never) {
     for (const ActionLine& line : action_lines(report)) {
-        if (std::ranges::find(kinds, line.kind) == kinds.end())
+        const tables::ActionText& action = tables::text_of(line.kind);
+        if (action.noun.empty())
             continue;
         for (const ActionPlace& place : line.places) {
             const std::uint64_t key = stack_key(report, place.stack);
             if (key != 0 && place.totals.count >= fewest_calls && place.gain_ns.value_or(0) < 0)
-                never[key] = never_entry(report, place.stack,
-                                         "its " + text::count_text(place.totals.count, noun) + " lost about " +
-                                             text::time_text(-*place.gain_ns));
+                never[index_of(action.mode)][key] =
+                    never_entry(report, place.stack,
+                                "its " + text::count_text(place.totals.count, action.noun) + " lost about " +
+                                    text::time_text(-*place.gain_ns));
         }
     }
 }

@@ -3,8 +3,8 @@
 
 #include "analyzer/reports/action_lines.hpp"
 
+#include <array>
 #include <cstdint>
-#include <initializer_list>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -23,9 +23,14 @@ std::string plan_line(advice::Report& report, std::uint64_t stack);
 /// A call that something is never done to.
 nlohmann::ordered_json never_entry(advice::Report& report, std::uint64_t stack, std::string_view why);
 
-/// Adds the calls at which actions of these kinds lost, by the report's own estimate. `noun`: one of them.
-void add_losses(advice::Report& report, std::initializer_list<tables::ActionKind> kinds, std::string_view noun,
-                PlanEntries& never);
+/// Calls that modes are to leave alone: one of these for each mode.
+using PlanNever = std::array<PlanEntries, trace::act_mode_count>;
+constexpr std::size_t index_of(trace::ActMode mode) {
+    return static_cast<std::size_t>(mode);
+}
+
+/// Adds the calls at which actions lost, by the report's own estimate.
+void add_losses(advice::Report& report, PlanNever& never);
 
 template <class Key>
 nlohmann::ordered_json values_of(const std::map<Key, nlohmann::ordered_json>& entries) {

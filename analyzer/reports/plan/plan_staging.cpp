@@ -6,16 +6,14 @@ namespace umadvisor::reports {
 
 using Json = nlohmann::ordered_json;
 
-void PlanStaging::add(advice::Report& report, bool acted) {
-    using tables::ActionKind;
-    add_losses(report, {ActionKind::stage_to_device, ActionKind::stage_to_host}, "staged copy", never_);
+void PlanStaging::add(advice::Report& report, bool acted, PlanEntries& never) {
     Sites sites;
     for (const auto& [stack, totals] : report.profile.staging_sites().sites()) {
         const std::uint64_t key = stack_key(report, stack);
         if (key != 0 && totals.given_up != 0)
-            never_[key] = never_entry(report, stack, "the driver turned out to be faster");
-        else if (key != 0 && totals.left != 0 && !never_.contains(key))
-            never_[key] = never_entry(report, stack, "an earlier plan names it");
+            never[key] = never_entry(report, stack, "the driver turned out to be faster");
+        else if (key != 0 && totals.left != 0 && !never.contains(key))
+            never[key] = never_entry(report, stack, "an earlier plan names it");
         const tables::Tally& copies = acted ? totals.staged : totals.stageable;
         if (copies.count == 0 || totals.given_up != 0)
             continue;
@@ -30,10 +28,10 @@ void PlanStaging::add(advice::Report& report, bool acted) {
             known = site;
 }
 
-Json PlanStaging::stage() const {
+Json PlanStaging::stage(const PlanEntries& never) const {
     Json list = Json::array();
     for (const auto& [name, site] : sites_) {
-        if (never_.contains(site.key))
+        if (never.contains(site.key))
             continue;
         Json& entry = list.emplace_back();
         if (site.key != 0)

@@ -14,11 +14,11 @@ namespace umadvisor::reports {
 class PlanStaging {
 public:
     /// `acted`: the run was made with --act. Of one that was not, the copies count that would have been staged.
-    void add(advice::Report& report, bool acted);
-    bool empty() const { return sites_.empty() && never_.empty(); }
+    /// `never`: calls whose copies are not staged; gets those of which the run has learned that.
+    void add(advice::Report& report, bool acted, PlanEntries& never);
+    bool empty() const { return sites_.empty(); }
 
-    nlohmann::ordered_json stage() const;
-    nlohmann::ordered_json never_stage() const { return values_of(never_); }
+    nlohmann::ordered_json stage(const PlanEntries& never) const;
 
 private:
     struct Site {
@@ -29,7 +29,6 @@ private:
     using Sites = std::map<std::string, Site>; ///< by key, or by line where there is none
 
     Sites sites_;
-    PlanEntries never_;
 };
 
 } // namespace umadvisor::reports

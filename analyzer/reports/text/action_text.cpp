@@ -45,7 +45,7 @@ void write_actions(advice::Report& report, std::ostream& out) {
         return;
     out << "\nWhat umadvisor did\n";
     for (const ActionLine& line : action_lines(report)) {
-        out << "    " << action_title(line.kind) << ": "
+        out << "    " << tables::text_of(line.kind).title << ": "
             << action_text(report, line.totals, line.wasted, line.gain_ns) << "\n";
         out << "        " << (line.gain_ns ? "from " : "") << line.basis << "\n";
         for (const ActionPlace* const place : told_places(line))

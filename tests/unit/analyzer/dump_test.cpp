@@ -173,7 +173,8 @@ BOOST_AUTO_TEST_CASE(text_dump_has_one_line_a_record) {
 
 namespace {
 
-/// The enumerators of trace/values.hpp by type, in the order of their numbers; those in between are empty.
+/// The enumerators of trace/values.hpp and act.def by type, in the order of their numbers; those in between are
+/// empty.
 std::map<std::string, std::vector<std::string>> enumerations() {
     std::ifstream file(UMADVISOR_VALUES);
     const std::string text(std::istreambuf_iterator<char>(file), {});
@@ -188,6 +189,8 @@ std::map<std::string, std::vector<std::string>> enumerations() {
             names[number] = (*one)[1];
         }
     }
+#define REASON(number, name, action) all["Reason"].emplace_back(#name);
+#include "trace/act.def"
     return all;
 }
 

@@ -35,10 +35,9 @@ struct Acting {
         }
     }
     void with(bool prefetch, bool rewrite, std::uint64_t pretend = 0) {
-        runtime::Options options{.act_prefetch = prefetch,
-                                 .act_rewrite =
-                                     rewrite ? runtime::Rewriting::from_size : runtime::Rewriting::none,
-                                 .pretend_bytes = pretend};
+        runtime::Options options{.pretend_bytes = pretend};
+        runtime::parse_actions(prefetch ? "prefetch" : "", options);
+        runtime::parse_actions(rewrite ? "rewrite=all" : "", options);
         act::initialize(options);
         act::looking.on = false; // a page fault of the test would have it look for memory that is nowhere
     }

@@ -12,6 +12,7 @@
 BOOST_AUTO_TEST_SUITE(act_plan)
 
 using namespace umadvisor::policy;
+using umadvisor::trace::ActMode;
 
 namespace {
 
@@ -58,13 +59,13 @@ BOOST_AUTO_TEST_CASE(a_plan_is_read) {
     BOOST_TEST(plan->returns[0].last == 4096u);
     BOOST_TEST(plan->returns[1].key == 0xfedcba9876543210u);
     BOOST_TEST(plan->returns[1].last == UINT64_MAX);
-    BOOST_TEST_REQUIRE(plan->never_prefetch.count == 1u);
-    BOOST_TEST(plan->never_prefetch.keys[0] == 2u);
-    BOOST_TEST_REQUIRE(plan->never_rewrite.count == 2u);
-    BOOST_TEST(plan->never_rewrite.keys[0] == 4u);
-    BOOST_TEST(plan->never_rewrite.keys[1] == 3u);
-    BOOST_TEST_REQUIRE(plan->never_stage.count == 1u);
-    BOOST_TEST(plan->never_stage.keys[0] == 5u);
+    BOOST_TEST_REQUIRE(plan->never(ActMode::prefetch).count == 1u);
+    BOOST_TEST(plan->never(ActMode::prefetch).keys[0] == 2u);
+    BOOST_TEST_REQUIRE(plan->never(ActMode::rewrite).count == 2u);
+    BOOST_TEST(plan->never(ActMode::rewrite).keys[0] == 4u);
+    BOOST_TEST(plan->never(ActMode::rewrite).keys[1] == 3u);
+    BOOST_TEST_REQUIRE(plan->never(ActMode::stage).count == 1u);
+    BOOST_TEST(plan->never(ActMode::stage).keys[0] == 5u);
     BOOST_TEST(plan->stage_bytes == 765u);
 }
 
@@ -117,9 +118,9 @@ BOOST_AUTO_TEST_CASE(damaged_plans_are_read_within_bounds) {
         const auto plan = std::make_unique<Plan>();
         read_plan({at, text.size()}, *plan);
         BOOST_TEST_REQUIRE(plan->return_count <= 4u);
-        BOOST_TEST_REQUIRE(plan->never_prefetch.count <= 1u);
-        BOOST_TEST_REQUIRE(plan->never_rewrite.count <= 3u);
-        BOOST_TEST_REQUIRE(plan->never_stage.count <= 1u);
+        BOOST_TEST_REQUIRE(plan->never(ActMode::prefetch).count <= 1u);
+        BOOST_TEST_REQUIRE(plan->never(ActMode::rewrite).count <= 3u);
+        BOOST_TEST_REQUIRE(plan->never(ActMode::stage).count <= 1u);
     }
 }
 
@@ -135,8 +136,8 @@ BOOST_AUTO_TEST_CASE(more_than_there_is_room_for_is_left_out) {
     const auto plan = read(text + "]}", trouble);
     BOOST_TEST(trouble == nullptr);
     BOOST_TEST(plan->return_count == std::size_t{Plan::most_returns});
-    BOOST_TEST(plan->never_rewrite.count == std::size_t{Plan::most_sites});
-    BOOST_TEST(plan->never_prefetch.count == 0u);
+    BOOST_TEST(plan->never(ActMode::rewrite).count == std::size_t{Plan::most_sites});
+    BOOST_TEST(plan->never(ActMode::prefetch).count == 0u);
     BOOST_TEST(plan->stage_bytes == UINT64_MAX);
 }
 

@@ -278,7 +278,9 @@ struct Relieving {
         install_driver();
         driver().managed_watched = true;
         observe::managed_watch().begin();
-        initialize(runtime::Options{.act_relieve = true});
+        runtime::Options options;
+        runtime::parse_actions("relieve", options);
+        initialize(options);
         static std::uint64_t address = 0x6100'0000'0000;
         address += 1ull << 30;
         allocation = made_allocation(address, 4 * kib, trace::Memory::managed);
