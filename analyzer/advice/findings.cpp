@@ -6,10 +6,12 @@
 #include "analyzer/advice/replay.hpp"
 #include "analyzer/rules/words.hpp"
 #include "analyzer/timeline/clock.hpp"
+#include "analyzer/timeline/jobs.hpp"
 #include "analyzer/timeline/times.hpp"
 
 #include <algorithm>
 #include <array>
+#include <future>
 #include <iterator>
 #include <set>
 #include <span>
@@ -103,27 +105,50 @@ double gained(double price_ns, const timeline::Gain& gain) {
     return std::min(price_ns, std::max(gain.saved_ns, price_ns * gain.critical_share()));
 }
 
-/// A finding's saving is the price of what it edits; of that counts what the run would be shorter by.
-Together bound_by_replay(const rules::Profile& profile, std::vector<rules::Finding>& all) {
+/// What is replayed of a run's findings.
+struct Edits {
+    std::vector<timeline::Edit>
+        replayed;                    ///< of each finding, dearest first; of all together; of `chosen`, each way
+    std::size_t together = 0;        ///< index of that of all together
+    std::vector<std::size_t> chosen; ///< findings that are replayed both ways
+};
+
+/// Findings with an edit, dearest first.
+std::vector<rules::Finding*> edited_of(std::vector<rules::Finding>& all) {
     std::vector<rules::Finding*> edited;
     for (rules::Finding& finding : all)
         if (!finding.edit.changes.empty())
             edited.push_back(&finding);
-    if (edited.empty())
-        return {};
     std::ranges::stable_sort(edited, std::ranges::greater{}, &rules::Finding::saving_ns);
-    std::vector<timeline::Edit> edits;
+    return edited;
+}
+
+Edits edits_of(const rules::Profile& profile, std::vector<rules::Finding>& all) {
+    const std::vector<rules::Finding*> edited = edited_of(all);
+    Edits edits;
+    if (edited.empty())
+        return edits;
     timeline::Edit together;
     for (const rules::Finding* const finding : edited) {
-        if (edits.size() < most_replayed)
-            edits.push_back(finding->edit);
+        if (edits.replayed.size() < most_replayed)
+            edits.replayed.push_back(finding->edit);
         std::ranges::copy(finding->edit.changes, std::back_inserter(together.changes));
     }
-    edits.push_back(std::move(together));
-    const std::size_t last = edits.size() - 1;
-    const std::vector<std::size_t> chosen = undecided(profile, edited, last);
-    add_ways(edits, chosen);
-    Replayed replayed = replay(profile, edits, last);
+    edits.together = edits.replayed.size();
+    edits.replayed.push_back(std::move(together));
+    edits.chosen = undecided(profile, edited, edits.together);
+    add_ways(edits.replayed, edits.chosen);
+    return edits;
+}
+
+/// A finding's saving is the price of what it edits; of that counts what the run would be shorter by.
+Together bound_by_replay(const rules::Profile& profile, std::vector<rules::Finding>& all, const Edits& edits,
+                         Replayed replayed) {
+    const std::vector<rules::Finding*> edited = edited_of(all);
+    if (edited.empty())
+        return {};
+    const std::size_t last = edits.together;
+    const std::vector<std::size_t>& chosen = edits.chosen;
     const std::vector<timeline::Gain>& gains = replayed.gains;
     if (gains.empty()) {
         // Rules without a price of their own promise the whole run, and leave it to the replay.
@@ -257,14 +282,26 @@ Findings find_all(const rules::Profile& profile, const rules::LineOf& line_of) {
     };
     keep_inside(profile, all);
     drop_negligible(); // a replay makes none larger
+    Edits edits = edits_of(profile, all);
+    const auto start_replay = [&profile](const Edits& of) {
+        return timeline::beside([&profile, of] { return replay(profile, of.replayed, of.together); });
+    };
+    // Nearly always, all remedies keep the order that the program needs, and this replay is the one that
+    // counts.
+    std::future<Replayed> replayed = start_replay(edits);
+    const std::size_t before_check = all.size();
     std::vector<rules::Finding> stopped = keep_order(profile, line_of, all, unpriced);
+    if (all.size() != before_check) {
+        edits = edits_of(profile, all);
+        replayed = start_replay(edits);
+    }
     for (rules::Finding& finding : stopped)
         finding.saving_ns = 0;
     std::vector<rules::Finding> waits;
     std::ranges::copy_if(all, std::back_inserter(waits), [&profile](const rules::Finding& finding) {
         return finding.rule->in_statement && profile.dictionary().is_python(finding.stack);
     });
-    Together edits = bound_by_replay(profile, all);
+    Together saved = bound_by_replay(profile, all, edits, replayed.get());
     for (rules::Finding& finding : all)
         finding.saving_ns = rules::within_recorded(profile, finding.saving_ns);
     drop_negligible();
@@ -280,13 +317,13 @@ Findings find_all(const rules::Profile& profile, const rules::LineOf& line_of) {
                       .hidden = std::move(waits),
                       .unpriced = std::move(unpriced),
                       .stopped = std::move(stopped),
-                      .spared = std::move(edits.spared)};
+                      .spared = std::move(saved.spared)};
     claim_once(profile, findings.all);
     tidy_ranges(profile, findings.all);
-    findings.together_ns = saved_together(profile, findings.all, edits.saved_ns);
-    const double least_ns = std::max(0.0, findings.together_ns - (edits.saved_ns - edits.at_least_ns));
+    findings.together_ns = saved_together(profile, findings.all, saved.saved_ns);
+    const double least_ns = std::max(0.0, findings.together_ns - (saved.saved_ns - saved.at_least_ns));
     const double most_ns =
-        rules::within_recorded(profile, findings.together_ns + (edits.at_most_ns - edits.saved_ns));
+        rules::within_recorded(profile, findings.together_ns + (saved.at_most_ns - saved.saved_ns));
     if (is_range(profile, least_ns, most_ns)) {
         findings.together_at_least_ns = least_ns;
         findings.together_at_most_ns = most_ns;

@@ -5,6 +5,7 @@
 #include "analyzer/reader/saturated.hpp"
 #include "analyzer/rules/python/python_advice.hpp"
 #include "analyzer/rules/words.hpp"
+#include "analyzer/timeline/jobs.hpp"
 
 #include <algorithm>
 #include <sys/stat.h>
@@ -45,7 +46,7 @@ Report::Report(const std::string& path, const symbols::Options& options, bool wi
                  symbols::packed_symbols(trace.file.source())),
       full_stacks(options.full_stacks) {
     if (beside)
-        beside_ = std::async(std::launch::async, beside(*this));
+        beside_ = timeline::beside(beside(*this));
     Findings found = find_all(profile, [this](std::uint64_t stack) {
         // What is called outside the ranges that are looked at has lines of its own.
         return symbolizer.line_stack(stack) | (stack & reader::outside_mark);

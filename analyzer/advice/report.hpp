@@ -22,8 +22,8 @@ class Report {
 public:
     /// Throws Error when the file cannot be read at all, or has none of the ranges that `query` asks for.
     /// `rates_of`, if any, says what moving memory costs on a device; else the trace does. `beside` is called
-    /// when the profile is made; what it returns runs in a thread of its own until finish_beside(), and must
-    /// not look symbols up.
+    /// when the profile is made; what it returns runs beside the rest until finish_beside(), in a thread of its
+    /// own where one is free (timeline/jobs.hpp), and must not look symbols up.
     explicit Report(const std::string& path, const symbols::Options& options = {}, bool with_statistics = false,
                     const RatesOf& rates_of = {}, const reader::RangeQuery& query = {},
                     const std::function<std::function<void()>(Report&)>& beside = {});

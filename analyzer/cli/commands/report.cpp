@@ -19,8 +19,10 @@
 #include "analyzer/reports/markdown/markdown.hpp"
 #include "analyzer/reports/sarif/sarif.hpp"
 #include "analyzer/text/json_text.hpp"
+#include "analyzer/timeline/jobs.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -124,8 +126,24 @@ void write_html(html::PageMaker& maker, advice::Report& made, const Arguments& a
         std::cout << page;
 }
 
+/// Says why not, if it cannot.
+bool read_jobs(const Arguments& arguments) {
+    if (!arguments.has("--jobs"))
+        return true;
+    constexpr unsigned most_jobs = 1024;
+    const std::string text = arguments.value("--jobs");
+    unsigned jobs = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), jobs);
+    if (error != std::errc() || end != text.data() + text.size() || jobs == 0 || jobs > most_jobs) {
+        say("--jobs takes a number of threads from 1 to " + std::to_string(most_jobs) + ", not " + text);
+        return false;
+    }
+    timeline::set_jobs(jobs);
+    return true;
+}
+
 int report(const Arguments& arguments) {
-    if (!html_is_possible(arguments))
+    if (!html_is_possible(arguments) || !read_jobs(arguments))
         return usage_error;
     const bool as_page = arguments.has("--html");
     if (as_page && !html::available()) {
@@ -192,6 +210,7 @@ const Command report_command{
         {{"--all", "", "In the text, all findings in full, also those that save little"},
          {"-f,--force", "", "With --html, replace an existing file"},
          {"--html", "", "One page for a browser, with a timeline; loads nothing from the network"},
+         {"--jobs", "N", "Threads that work at a time; as many as there are cores if not said"},
          {"--json", "", "The document that docs/report-schema.md describes"},
          {"--machine", "FILE", "What moving memory costs, as written by umadvisor calibrate -o FILE"},
          {"--managed", "", "In the text, all that is known of managed memory"},

@@ -58,6 +58,9 @@ BOOST_AUTO_TEST_CASE(wrong_usage_is_one_line_and_status_2) {
                    "--limit goes with --memory-viz");
     check_one_line(run({"export", "--sqlite", "--at-oom", "-o", "x", "y"}), 2,
                    "--at-oom goes with --memory-viz");
+    for (const char* jobs : {"0", "-1", "1025", "2x", "many"})
+        check_one_line(run({"report", "--jobs", jobs, "x"}), 2,
+                       std::string("--jobs takes a number of threads from 1 to 1024, not ") + jobs);
     check_one_line(run({"run", "stray", "--", "ls"}), 2, "stray");
     check_one_line(run({"run", "--stacks", "many", "--", "ls"}), 2, "--stacks");
     check_one_line(run({"run", "--pretend-memory", "lots", "--", "ls"}), 2, "--pretend-memory");

@@ -265,6 +265,7 @@ BOOST_AUTO_TEST_CASE(hostile_text_on_the_command_line) {
                                                {"report", "--suppressions", text, trace},
                                                {"report", "--machine", text, trace},
                                                {"report", "--fail-on", text, trace},
+                                               {"report", "--jobs", text, trace},
                                                {"report", "--debug-dir", text, trace},
                                                {"report", "--sysroot", text, trace},
                                                {"stats", "--format", text, trace},

@@ -1,6 +1,7 @@
 #include "analyzer/advice/findings.hpp"
 /// What remedies would do to the order of a program's work: each fault beside a twin that needs no order.
 #include "busy_device.hpp"
+#include "command_run.hpp"
 #include "transfers.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -87,6 +88,26 @@ BOOST_AUTO_TEST_CASE(a_copy_in_the_default_stream_does_not_wait_for_a_stream_tha
     BOOST_TEST(
         std::ranges::any_of(stopped.lost_order, [](const rules::OrderLoss& pair) { return !pair.by_host; }));
     BOOST_TEST((fine.order_of("UMA-506") == Order::kept));
+}
+
+BOOST_AUTO_TEST_CASE(a_report_is_the_same_in_one_thread_and_in_several) {
+    Streams s;
+    constexpr int rounds = 200;
+    for (int round = 0; round < rounds; ++round) {
+        s.write(one, s.data);
+        s.wait(one);
+        s.write(one, s.data);
+        s.download(8 * mib, 200 * us, {.stack = s.reading, .from = s.data, .to = s.target});
+    }
+    // Without the finding that the order check stops, the others are replayed anew.
+    BOOST_TEST(check(s).stops("UMA-506"));
+    const auto report = [&s](const std::string& jobs) {
+        return run({"report", "--json", "--jobs", jobs, s.path()}).out;
+    };
+    const std::string alone = report("1");
+    BOOST_TEST(alone.find("\"hidden_waits\"") != std::string::npos);
+    for (const char* jobs : {"2", "3", "16"})
+        BOOST_TEST(report(jobs) == alone);
 }
 
 BOOST_AUTO_TEST_CASE(a_wait_that_orders_two_streams) {
