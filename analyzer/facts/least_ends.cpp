@@ -39,15 +39,11 @@ LeastEnds::Work LeastEnds::add(const facts::Call& call, std::uint64_t bytes) {
         piece->before = last;
         piece->depth = last->depth + 1;
     }
-    if (call.sample != 0)
-        awaited_.add(call.sample, piece);
+    samples_.await(call.sample, [piece](std::uint64_t ns) {
+        piece->least_ns = std::max(piece->least_ns, static_cast<double>(ns) * sure_share);
+    });
     last = std::move(piece);
     return {last, call.start};
-}
-
-void LeastEnds::measured(std::uint64_t sample, double ns) {
-    if (const auto piece = awaited_.take(sample))
-        (*piece)->least_ns = std::max((*piece)->least_ns, ns * sure_share);
 }
 
 } // namespace umadvisor::facts

@@ -1,8 +1,8 @@
 /// When device work can have ended at the earliest.
 #pragma once
 
-#include "analyzer/facts/awaited.hpp"
 #include "analyzer/facts/call.hpp"
+#include "analyzer/facts/samples.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -16,6 +16,9 @@ namespace umadvisor::facts {
 class LeastEnds {
 public:
     static constexpr std::uint32_t most_before = 64;
+
+    /// `samples` must outlive it.
+    explicit LeastEnds(Samples& samples) : samples_(samples) {}
 
     struct Piece {
         double start = 0, least_ns = 0; ///< nanoseconds, as facts::Call has them
@@ -32,12 +35,10 @@ public:
 
     /// Returns the work that the call queues, which surely moves or sets `bytes`.
     Work add(const facts::Call& call, std::uint64_t bytes);
-    /// The device took `ns` for the work that carries `sample`.
-    void measured(std::uint64_t sample, double ns);
 
 private:
+    Samples& samples_;
     std::vector<std::shared_ptr<Piece>> last_; ///< by StreamPlace::number
-    Awaited<std::shared_ptr<Piece>> awaited_;
 };
 
 } // namespace umadvisor::facts

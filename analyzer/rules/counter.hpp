@@ -2,6 +2,7 @@
 #pragma once
 
 #include "analyzer/facts/call.hpp"
+#include "analyzer/facts/samples.hpp"
 #include "analyzer/reader/thread_cursor.hpp"
 #include "analyzer/reader/trace.hpp"
 #include "analyzer/rules/rule.hpp"
@@ -18,10 +19,11 @@
 
 namespace umadvisor::rules {
 
-/// What a counter is made from. Refers to the trace.
+/// What a counter is made from. All of it outlives the counter.
 struct Begin {
     const reader::Trace& trace;
     const reader::Dictionary& dictionary; ///< the trace's
+    facts::Samples& samples;              ///< where device times of launches and copies are awaited
     double ns_per_tick = 0;
 };
 
@@ -40,15 +42,9 @@ struct WorkCall {
     bool reaches_no_other;
 };
 
-/// The time that a device took for a launch or a copy.
-struct Measured {
-    std::uint64_t sample; ///< number of the measurement, which the record of the call has, too
-    std::uint64_t ns;
-};
-
 /// What a rule counts derives from it. A record is handed to it if it has `add(const trace::X&)` or
-/// `add(const trace::X&, std::uint32_t thread)`; launches, calls and measurements if it has an `add()` for
-/// Launched, WorkCall or Measured. They come in the order of time, from one thread. Calls that became nodes of
+/// `add(const trace::X&, std::uint32_t thread)`; launches and calls if it has an `add()` for Launched or
+/// WorkCall. They come in the order of time, from one thread. Calls that became nodes of
 /// a graph did not run and are left out, unless it has `static constexpr bool wants_nodes = true`.
 class Counter {
 public:
@@ -70,7 +66,7 @@ struct ListenersOf;
 template <class... Records>
 struct ListenersOf<std::variant<Records...>> {
     using Lists = std::tuple<std::vector<Listener<Records>>..., std::vector<Listener<Launched>>,
-                             std::vector<Listener<WorkCall>>, std::vector<Listener<Measured>>>;
+                             std::vector<Listener<WorkCall>>>;
 };
 
 } // namespace detail
@@ -100,7 +96,7 @@ public:
             "a launch comes as Launched, with its shape");
         static_assert(
             !requires(const trace::DeviceTime& record) { counter.add(record); },
-            "a device's time comes as Measured");
+            "a device's time is awaited where its call is counted (facts::Samples)");
         bool nodes = false;
         if constexpr (requires { Counts::wants_nodes; })
             nodes = Counts::wants_nodes;

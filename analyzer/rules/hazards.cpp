@@ -30,8 +30,8 @@ bool is_one_piece(std::uint64_t width, std::uint64_t height, std::uint64_t depth
     return width == 0 || (depth <= 1 && (height <= 1 || pitch == width));
 }
 
-Hazards::Hazards(double ns_per_tick, const reader::Dictionary& dictionary)
-    : ns_per_tick_(ns_per_tick), dictionary_(dictionary), written_(dictionary) {
+Hazards::Hazards(double ns_per_tick, const reader::Dictionary& dictionary, facts::Samples& samples)
+    : ns_per_tick_(ns_per_tick), dictionary_(dictionary), ends_(samples), written_(dictionary) {
     if (graphs_have_events(dictionary))
         order_.give_up();
 }

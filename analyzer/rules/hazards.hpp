@@ -60,8 +60,8 @@ struct HazardTotals {
 /// uses each of 4,096 allocations, as many sources, and a bounded number of call sites.
 class Hazards {
 public:
-    /// The dictionary must outlive it.
-    Hazards(double ns_per_tick, const reader::Dictionary& dictionary);
+    /// Both must outlive it.
+    Hazards(double ns_per_tick, const reader::Dictionary& dictionary, facts::Samples& samples);
 
     void add(const trace::Alloc& record);
     void add(const trace::Free& record) {
@@ -75,7 +75,6 @@ public:
     void add(const trace::Content& record, std::uint32_t thread);
     void add(const trace::Ipc& record) { hide(record); }
     void add(const trace::External& record) { hide(record); }
-    void measured(std::uint64_t sample, double ns) { ends_.measured(sample, ns); }
     /// What the event at `cursor` does.
     void add(const facts::Call& call, const reader::ThreadCursor& cursor);
     /// Call once, at the end.

@@ -31,20 +31,23 @@ Profile::Profile(reader::Trace& trace, tables::Statistics* statistics, machine::
       clocks_(std::make_unique<Clocks>(trace, rates_, *ranges_)),
       actions_(trace.dictionary),
       action_gains_(trace.dictionary, ns_per_tick),
-      copies_(trace.dictionary),
-      graphs_(trace.dictionary),
+      copies_(trace.dictionary, samples_),
+      launches_(samples_),
+      graphs_(trace.dictionary, samples_),
+      allocations_(samples_),
       managed_(ns_per_tick,
                trace.dictionary.managed_sources.empty() ? nullptr : &trace.dictionary.managed_sources.back(),
                trace.dictionary),
-      hazards_(std::make_unique<Hazards>(ns_per_tick, trace.dictionary)),
-      narrow_rows_(trace.dictionary),
+      hazards_(std::make_unique<Hazards>(ns_per_tick, trace.dictionary, samples_)),
+      narrow_rows_(trace.dictionary, samples_),
       contents_(ns_per_tick, trace.dictionary),
       churn_(trace.dictionary),
       lifetimes_(ns_per_tick, trace.dictionary),
-      through_host_(ns_per_tick, contents_),
+      work_patterns_(samples_),
+      through_host_(ns_per_tick, contents_, samples_),
       statements_(ns_per_tick, trace.dictionary),
       noticed_allocations_(trace.dictionary.notices),
-      counters_({trace, trace.dictionary, ns_per_tick}) {
+      counters_({trace, trace.dictionary, samples_, ns_per_tick}) {
     last_ticks_ = trace.file.header().last.ticks;
     reader::EventStream events(trace.file, trace.choice());
     while (const reader::ThreadCursor* cursor = events.next()) {

@@ -192,6 +192,7 @@ private:
     std::unique_ptr<tables::NamedRanges> ranges_;
     struct Clocks;
     std::unique_ptr<Clocks> clocks_;
+    facts::Samples samples_; ///< awaited by what follows
     timeline::Accuracy accuracy_;
     facts::RecordedTime recorded_;
     std::uint64_t context_ticks_ = 0; ///< of calls that make contexts

@@ -265,12 +265,7 @@ void Profile::add(const trace::Context& record, const reader::ThreadCursor&) {
 void Profile::add(const trace::DeviceTime& record, const reader::ThreadCursor&) {
     const std::uint64_t ns = record.nanoseconds - std::min(record.nanoseconds, record.floor_nanoseconds);
     clocks_->measured(record.sample, static_cast<double>(ns));
-    hazards_->measured(record.sample, static_cast<double>(ns));
-    if (!graphs_.measure(record.sample, ns) && !launches_.measure(record.sample, ns))
-        copies_.measure(record.sample, ns);
-    narrow_rows_.measure(record.sample, ns);
-    allocations_.measure(record.sample, ns);
-    counters_.add(Measured{record.sample, ns}, 0, false);
+    samples_.measured(record.sample, ns);
 }
 
 } // namespace umadvisor::rules

@@ -79,7 +79,10 @@ void Allocations::reach(std::uint64_t allocation, const LaunchGroup& group, std:
         reader::add_saturated(live->site->populated_untimed, live->bytes);
     if (!timed)
         return;
-    first = first_launches_.try_emplace(sample).first;
+    if (first == first_launches_.end()) {
+        first = first_launches_.try_emplace(sample).first;
+        samples_.await(sample, [&launch = first->second](std::uint64_t ns) { launch.ns = ns; });
+    }
     reader::add_saturated(first->second.bytes, live->rest ? live->on_host : live->bytes);
     if (live->on_host != 0 && live->site->first_launches.size() != most_first_launches) {
         live->site->first_launches.push_back({sample, live->on_host, group});
@@ -133,11 +136,6 @@ void Allocations::add(const trace::Residency& record) {
     else if ((live->launched_on || live->rest) && on_host > live->on_host)
         live->settled = live->launched_on = true; // the host took it back
     live->on_host = on_host;
-}
-
-void Allocations::measure(std::uint64_t sample, std::uint64_t nanoseconds) {
-    if (const auto found = first_launches_.find(sample); found != first_launches_.end())
-        found->second.ns = nanoseconds;
 }
 
 const Allocations::First& Allocations::first_launch(std::uint64_t sample) const {

@@ -48,6 +48,9 @@ struct Holding {
 
 class Allocations {
 public:
+    /// `samples` must outlive it.
+    explicit Allocations(facts::Samples& samples) : samples_(samples) {}
+
     void add(const trace::Alloc& record);
     void add(const trace::Free& record);
     void launch(const trace::Launch& record, const reader::Shape& shape) {
@@ -69,8 +72,6 @@ public:
         touch(record.source_allocation);
         touch(record.destination_allocation);
     }
-    /// Device time of a sampled launch.
-    void measure(std::uint64_t sample, std::uint64_t nanoseconds);
 
     const std::map<ids::AllocationSite, AllocationTotals>& sites() const { return sites_.map(); }
     /// What is live now, of memory of the host or of devices.
@@ -103,6 +104,7 @@ private:
     Live* find_managed(std::uint64_t allocation);
     void touch(std::uint64_t allocation);
 
+    facts::Samples& samples_;
     facts::CachedMap<std::map<ids::AllocationSite, AllocationTotals>> sites_;
     reader::FlatMap<Live> live_;
     bool any_managed_ = false;                                ///< ever

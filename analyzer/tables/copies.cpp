@@ -34,8 +34,16 @@ CopyTotals* Copies::add(const trace::Copy& copy) {
         !has_narrow_rows(copy);
     if (copy.asynchronous == 0 && copy.bytes >= link_copy_bytes)
         totals.link = link ? &links_[totals.direction] : nullptr;
-    if (copy.sample != 0)
-        awaited_.add(copy.sample, {&totals, copy.bytes, link && copy.asynchronous != 0});
+    LinkRate* const sampled_link = link && copy.asynchronous != 0 ? &links_[totals.direction] : nullptr;
+    samples_.await(copy.sample, [&totals, sampled_link, bytes = copy.bytes](std::uint64_t ns) {
+        ++totals.measured;
+        totals.measured_bytes += bytes;
+        totals.measured_ns += ns;
+        if (sampled_link != nullptr) {
+            sampled_link->bytes += bytes;
+            sampled_link->seconds += static_cast<double>(ns) * 1e-9;
+        }
+    });
     return &totals;
 }
 
@@ -55,21 +63,6 @@ void Copies::add_replayed(const trace::Copy& copy, std::uint64_t count) {
     tally.count += count;
     tally.bytes += count * copy.bytes;
     totals.largest = std::max(totals.largest, copy.bytes);
-}
-
-bool Copies::measure(std::uint64_t sample, std::uint64_t nanoseconds) {
-    const auto awaited = awaited_.take(sample);
-    if (!awaited)
-        return false;
-    ++awaited->totals->measured;
-    awaited->totals->measured_bytes += awaited->bytes;
-    awaited->totals->measured_ns += nanoseconds;
-    if (awaited->link) {
-        LinkRate& rate = links_[awaited->totals->direction];
-        rate.bytes += awaited->bytes;
-        rate.seconds += static_cast<double>(nanoseconds) * 1e-9;
-    }
-    return true;
 }
 
 Tally Copies::staged(facts::Direction direction) const {

@@ -1,10 +1,10 @@
 /// Copies, added up by where they were called and what they moved.
 #pragma once
 
-#include "analyzer/facts/awaited.hpp"
 #include "analyzer/facts/cached_map.hpp"
 #include "analyzer/facts/direction.hpp"
 #include "analyzer/facts/footprint.hpp"
+#include "analyzer/facts/samples.hpp"
 #include "analyzer/ids/call_site.hpp"
 #include "analyzer/reader/dictionary.hpp"
 
@@ -71,8 +71,9 @@ struct CopyTotals {
 /// Adds copies of the program up; failed ones and umadvisor's own are counted apart. Memory: one entry a site.
 class Copies {
 public:
-    /// What tells names must outlive it.
-    explicit Copies(const reader::Dictionary& dictionary) : dictionary_(dictionary) {}
+    /// Both must outlive it.
+    Copies(const reader::Dictionary& dictionary, facts::Samples& samples)
+        : dictionary_(dictionary), samples_(samples) {}
 
     /// Where the copy was added up, for settle(). nullptr: it failed, or it is umadvisor's.
     CopyTotals* add(const trace::Copy& copy);
@@ -80,8 +81,6 @@ public:
     static void settle(CopyTotals& totals, std::uint64_t bytes, double own_ns);
     /// Copies that a graph made: `copy` stands for each of `count`. Their calls took no time.
     void add_replayed(const trace::Copy& copy, std::uint64_t count);
-    /// The device's time of the copy that carried `sample`. False when no copy did.
-    bool measure(std::uint64_t sample, std::uint64_t nanoseconds);
 
     const std::map<CopySite, CopyTotals>& sites() const { return sites_.map(); }
     LinkRate link(facts::Direction direction) const;
@@ -93,15 +92,10 @@ public:
     Tally staged(facts::Direction direction) const;
 
 private:
-    struct Sampled {
-        CopyTotals* totals;
-        std::uint64_t bytes;
-        bool link;
-    };
     const reader::Dictionary& dictionary_;
+    facts::Samples& samples_;
     facts::CachedMap<std::map<CopySite, CopyTotals>> sites_;
     std::map<facts::Direction, LinkRate> links_;
-    facts::Awaited<Sampled> awaited_;
     std::uint64_t failed_ = 0;
     Tally own_;
     std::map<facts::Direction, Tally> staged_;

@@ -33,7 +33,8 @@ bool Graphs::below_conditional(const reader::GraphNode& node, const Nodes& nodes
     return false;
 }
 
-Graphs::Graphs(const reader::Dictionary& dictionary) : dictionary_(dictionary), budget_(most_steps) {
+Graphs::Graphs(const reader::Dictionary& dictionary, facts::Samples& samples)
+    : dictionary_(dictionary), samples_(samples), budget_(most_steps) {
     // A base is always the earlier version; one that is not is none.
     for (const auto& [number, version] : dictionary.graph_versions) {
         const auto base = version.base < number ? root_.find(version.base) : root_.end();
@@ -60,17 +61,10 @@ void Graphs::add(const trace::GraphLaunch& launch) {
     GraphTotals& totals = sites_[{launch.version, launch.stack, launch.entry}];
     ++totals.count;
     totals.ticks += launch.duration;
-    if (launch.sample != 0)
-        awaited_.add(launch.sample, &totals);
-}
-
-bool Graphs::measure(std::uint64_t sample, std::uint64_t nanoseconds) {
-    const auto awaited = awaited_.take(sample);
-    if (!awaited)
-        return false;
-    ++(*awaited)->measured;
-    (*awaited)->measured_ns += nanoseconds;
-    return true;
+    samples_.await(launch.sample, [&totals](std::uint64_t ns) {
+        ++totals.measured;
+        totals.measured_ns += ns;
+    });
 }
 
 /// Versions of one graph are asked for in the order of their numbers, each mostly the base of the next: so what

@@ -1,7 +1,7 @@
 /// Executable graphs: what each version consists of, and how often it was launched.
 #pragma once
 
-#include "analyzer/facts/awaited.hpp"
+#include "analyzer/facts/samples.hpp"
 #include "analyzer/reader/dictionary.hpp"
 #include "analyzer/tables/launches.hpp"
 
@@ -45,11 +45,10 @@ LaunchGroup group_of(const reader::GraphNode& node);
 /// and time grow with versions and launching lines, not with launches.
 class Graphs {
 public:
-    explicit Graphs(const reader::Dictionary& dictionary);
+    /// Both must outlive it.
+    Graphs(const reader::Dictionary& dictionary, facts::Samples& samples);
 
     void add(const trace::GraphLaunch& launch);
-    /// The device's time of the launch that carried `sample`. False when none did.
-    bool measure(std::uint64_t sample, std::uint64_t nanoseconds);
 
     /// What a launch of this version may reach; a bounded number of them.
     const std::vector<GraphTouch>& touches(std::uint64_t version);
@@ -77,12 +76,12 @@ private:
     void replay(const GraphSite& site, std::uint64_t count, const Nodes& nodes, const Run& run);
 
     const reader::Dictionary& dictionary_;
+    facts::Samples& samples_;
     std::unordered_map<std::uint64_t, std::uint64_t> root_; ///< of each version: where its bases end
     std::unordered_map<std::uint64_t, Built> built_;        ///< by root, the version asked for last
     std::uint64_t budget_;
     std::unordered_map<std::uint64_t, std::vector<GraphTouch>> touches_; ///< by version
     std::map<GraphSite, GraphTotals> sites_;
-    facts::Awaited<GraphTotals*> awaited_;
     GraphWork work_;
 };
 

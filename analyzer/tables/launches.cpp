@@ -73,7 +73,8 @@ Launches::Group* Launches::add(std::uint32_t thread, const trace::Launch& launch
     if (launch.status != 0)
         ++launched.failed;
     else if (launch.sample != 0)
-        awaited_.add(launch.sample, &launched.group->second);
+        samples_.await(launch.sample,
+                       [totals = &launched.group->second](std::uint64_t ns) { totals->measure(ns); });
     else
         await(of_thread, number);
     return launched.group;
@@ -124,14 +125,6 @@ void Launches::finish() {
         if (const auto found = groups_.find(twin); found != groups_.end())
             totals.outside = &found->second;
     }
-}
-
-bool Launches::measure(std::uint64_t sample, std::uint64_t nanoseconds) {
-    const auto awaited = awaited_.take(sample);
-    if (!awaited)
-        return false;
-    (*awaited)->measure(nanoseconds);
-    return true;
 }
 
 const LaunchTotals* Launches::find(const LaunchGroup& group) const {

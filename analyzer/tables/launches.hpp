@@ -1,9 +1,9 @@
 /// Launches, added up by kernel and shape, with the device's time as far as it is known.
 #pragma once
 
-#include "analyzer/facts/awaited.hpp"
 #include "analyzer/facts/call_time.hpp"
 #include "analyzer/facts/per_thread.hpp"
+#include "analyzer/facts/samples.hpp"
 #include "analyzer/reader/flat_map.hpp"
 #include "analyzer/reader/thread_cursor.hpp"
 
@@ -59,6 +59,9 @@ public:
     using Groups = std::map<LaunchGroup, LaunchTotals>;
     using Group = Groups::value_type;
 
+    /// `samples` must outlive it.
+    explicit Launches(facts::Samples& samples) : samples_(samples) {}
+
     /// Launches of `thread` in this place are of `shape` from now on.
     void define(std::uint32_t thread, const reader::Shape& shape);
     /// `shape`: the latest that was defined in its place. Returns what it was added to, which stays where it
@@ -69,8 +72,6 @@ public:
     /// A graph was launched: what a synchronisation waits for is partly its work.
     void graph_launched(std::uint32_t thread);
     void synchronized(std::uint32_t thread, std::uint64_t ticks);
-    /// The device's time of the launch that carried `sample`, event floor taken off. False when no launch did.
-    bool measure(std::uint64_t sample, std::uint64_t nanoseconds);
 
     const Groups& groups() const { return groups_; }
     /// nullptr: no such group.
@@ -107,8 +108,8 @@ private:
     }
     std::uint32_t resolve(Thread& thread, const reader::Shape& shape);
 
+    facts::Samples& samples_;
     Groups groups_;
-    facts::Awaited<LaunchTotals*> awaited_;
     facts::PerThread<Thread> threads_;
     Group graphs_;              ///< takes the graphs' share of waiting
     facts::CallTime call_time_; ///< of all groups

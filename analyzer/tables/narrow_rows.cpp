@@ -42,15 +42,10 @@ void NarrowRows::add(const trace::Copy& copy) {
     reader::add_saturated(totals.span_bytes,
                           reader::saturated_product(rows, std::max(copy.source_pitch, copy.destination_pitch)));
     totals.same_pitch &= copy.source_pitch == copy.destination_pitch;
-    if (copy.sample != 0)
-        awaited_.add(copy.sample, {&totals, rows});
-}
-
-void NarrowRows::measure(std::uint64_t sample, std::uint64_t nanoseconds) {
-    if (const auto awaited = awaited_.take(sample)) {
-        awaited->totals->measured_rows += awaited->rows;
-        awaited->totals->measured_ns += nanoseconds;
-    }
+    samples_.await(copy.sample, [&totals, rows](std::uint64_t ns) {
+        totals.measured_rows += rows;
+        totals.measured_ns += ns;
+    });
 }
 
 } // namespace umadvisor::tables

@@ -1,8 +1,8 @@
 /// Copies of narrow rows that lie apart, by where they were called.
 #pragma once
 
-#include "analyzer/facts/awaited.hpp"
 #include "analyzer/facts/direction.hpp"
+#include "analyzer/facts/samples.hpp"
 #include "analyzer/reader/dictionary.hpp"
 #include "trace/copy_records.hpp"
 
@@ -34,26 +34,21 @@ struct NarrowRowsTotals {
     std::uint64_t row_bytes() const { return rows == 0 ? 0 : bytes / rows; }
 };
 
-/// Of the program, across the link. Memory: one entry a site, one a sample that was not yet read.
+/// Of the program, across the link. Memory: one entry a site.
 class NarrowRows {
 public:
-    /// `dictionary` must outlive it.
-    explicit NarrowRows(const reader::Dictionary& dictionary) : dictionary_(dictionary) {}
+    /// Both must outlive it.
+    NarrowRows(const reader::Dictionary& dictionary, facts::Samples& samples)
+        : dictionary_(dictionary), samples_(samples) {}
 
     void add(const trace::Copy& copy);
-    /// The device's time of the copy that carried `sample`.
-    void measure(std::uint64_t sample, std::uint64_t nanoseconds);
 
     const std::map<NarrowRowsSite, NarrowRowsTotals>& sites() const { return sites_; }
 
 private:
-    struct Sampled {
-        NarrowRowsTotals* totals;
-        std::uint64_t rows;
-    };
     const reader::Dictionary& dictionary_;
+    facts::Samples& samples_;
     std::map<NarrowRowsSite, NarrowRowsTotals> sites_;
-    facts::Awaited<Sampled> awaited_;
 };
 
 } // namespace umadvisor::tables

@@ -32,12 +32,12 @@ void Statistics::observe(const reader::ThreadCursor& cursor) {
                     return;
                 if (record.duration != 0)
                     calls_[shape->entry].add(record.duration, reader::saturated_sum(1, record.stands_for));
-                if (record.sample != 0)
-                    awaited_.add(record.sample, shape->function);
+                samples_.await(record.sample, [this, function = shape->function](std::uint64_t ns) {
+                    kernels_[function].add(ns);
+                });
             } else if constexpr (std::is_same_v<Record, trace::DeviceTime>) {
-                if (const auto function = awaited_.take(record.sample))
-                    kernels_[*function].add(record.nanoseconds -
-                                            std::min(record.nanoseconds, record.floor_nanoseconds));
+                samples_.measured(record.sample,
+                                  record.nanoseconds - std::min(record.nanoseconds, record.floor_nanoseconds));
             } else if constexpr (requires {
                                      record.entry;
                                      record.duration;

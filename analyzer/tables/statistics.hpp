@@ -1,9 +1,9 @@
 /// How long single calls, copies and kernels took, as far as they were measured one by one.
 #pragma once
 
-#include "analyzer/facts/awaited.hpp"
 #include "analyzer/facts/direction.hpp"
 #include "analyzer/facts/distribution.hpp"
+#include "analyzer/facts/samples.hpp"
 #include "analyzer/reader/thread_cursor.hpp"
 
 #include <compare>
@@ -27,8 +27,7 @@ struct CopyStatistics {
     facts::Distribution bytes, ticks; ///< ticks: in the call
 };
 
-/// Fed by the pass that makes the profile. Memory: one distribution for each entry point, kind of copy and
-/// kernel, and one entry for each sample whose device time was not yet read.
+/// Fed by any pass over a trace. Memory: one distribution for each entry point, kind of copy and kernel.
 class Statistics {
 public:
     /// `dictionary` must outlive it.
@@ -48,7 +47,7 @@ private:
     std::map<std::uint64_t, facts::Distribution> calls_;
     std::map<CopyKind, CopyStatistics> copies_;
     std::map<std::uint64_t, facts::Distribution> kernels_;
-    facts::Awaited<std::uint64_t> awaited_; ///< functions
+    facts::Samples samples_;
 };
 
 } // namespace umadvisor::tables

@@ -23,7 +23,7 @@ std::uint64_t span_of(std::uint64_t bytes, std::uint64_t width, std::uint64_t he
 class JobReader {
 public:
     JobReader(reader::Trace& trace, bool rewritten)
-        : trace_(trace), graphs_(trace.dictionary), rewritten_(rewritten) {
+        : trace_(trace), graphs_(trace.dictionary, samples_), rewritten_(rewritten) {
         const trace::ManagedSource* const source =
             trace.dictionary.managed_sources.empty() ? nullptr : &trace.dictionary.managed_sources.back();
         read_.unknowns.host_blind = source == nullptr || source->source == trace::ManagedSourceKind::none;
@@ -241,6 +241,7 @@ private:
     }
 
     reader::Trace& trace_;
+    facts::Samples samples_; ///< device times are of no use here
     tables::Graphs graphs_;
     bool rewritten_, sampled_ = false, ever_sampled_ = false, faults_told_ = true, ever_detailed_ = false;
     const reader::ThreadCursor* cursor_ = nullptr;

@@ -51,8 +51,10 @@ void ThroughHost::add(ThroughHostWay& way, const trace::Copy& copy) {
         way.least_ticks = copy.duration;
         way.least_bytes = copy.bytes;
     }
-    if (copy.sample != 0)
-        awaited_.add(copy.sample, {&way, copy.bytes});
+    samples_.await(copy.sample, [&way, bytes = copy.bytes](std::uint64_t ns) {
+        way.measured_bytes += bytes;
+        way.measured_ns += ns;
+    });
 }
 
 void ThroughHost::upload(Thread& thread, const trace::Copy& copy) {
@@ -131,14 +133,6 @@ void ThroughHost::add(const trace::Alloc& record) {
 void ThroughHost::add(const trace::Peer& record) {
     if (record.status == 0 && record.action == trace::PeerAction::enable)
         peers_.emplace(record.device, record.peer);
-}
-
-void ThroughHost::add(const trace::DeviceTime& record) {
-    if (const auto sampled = awaited_.take(record.sample)) {
-        sampled->way->measured_bytes += sampled->bytes;
-        sampled->way->measured_ns +=
-            record.nanoseconds - std::min(record.nanoseconds, record.floor_nanoseconds);
-    }
 }
 
 bool ThroughHost::tells_of(const ids::CallSite& site) const {

@@ -1,8 +1,8 @@
 /// Device memory that is copied to the host and from there to a device again, with no time to look at it.
 #pragma once
 
-#include "analyzer/facts/awaited.hpp"
 #include "analyzer/facts/per_thread.hpp"
+#include "analyzer/facts/samples.hpp"
 #include "analyzer/ids/call_site.hpp"
 #include "analyzer/reader/flat_map.hpp"
 #include "analyzer/reader/thread_cursor.hpp"
@@ -42,9 +42,9 @@ struct ThroughHostTotals {
 /// allocation and a pair of call sites.
 class ThroughHost {
 public:
-    /// `contents` knows of all events before the one that is added, and must outlive it.
-    ThroughHost(double ns_per_tick, const DeviceContents& contents)
-        : ns_per_tick_(ns_per_tick), contents_(contents) {}
+    /// `contents` knows of all events before the one that is added. Both must outlive it.
+    ThroughHost(double ns_per_tick, const DeviceContents& contents, facts::Samples& samples)
+        : ns_per_tick_(ns_per_tick), contents_(contents), samples_(samples) {}
 
     void add(const trace::Copy& record, std::uint32_t thread);
     void add(const trace::Sync& record, std::uint32_t thread);
@@ -55,7 +55,6 @@ public:
         threads_.clear();
         threads_known_ = 0;
     }
-    void add(const trace::DeviceTime& record);
 
     const std::map<ThroughHostSite, ThroughHostTotals>& sites() const { return sites_; }
     /// Whether most copies of this call go through the host for nothing.
@@ -76,10 +75,6 @@ private:
     struct Calls {
         std::uint64_t copies = 0, paired = 0;
     };
-    struct Sampled {
-        ThroughHostWay* way;
-        std::uint64_t bytes;
-    };
     Thread& of(std::uint32_t thread);
     void upload(Thread& thread, const trace::Copy& copy);
     bool unseen(const Download& download, const trace::Copy& up) const;
@@ -88,11 +83,11 @@ private:
 
     double ns_per_tick_;
     const DeviceContents& contents_;
+    facts::Samples& samples_;
     facts::PerThread<Thread> threads_;
     std::size_t threads_known_ = 0;
     reader::FlatMap<std::uint64_t> devices_; ///< allocation -> device
     facts::CachedMap<std::unordered_map<ids::CallSite, Calls, ids::CallSiteHash>> calls_;
-    facts::Awaited<Sampled> awaited_;
     std::map<ThroughHostSite, ThroughHostTotals> sites_;
     std::set<std::pair<std::uint64_t, std::uint64_t>> peers_;
 };

@@ -1,6 +1,5 @@
 /// Copies between a device and page-locked memory on another NUMA node: every byte crosses the link between
 /// sockets, too.
-#include "analyzer/facts/awaited.hpp"
 #include "analyzer/facts/direction.hpp"
 #include "analyzer/ids/call_site.hpp"
 #include "analyzer/reader/trace.hpp"
@@ -58,7 +57,6 @@ public:
     void add(const trace::Alloc& record);
     void add(const trace::Free& record) { places_.erase(record.allocation); }
     void add(const trace::Copy& copy);
-    void add(const Measured& measured);
 
     const std::map<FarSite, FarTotals>& sites() const { return sites_; }
     /// Copies of link_copy_bytes and more between a device and memory on its own node.
@@ -69,16 +67,12 @@ private:
         std::uint64_t node = 0; ///< plus 1
         ids::CallSite allocation;
     };
-    struct Sampled {
-        FarTotals* totals;
-        std::uint64_t bytes;
-    };
     FarTotals* totals_of(const trace::Copy& copy, facts::Direction direction);
 
     const reader::Trace& trace_;
+    facts::Samples& samples_;
     std::unordered_map<std::uint64_t, std::uint64_t> nodes_; ///< by device, plus 1
     reader::FlatMap<Place> places_;                          ///< by allocation
-    facts::Awaited<Sampled> awaited_;
     std::map<FarSite, FarTotals> sites_;
     std::map<facts::Direction, FarTotals> near_;
 };
@@ -93,7 +87,7 @@ bool is_quicker(const TimedCopies& a, const TimedCopies& b) {
                                static_cast<double>(b.bytes) * static_cast<double>(a.ns);
 }
 
-FarCopies::FarCopies(const Begin& begin) : trace_(begin.trace) {
+FarCopies::FarCopies(const Begin& begin) : trace_(begin.trace), samples_(begin.samples) {
     for (const trace::Device& device : begin.dictionary.devices)
         if (device.node != 0)
             nodes_[device.ordinal] = device.node;
@@ -144,18 +138,11 @@ void FarCopies::add(const trace::Copy& copy) {
         if (is_quicker(call, totals->quickest))
             totals->quickest = call;
     }
-    if (copy.sample != 0)
-        awaited_.add(copy.sample, {totals, copy.bytes});
-}
-
-void FarCopies::add(const Measured& measured) {
-    const std::optional<Sampled> known = awaited_.take(measured.sample);
-    if (!known)
-        return;
-    TimedCopies& sampled = known->totals->sampled;
-    ++sampled.count;
-    sampled.bytes += known->bytes;
-    sampled.ns += measured.ns;
+    samples_.await(copy.sample, [&sampled = totals->sampled, bytes = copy.bytes](std::uint64_t ns) {
+        ++sampled.count;
+        sampled.bytes += bytes;
+        sampled.ns += ns;
+    });
 }
 
 FarTotals FarCopies::near(facts::Direction direction) const {

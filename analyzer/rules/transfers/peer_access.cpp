@@ -1,5 +1,4 @@
 /// Copies between two devices that pass through the host, since peer access is not enabled.
-#include "analyzer/facts/awaited.hpp"
 #include "analyzer/facts/peers.hpp"
 #include "analyzer/ids/call_site.hpp"
 #include "analyzer/reader/saturated.hpp"
@@ -36,25 +35,20 @@ struct PeerTotals {
 /// left out. Memory: one entry a site.
 class PeerCopies : public Counter {
 public:
-    explicit PeerCopies(const Begin& begin) : peers_(begin.dictionary) {}
+    explicit PeerCopies(const Begin& begin) : samples_(begin.samples), peers_(begin.dictionary) {}
 
     void add(const trace::Alloc& record) { peers_.add(record); }
     void add(const trace::Free& record) { peers_.add(record); }
     void add(const trace::Peer& record) { peers_.add(record); }
     void add(const trace::Copy& copy);
-    void add(const Measured& measured);
 
     const std::map<PeerSite, PeerTotals>& without_access() const { return without_access_; }
     const facts::Peers& peers() const { return peers_; }
 
 private:
-    struct Sampled {
-        PeerTotals* totals;
-        std::uint64_t bytes;
-    };
+    facts::Samples& samples_;
     facts::Peers peers_;
     std::map<PeerSite, PeerTotals> without_access_;
-    facts::Awaited<Sampled> awaited_;
 };
 
 void PeerCopies::add(const trace::Copy& copy) {
@@ -67,15 +61,10 @@ void PeerCopies::add(const trace::Copy& copy) {
     PeerTotals& totals = without_access_[{{copy.stack, copy.entry}, way->from, way->to}];
     ++totals.count;
     reader::add_saturated(totals.bytes, copy.bytes);
-    if (copy.sample != 0)
-        awaited_.add(copy.sample, {&totals, copy.bytes});
-}
-
-void PeerCopies::add(const Measured& measured) {
-    if (const auto sampled = awaited_.take(measured.sample)) {
-        reader::add_saturated(sampled->totals->sampled_bytes, sampled->bytes);
-        reader::add_saturated(sampled->totals->sampled_ns, measured.ns);
-    }
+    samples_.await(copy.sample, [&totals, bytes = copy.bytes](std::uint64_t ns) {
+        reader::add_saturated(totals.sampled_bytes, bytes);
+        reader::add_saturated(totals.sampled_ns, ns);
+    });
 }
 
 /// To enable peer access takes its time once, which is not known: what is gained has to be well above it.

@@ -161,8 +161,7 @@ void RemoteUses::reach_all(const trace::Launch& record, const reader::Shape& sha
         return;
     tables::LaunchTotals& launches = recent.work->second.launches;
     ++launches.count;
-    if (record.sample != 0)
-        samples_.add(record.sample, &launches);
+    samples_.await(record.sample, [&launches](std::uint64_t ns) { launches.measure(ns); });
     for (const Reached& reached : recent.reached) {
         Live& live = *live_.find(reached.allocation);
         use(live, *recent.work, reached.reach, record.start);
@@ -227,11 +226,6 @@ void RemoteUses::close(Live& live) {
 void RemoteUses::close_all() {
     for (auto& [allocation, live] : live_)
         close(live);
-}
-
-void RemoteUses::add(const Measured& measured) {
-    if (const auto awaited = samples_.take(measured.sample))
-        (*awaited)->measure(measured.ns);
 }
 
 } // namespace umadvisor::rules

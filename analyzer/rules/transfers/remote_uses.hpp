@@ -2,7 +2,6 @@
 /// it be.
 #pragma once
 
-#include "analyzer/facts/awaited.hpp"
 #include "analyzer/facts/written_parameters.hpp"
 #include "analyzer/ids/call_site.hpp"
 #include "analyzer/reader/flat_map.hpp"
@@ -72,7 +71,10 @@ public:
     static constexpr std::uint64_t least_bytes = 1024 * 1024;
 
     explicit RemoteUses(const Begin& begin)
-        : ns_per_tick_(begin.ns_per_tick), dictionary_(begin.dictionary), written_(begin.dictionary) {}
+        : ns_per_tick_(begin.ns_per_tick),
+          dictionary_(begin.dictionary),
+          samples_(begin.samples),
+          written_(begin.dictionary) {}
 
     void add(const trace::Alloc& record);
     void add(const trace::Free& record);
@@ -88,7 +90,6 @@ public:
         if (!live_.empty() && launched.shape != nullptr && launched.record.status == 0)
             reach_all(launched.record, *launched.shape);
     }
-    void add(const Measured& measured);
     void finish() override { close_all(); }
 
     const std::map<RemoteWork, RemoteTotals>& work() const { return work_; }
@@ -143,6 +144,7 @@ private:
 
     double ns_per_tick_;
     const reader::Dictionary& dictionary_;
+    facts::Samples& samples_;
     facts::WrittenParameters written_;
     std::map<RemoteWork, RemoteTotals> work_;
     std::map<RemoteMemory, RemoteSpans> memory_;
@@ -152,7 +154,6 @@ private:
     std::unordered_set<std::uint64_t> flags_;       ///< live, small, and the host can read them
     bool flagged_ = false;                          ///< kernels may tell the host by one that they are done
     std::vector<std::uint64_t> awaited_;            ///< allocations whose last use nobody has waited for
-    facts::Awaited<tables::LaunchTotals*> samples_;
     std::array<Recent, 256> recent_{};
     std::uint64_t generation_ = 1; ///< goes up with each allocation, free and new shape
 };

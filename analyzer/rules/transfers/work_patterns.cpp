@@ -173,7 +173,10 @@ void WorkPatterns::add(const trace::Copy& copy, std::uint32_t thread) {
     action.asynchronous = copy.asynchronous != 0;
     if (copy.sample != 0)
         if (Numbered* const numbered = number(action))
-            awaited_.add(copy.sample, &numbered->time);
+            samples_.await(copy.sample, [&time = numbered->time](std::uint64_t ns) {
+                ++time.measured;
+                time.measured_ns += ns;
+            });
     std::array<std::uint64_t, 2> reached{};
     std::size_t count = 0;
     if (action.engine != Engine::to_device)
@@ -232,13 +235,6 @@ void WorkPatterns::add(const trace::Stream& stream, std::uint32_t thread) {
     if (stream.action == trace::StreamAction::destroy)
         std::erase(busy_, stream.stream);
     interrupt(thread);
-}
-
-void WorkPatterns::add(const trace::DeviceTime& time) {
-    if (const auto awaited = awaited_.take(time.sample)) {
-        ++(*awaited)->measured;
-        (*awaited)->measured_ns += time.nanoseconds - std::min(time.nanoseconds, time.floor_nanoseconds);
-    }
 }
 
 void WorkPatterns::spoil(std::uint64_t stream, std::uint32_t thread) {

@@ -1,8 +1,8 @@
 /// What the program gives the device between two waits, as patterns that come again.
 #pragma once
 
-#include "analyzer/facts/awaited.hpp"
 #include "analyzer/facts/per_thread.hpp"
+#include "analyzer/facts/samples.hpp"
 #include "analyzer/rules/transfers/schedule.hpp"
 #include "analyzer/tables/launches.hpp"
 
@@ -52,11 +52,13 @@ public:
     static constexpr std::size_t most_work = 64, most_patterns = 1024, most_actions = 65'536,
                                  most_threads = 1024;
 
+    /// `samples` must outlive it.
+    explicit WorkPatterns(facts::Samples& samples) : samples_(samples) {}
+
     void add(const trace::Copy& copy, std::uint32_t thread);
     void add(const trace::Set& set, std::uint32_t thread);
     void add(const trace::Sync& sync, std::uint32_t thread);
     void add(const trace::Stream& stream, std::uint32_t thread);
-    void add(const trace::DeviceTime& time);
     // Work that is not followed here.
     void add(const trace::GraphLaunch& record, std::uint32_t thread) { spoil(record.stream, thread); }
     void add(const trace::HostFunction& record, std::uint32_t thread) { spoil(record.stream, thread); }
@@ -115,9 +117,9 @@ private:
     Words words_of(const Stretch& stretch);
     Numbered* number(const WorkAction& action);
 
+    facts::Samples& samples_;
     Actions actions_;
     std::vector<const Actions::value_type*> by_number_;
-    facts::Awaited<WorkTime*> awaited_;
     std::unordered_map<Words, std::uint64_t, WordsHash> patterns_; ///< how often
     facts::PerThread<Stretch> stretches_;
     std::size_t threads_ = 0;         ///< with a stretch

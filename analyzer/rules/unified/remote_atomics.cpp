@@ -25,6 +25,8 @@ class PlacedLaunches : public Counter {
 public:
     static constexpr std::uint64_t most_bytes = 64 * 1024; ///< of an allocation: less than this is a place
 
+    explicit PlacedLaunches(const Begin& begin) : samples_(begin.samples) {}
+
     void add(const trace::Alloc& record);
     void add(const trace::Free& record) { live_.erase(record.allocation); }
     void add(const trace::Residency& record);
@@ -32,7 +34,6 @@ public:
         if (launched.shape != nullptr && launched.record.status == 0 && !live_.empty())
             reach_all(launched.record, *launched.shape);
     }
-    void add(const Measured& measured);
 
     const std::map<ids::AllocationSite, PlacedGroups>& sites() const { return sites_; }
     /// Device times of those that were read, in nanoseconds.
@@ -56,6 +57,7 @@ private:
     void reach_all(const trace::Launch& record, const reader::Shape& shape);
     void settle(Live& live, Place place);
 
+    facts::Samples& samples_;
     std::map<ids::AllocationSite, PlacedGroups> sites_;
     std::unordered_map<std::uint64_t, Live> live_;
     std::unordered_map<std::uint64_t, std::uint64_t> measured_; ///< nanoseconds by sample; 0: not read
@@ -82,7 +84,9 @@ void PlacedLaunches::reach_all(const trace::Launch& record, const reader::Shape&
             live.pending.push_back({tables::Launches::group_of(shape), shape.stack, record.sample});
     }
     if (reached && record.sample != 0 && measured_.size() < most_measured)
-        measured_.try_emplace(record.sample);
+        samples_.await(record.sample, [&measured_ns = measured_[record.sample]](std::uint64_t ns) {
+            measured_ns = ns;
+        });
 }
 
 void PlacedLaunches::add(const trace::Residency& record) {
@@ -113,11 +117,6 @@ void PlacedLaunches::settle(Live& live, Place place) {
         if (each.sample != 0 && launched.samples.size() < most_samples)
             launched.samples.push_back(each.sample);
     }
-}
-
-void PlacedLaunches::add(const Measured& measured) {
-    if (const auto found = measured_.find(measured.sample); found != measured_.end())
-        found->second = measured.ns;
 }
 
 std::vector<double> PlacedLaunches::times(const PlacedTimes& launched) const {

@@ -120,8 +120,26 @@ BOOST_AUTO_TEST_CASE(samples_that_wait_longest_are_forgotten) {
     BOOST_TEST(!awaited.take(2 * most).has_value());
 }
 
+BOOST_AUTO_TEST_CASE(uses_of_samples_that_wait_longest_are_forgotten) {
+    constexpr std::uint64_t most = facts::Samples::most;
+    facts::Samples samples;
+    std::uint64_t sum = 0;
+    const auto add = [&sum](std::uint64_t ns) { sum += ns; };
+    for (std::uint64_t i = 0; i < most; ++i) // of one, as a damaged trace may have it
+        samples.await(1, add);
+    for (std::uint64_t sample = 2; sample < 2 + most / 2; ++sample)
+        samples.await(sample, add);
+    samples.measured(1, 1);
+    BOOST_TEST(sum == most / 2);
+    samples.measured(2, 10);
+    samples.measured(2, 10);
+    samples.measured(0, 100);
+    BOOST_TEST(sum == most / 2 + 10);
+}
+
 BOOST_AUTO_TEST_CASE(copies_of_ever_other_sizes_are_no_patterns_for_ever) {
-    rules::WorkPatterns patterns;
+    facts::Samples samples;
+    rules::WorkPatterns patterns(samples);
     copy_there_and_back(patterns, 1 << 20);
     BOOST_TEST(has(patterns, 1 << 20));
     // Sizes whose stretches are not kept: each upload whose time will be told is an action.
@@ -139,7 +157,8 @@ BOOST_AUTO_TEST_CASE(copies_of_ever_other_sizes_are_no_patterns_for_ever) {
 
 /// A stretch of a thread that was forgotten may begin in the middle.
 BOOST_AUTO_TEST_CASE(patterns_of_threads_without_number) {
-    rules::WorkPatterns patterns;
+    facts::Samples samples;
+    rules::WorkPatterns patterns(samples);
     for (std::uint32_t thread = 1; thread <= rules::WorkPatterns::most_threads; ++thread)
         copy_there_and_back(patterns, 1 << 20, thread);
     copy_there_and_back(patterns, 2 << 20, 1'000'000);

@@ -24,7 +24,8 @@ const tables::LaunchTotals& totals(const tables::Launches& launches, std::uint64
 
 /// Numbers and places of shapes begin anew in each chunk.
 BOOST_AUTO_TEST_CASE(shapes_of_one_number_are_not_one_kernel) {
-    tables::Launches launches;
+    facts::Samples samples;
+    tables::Launches launches(samples);
     for (const reader::Shape& each : {shape(1, 10), shape(1, 20), shape(1, 10), shape(0, 30), shape(1, 10)}) {
         launches.define(1, each);
         launches.add(1, {}, &each);
@@ -39,7 +40,8 @@ BOOST_AUTO_TEST_CASE(shapes_of_one_number_are_not_one_kernel) {
 }
 
 BOOST_AUTO_TEST_CASE(a_thread_waits_for_its_own_launches) {
-    tables::Launches launches;
+    facts::Samples samples;
+    tables::Launches launches(samples);
     const reader::Shape often = shape(1, 10), once = shape(2, 20);
     for (const std::uint32_t thread : {1u, 2u}) {
         launches.define(thread, often);

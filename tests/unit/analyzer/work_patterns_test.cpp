@@ -24,7 +24,8 @@ BOOST_AUTO_TEST_SUITE(analyzer_work_patterns)
 
 /// Beside work that is not known a copy may take longer.
 BOOST_AUTO_TEST_CASE(stretches_that_are_not_followed_tell_no_times) {
-    rules::WorkPatterns patterns;
+    facts::Samples samples;
+    rules::WorkPatterns patterns(samples);
     download(patterns, 100);
     download(patterns, 300);
     patterns.add(trace::HostFunction{}, 1);
@@ -37,11 +38,12 @@ BOOST_AUTO_TEST_CASE(stretches_that_are_not_followed_tell_no_times) {
 }
 
 BOOST_AUTO_TEST_CASE(sampled_copies_tell_their_device_times_wherever_they_are) {
-    rules::WorkPatterns patterns;
+    facts::Samples samples;
+    rules::WorkPatterns patterns(samples);
     patterns.add(trace::HostFunction{}, 1);
     download(patterns, 7'000, 3);
     download(patterns, 100);
-    patterns.add(trace::DeviceTime{.sample = 3, .nanoseconds = 50});
+    samples.measured(3, 50);
     const std::vector<rules::WorkPattern> found = patterns.patterns();
     BOOST_TEST_REQUIRE(found.size() == 1u);
     BOOST_TEST(found[0].work[0].time->measured == 1u);
