@@ -1,4 +1,5 @@
 #include "analyzer/advice/own_lines.hpp"
+#include "analyzer/rules/python/statements.hpp"
 
 #include <algorithm>
 #include <map>
@@ -52,7 +53,7 @@ Meanwhile python_meanwhile(const rules::Statements& statements, std::uint64_t st
 void prefer_python_lines(std::vector<rules::Finding>& findings, const rules::Profile& profile,
                          const rules::LineOf& line_of, const std::function<bool(std::uint64_t)>& is_own,
                          const rules::FrameworkOf& framework_of) {
-    const rules::Statements& statements = profile.statements();
+    const rules::Statements& statements = profile.counted<rules::Statements>();
     if (statements.background().empty())
         return;
     for (rules::Finding& finding : findings) {

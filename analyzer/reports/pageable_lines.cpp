@@ -1,5 +1,6 @@
 #include "analyzer/reports/pageable_lines.hpp"
 
+#include "analyzer/rules/unified/pageable_uses.hpp"
 #include "analyzer/rules/words.hpp"
 
 #include <algorithm>
@@ -19,7 +20,7 @@ constexpr std::size_t most_shown = 3; ///< without --all
 std::vector<PageableLine> pageable_lines(advice::Report& report) {
     const auto& ranges = report.trace.dictionary.host_ranges;
     std::map<std::pair<std::uint64_t, std::uint64_t>, PageableLine> by_line; ///< and range
-    for (const auto& [use, totals] : report.profile.pageable_uses().launches()) {
+    for (const auto& [use, totals] : report.profile.counted<rules::PageableUses>().launches()) {
         const auto range = ranges.find(use.host_range);
         if (range == ranges.end()) // its record is lost
             continue;

@@ -6,6 +6,7 @@
 #include "analyzer/reader/thread_cursor.hpp"
 #include "analyzer/reader/trace.hpp"
 #include "analyzer/rules/rule.hpp"
+#include "analyzer/tables/launches.hpp"
 
 #include <concepts>
 #include <cstdint>
@@ -31,7 +32,11 @@ struct Begin {
 struct Launched {
     const trace::Launch& record;
     const reader::Shape* shape; ///< null: it was lost
+    /// Where it was added up, which outlives the counters. Null: it was lost, or became a node of a graph.
+    const tables::Launches::Group* group;
     std::uint32_t thread;       ///< counted from 0 without gaps
+
+    bool is_node() const { return shape != nullptr && shape->captured; }
 };
 
 /// A call that queues work or waits for some, with what is known of it.
@@ -71,11 +76,26 @@ struct ListenersOf<std::variant<Records...>> {
 
 } // namespace detail
 
+template <class Counts>
+std::unique_ptr<Counter> count(const Begin& begin, Counters& counters);
+
 /// The counters of all rules, and which of them want a record. Which those are is resolved when a rule is
 /// compiled, so a record that none wants costs a look at an empty list.
 class Counters {
 public:
     explicit Counters(const Begin& begin);
+
+    /// One that several rules share is made once. A counter that asks for another when it is made gets each
+    /// record before that one does.
+    template <class Counts>
+    const Counts& get(const Begin& begin) {
+        return static_cast<const Counts&>(get(begin, &count<Counts>));
+    }
+    /// After all were made.
+    template <class Counts>
+    const Counts& get() const {
+        return static_cast<const Counts&>(*made_.at(&count<Counts>));
+    }
 
     /// Hands it to those that want such records. `node`: the call became a node of a graph.
     template <class Thing>
@@ -85,8 +105,6 @@ public:
             hear(*counter, thing, thread);
     }
     void finish() const;
-    /// That `make` made.
-    const Counter& made_by(MakeCounter* make) const { return *made_.at(make); }
 
     /// From now on `counter` gets what it has an `add()` for.
     template <class Counts>
@@ -108,16 +126,20 @@ public:
 private:
     using Lists = detail::ListenersOf<reader::Event>::Lists;
 
+    const Counter& get(const Begin& begin, MakeCounter* make);
     template <class Counts, class Thing>
     static void connect(Counts& counter, std::vector<detail::Listener<Thing>>& listeners) {
+        void (*hear)(Counter&, const Thing&, std::uint32_t) = nullptr;
         if constexpr (requires(const Thing& thing) { counter.add(thing, std::uint32_t{}); })
-            listeners.push_back({&counter, [](Counter& counts, const Thing& thing, std::uint32_t thread) {
-                                     static_cast<Counts&>(counts).add(thing, thread);
-                                 }});
+            hear = [](Counter& counts, const Thing& thing, std::uint32_t thread) {
+                static_cast<Counts&>(counts).add(thing, thread);
+            };
         else if constexpr (requires(const Thing& thing) { counter.add(thing); })
-            listeners.push_back({&counter, [](Counter& counts, const Thing& thing, std::uint32_t) {
-                                     static_cast<Counts&>(counts).add(thing);
-                                 }});
+            hear = [](Counter& counts, const Thing& thing, std::uint32_t) {
+                static_cast<Counts&>(counts).add(thing);
+            };
+        if (hear != nullptr)
+            listeners.insert(listeners.begin(), {&counter, hear});
     }
 
     Lists all_, of_nodes_;
@@ -125,10 +147,12 @@ private:
 };
 
 /// Makes the counter of a rule: `.counter = &count<Counts>`.
-template <std::derived_from<Counter> Counts>
+template <class Counts>
 std::unique_ptr<Counter> count(const Begin& begin, Counters& counters) {
     std::unique_ptr<Counts> made;
-    if constexpr (std::is_constructible_v<Counts, const Begin&>)
+    if constexpr (std::is_constructible_v<Counts, const Begin&, Counters&>)
+        made = std::make_unique<Counts>(begin, counters);
+    else if constexpr (std::is_constructible_v<Counts, const Begin&>)
         made = std::make_unique<Counts>(begin);
     else
         made = std::make_unique<Counts>();

@@ -5,6 +5,7 @@
 #include "analyzer/reader/dictionary.hpp"
 #include "analyzer/reader/flat_map.hpp"
 #include "analyzer/reader/thread_cursor.hpp"
+#include "analyzer/rules/counter.hpp"
 #include "analyzer/rules/fates.hpp"
 #include "analyzer/tables/copies.hpp"
 
@@ -22,10 +23,11 @@ namespace umadvisor::rules {
 /// lie in device memory, too: of an allocation that no parameter has reached yet, nothing is told that a launch
 /// came in between. Memory: one entry a live allocation, 64 ranges each at the most and a bounded number of
 /// all, one a site.
-class DeviceContents {
+class DeviceContents : public Counter {
 public:
     DeviceContents(double ns_per_tick, const reader::Dictionary& dictionary)
         : ns_per_tick_(ns_per_tick), written_(dictionary) {}
+    explicit DeviceContents(const Begin& begin) : DeviceContents(begin.ns_per_tick, begin.dictionary) {}
 
     void add(const trace::Alloc& record);
     void add(const trace::Free& record);
@@ -37,13 +39,12 @@ public:
     void add(const trace::Stream& record);
     void add(const trace::Ipc& record);
     void add(const trace::Pool& record);
-    void launch(const reader::Shape* shape) { ///< null: not known
+    void add(const Launched& launched) {
         ++launches_;
         if (!sent_.empty())
-            use_reached(shape);
+            use_reached(launched.shape);
     }
-    /// The events are at their end.
-    void finish();
+    void finish() override;
 
     const std::map<FateSite, FateTotals>& sites() const { return sites_; }
     /// Of the copies that Copies adds up there, those of which a fate is told.

@@ -55,7 +55,7 @@ std::vector<Finding> find_gaps(const Profile& profile, const LineOf& line_of, co
                                std::initializer_list<WaitReason> reasons, DescribeGap describe) {
     if (work_is_untold(profile))
         return {};
-    const auto& sites = profile.counted<IdleGaps>(rule).sites();
+    const auto& sites = profile.counted<IdleGaps>().sites();
     std::map<ids::CallSite, std::uint64_t> calls;
     for (const auto& [site, totals] : sites)
         calls[site.call] += totals.calls;

@@ -30,9 +30,12 @@ bool is_one_piece(std::uint64_t width, std::uint64_t height, std::uint64_t depth
     return width == 0 || (depth <= 1 && (height <= 1 || pitch == width));
 }
 
-Hazards::Hazards(double ns_per_tick, const reader::Dictionary& dictionary, facts::Samples& samples)
-    : ns_per_tick_(ns_per_tick), dictionary_(dictionary), ends_(samples), written_(dictionary) {
-    if (graphs_have_events(dictionary))
+Hazards::Hazards(const Begin& begin)
+    : ns_per_tick_(begin.ns_per_tick),
+      dictionary_(begin.dictionary),
+      ends_(begin.samples),
+      written_(begin.dictionary) {
+    if (graphs_have_events(dictionary_))
         order_.give_up();
 }
 
@@ -299,7 +302,9 @@ void Hazards::note_changed(const facts::Call& call) {
     std::erase_if(changed_, [&](const Changed& changed) { return changed.source.thread == call.thread; });
 }
 
-void Hazards::add(const facts::Call& call, const reader::ThreadCursor& cursor) {
+void Hazards::add(const WorkCall& made) {
+    const facts::Call& call = made.call;
+    const reader::ThreadCursor& cursor = made.cursor;
     if (order_.unknown())
         return;
     if (!changed_.empty())

@@ -9,6 +9,7 @@
 #include "analyzer/reader/dictionary.hpp"
 #include "analyzer/reader/flat_map.hpp"
 #include "analyzer/reader/thread_cursor.hpp"
+#include "analyzer/rules/counter.hpp"
 #include "analyzer/rules/hidden_order.hpp"
 
 #include <compare>
@@ -58,10 +59,9 @@ struct HazardTotals {
 /// have changed them. Their second hash is that of the next upload or of a look before another call. What the
 /// host may have learned later does not matter: when it was looked at, the copy had not been done. Memory: 16
 /// uses each of 4,096 allocations, as many sources, and a bounded number of call sites.
-class Hazards {
+class Hazards : public Counter {
 public:
-    /// Both must outlive it.
-    Hazards(double ns_per_tick, const reader::Dictionary& dictionary, facts::Samples& samples);
+    explicit Hazards(const Begin& begin);
 
     void add(const trace::Alloc& record);
     void add(const trace::Free& record) {
@@ -75,10 +75,8 @@ public:
     void add(const trace::Content& record, std::uint32_t thread);
     void add(const trace::Ipc& record) { hide(record); }
     void add(const trace::External& record) { hide(record); }
-    /// What the event at `cursor` does.
-    void add(const facts::Call& call, const reader::ThreadCursor& cursor);
-    /// Call once, at the end.
-    void finish();
+    void add(const WorkCall& work);
+    void finish() override;
 
     using Sites = std::map<HazardSite, HazardTotals>;
     const Sites& sites() const { return sites_; }

@@ -60,7 +60,7 @@ public:
     /// `.find = &LineRule::find<uma_NUMBER>`.
     template <const Rule& rule>
     static std::vector<Finding> find(const Profile& profile, const LineOf& line_of) {
-        const Of& counts = profile.counted<Of>(rule);
+        const Of& counts = profile.counted<Of>();
         std::map<std::uint64_t, std::pair<Line<Tally>, std::uint64_t>> lines;
         for (const auto& [site, tally] : counts.sites_.map()) {
             const std::uint64_t stack = line_of(site.stack);

@@ -4,7 +4,6 @@
 #include "analyzer/reader/outside.hpp"
 #include "analyzer/reader/shown_name.hpp"
 #include "analyzer/rules/clocks.hpp"
-#include "analyzer/rules/hazards.hpp"
 #include "analyzer/tables/api_names.hpp"
 #include "analyzer/tables/named_ranges.hpp"
 #include "analyzer/tables/statistics.hpp"
@@ -38,14 +37,8 @@ Profile::Profile(reader::Trace& trace, tables::Statistics* statistics, machine::
       managed_(ns_per_tick,
                trace.dictionary.managed_sources.empty() ? nullptr : &trace.dictionary.managed_sources.back(),
                trace.dictionary),
-      hazards_(std::make_unique<Hazards>(ns_per_tick, trace.dictionary, samples_)),
       narrow_rows_(trace.dictionary, samples_),
-      contents_(ns_per_tick, trace.dictionary),
-      churn_(trace.dictionary),
       lifetimes_(ns_per_tick, trace.dictionary),
-      work_patterns_(samples_),
-      through_host_(ns_per_tick, contents_, samples_),
-      statements_(ns_per_tick, trace.dictionary),
       noticed_allocations_(trace.dictionary.notices),
       counters_({trace, trace.dictionary, samples_, ns_per_tick}) {
     last_ticks_ = trace.file.header().last.ticks;
@@ -63,8 +56,6 @@ Profile::Profile(reader::Trace& trace, tables::Statistics* statistics, machine::
     accuracy_ = clocks_->finish(static_cast<double>(recorded_ns()));
     launches_.finish();
     managed_.finish();
-    hazards_->finish();
-    contents_.finish();
     lifetimes_.finish(last_ticks_);
     counters_.finish();
     for (const reader::DroppedCalls& site : trace.dropped_calls)

@@ -8,14 +8,7 @@
 #include "analyzer/machine/recorded_rates.hpp"
 #include "analyzer/managed/managed_activity.hpp"
 #include "analyzer/reader/trace.hpp"
-#include "analyzer/rules/allocation/churn.hpp"
 #include "analyzer/rules/counter.hpp"
-#include "analyzer/rules/device_contents.hpp"
-#include "analyzer/rules/python/statements.hpp"
-#include "analyzer/rules/transfers/detours.hpp"
-#include "analyzer/rules/transfers/scalar_downloads.hpp"
-#include "analyzer/rules/transfers/work_patterns.hpp"
-#include "analyzer/rules/unified/pageable_uses.hpp"
 #include "analyzer/tables/action_gains.hpp"
 #include "analyzer/tables/actions.hpp"
 #include "analyzer/tables/allocations.hpp"
@@ -58,8 +51,6 @@ class Statistics;
 
 namespace umadvisor::rules {
 
-class Hazards;
-
 struct CallTotals {
     std::uint64_t count = 0, failed = 0;
     facts::CallTime time;
@@ -97,23 +88,15 @@ public:
     const managed::ManagedActivity& managed() const { return managed_; }
     const tables::Waits& waits() const { return waits_; }
     const tables::NarrowRows& narrow_rows() const { return narrow_rows_; }
-    const DeviceContents& contents() const { return contents_; }
-    const Churn& churn() const { return churn_; }
-    const Hazards& hazards() const { return *hazards_; }
     const tables::FailedCalls& failed_calls() const { return failed_calls_; }
-    /// What a rule of this type counted.
+    /// What the counter of this type counted, which some rule has.
     template <class Counts>
-    const Counts& counted(const Rule& rule) const {
-        return static_cast<const Counts&>(counters_.made_by(rule.counter));
+    const Counts& counted() const {
+        return counters_.get<Counts>();
     }
     const tables::Lifetimes& lifetimes() const { return lifetimes_; }
-    const WorkPatterns& work_patterns() const { return work_patterns_; }
-    const ScalarDownloads& scalar_downloads() const { return scalar_downloads_; }
-    const ThroughHost& through_host() const { return through_host_; }
-    const PageableUses& pageable_uses() const { return pageable_uses_; }
     const tables::ExportedSites& exported_sites() const { return exported_sites_; }
     const tables::StagingSites& staging_sites() const { return staging_sites_; }
-    const Statements& statements() const { return statements_; }
     /// Whose pending calls the clock settled at the end of the run.
     const tables::NamedRanges& ranges() const { return *ranges_; }
     const tables::NoticedAllocations& noticed_allocations() const { return noticed_allocations_; }
@@ -204,20 +187,12 @@ private:
     tables::Graphs graphs_;
     tables::Allocations allocations_;
     managed::ManagedActivity managed_;
-    std::unique_ptr<Hazards> hazards_; ///< by pointer: few need to know what it is made of
     tables::Waits waits_;
     tables::NarrowRows narrow_rows_;
-    DeviceContents contents_;
-    Churn churn_;
     tables::FailedCalls failed_calls_;
     tables::Lifetimes lifetimes_;
-    WorkPatterns work_patterns_;
-    ScalarDownloads scalar_downloads_;
-    ThroughHost through_host_;
-    PageableUses pageable_uses_;
     tables::ExportedSites exported_sites_;
     tables::StagingSites staging_sites_;
-    Statements statements_;
     tables::NoticedAllocations noticed_allocations_;
     facts::CachedMap<std::map<std::uint64_t, CallTotals>> calls_;
     Counters counters_;

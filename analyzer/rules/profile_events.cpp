@@ -4,7 +4,6 @@
 #include "analyzer/facts/waiting.hpp"
 #include "analyzer/reader/outside.hpp"
 #include "analyzer/rules/clocks.hpp"
-#include "analyzer/rules/hazards.hpp"
 #include "analyzer/rules/profile.hpp"
 #include "analyzer/tables/named_ranges.hpp"
 
@@ -164,7 +163,6 @@ void Profile::observe(const reader::ThreadCursor& cursor) {
     if (call) {
         call->range = ranges_->enter(call->thread);
         const Reach reach = reach_of(cursor);
-        hazards_->add(*call, cursor);
         clocks_->add(*call);
         counters_.add(WorkCall{*call, cursor, reach.allocations(), reach.told}, cursor.index(), false);
     }
@@ -177,15 +175,13 @@ void Profile::observe_other(const reader::ThreadCursor& cursor, facts::Call* cal
             if constexpr (std::is_same_v<std::remove_cvref_t<decltype(record)>, trace::Alloc>)
                 if (facts::is_program_call(record))
                     failed_calls_.tried(record, cursor.index());
-            offer(record, cursor.index(), churn_, lifetimes_, work_patterns_, scalar_downloads_, through_host_,
-                  statements_);
-            if constexpr (!std::is_same_v<std::remove_cvref_t<decltype(record)>, trace::DeviceTime>)
-                counters_.add(record, cursor.index(), is_node(record));
-            if (is_node(record))
+            offer(record, cursor.index(), lifetimes_);
+            const bool node = is_node(record);
+            counters_.add(record, cursor.index(), node);
+            if (node)
                 return;
-            offer(record, cursor.index(), waits_, contents_, managed_, *hazards_, recorded_, allocations_,
-                  failed_calls_, actions_, action_gains_, pageable_uses_, narrow_rows_, graphs_,
-                  exported_sites_, staging_sites_, noticed_allocations_);
+            offer(record, cursor.index(), waits_, managed_, recorded_, allocations_, failed_calls_, actions_,
+                  action_gains_, narrow_rows_, graphs_, exported_sites_, staging_sites_, noticed_allocations_);
             if constexpr (std::is_same_v<std::remove_cvref_t<decltype(record)>, trace::Copy>)
                 add_copy(copies_, record, trace_.time, *call);
             else if constexpr (requires { add(record, cursor); })
@@ -197,28 +193,23 @@ void Profile::observe_other(const reader::ThreadCursor& cursor, facts::Call* cal
 void Profile::observe(const trace::Launch& record, const reader::Shape* shape, std::uint32_t thread,
                       facts::Call* call) {
     count(record, thread);
-    churn_.add(record);
     action_gains_.launch(record, shape, thread);
-    statements_.launch(record, shape, thread);
-    counters_.add(Launched{record, shape, thread}, thread, shape != nullptr && shape->captured);
     lifetimes_.launch(record, shape);
     if (shape != nullptr)
         count_call({shape->stack, shape->entry}, record, thread);
-    if (shape != nullptr && shape->captured) {
+    const bool node = shape != nullptr && shape->captured;
+    tables::Launches::Group* const group = node ? nullptr : launches_.add(thread, record, shape);
+    counters_.add(Launched{record, shape, group, thread}, thread, node);
+    if (node) {
         ++captured_;
         return;
     }
-    tables::Launches::Group* const group = launches_.add(thread, record, shape);
     if (call != nullptr && call->kin != 0 &&
         group != nullptr) // a failed launch has no kin, and nothing settles for it
         call->owner = &group->second;
-    scalar_downloads_.launch(group, thread);
-    work_patterns_.launch(record, shape, group, thread);
-    contents_.launch(shape);
     if (shape == nullptr)
         return;
     allocations_.launch(record, *shape);
-    pageable_uses_.launch(record, *shape);
     if (record.status == 0)
         managed_.launch(*shape, record.start, thread);
 }

@@ -62,7 +62,7 @@ std::map<std::uint64_t, FateGroup> transfers_of_fate(const Profile& profile, Fat
     std::map<std::uint64_t, FateGroup> groups;
     if (!fates_are_told(profile))
         return groups;
-    for (const auto& [site, totals] : profile.contents().sites()) {
+    for (const auto& [site, totals] : profile.counted<DeviceContents>().sites()) {
         const tables::Tally told = totals.told(fate);
         if (site.fate != fate || told.count == 0)
             continue;

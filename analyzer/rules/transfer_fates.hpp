@@ -1,6 +1,7 @@
 /// What became of transfers to the device, by line, for the rules that advise to do without them.
 #pragma once
 
+#include "analyzer/rules/device_contents.hpp"
 #include "analyzer/rules/edited_calls.hpp"
 #include "analyzer/rules/finding.hpp"
 

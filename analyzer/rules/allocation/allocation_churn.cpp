@@ -102,12 +102,14 @@ constinit const Rule uma_401{.id = "UMA-401",
                              .name = "allocation-churn",
                              .title = "device memory allocated and freed again and again",
                              .find = &find_allocation_churn,
+                             .counter = &count<Churn>,
                              .order = OrderUse::kept_memory};
 
 constinit const Rule uma_410{.id = "UMA-410",
                              .name = "managed-churn",
                              .title = "managed memory allocated and freed again and again",
                              .find = &find_managed_churn,
+                             .counter = &count<Churn>,
                              .order = OrderUse::kept_memory};
 
 } // namespace umadvisor::rules

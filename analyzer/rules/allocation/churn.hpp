@@ -7,6 +7,7 @@
 #include "analyzer/ids/call_site.hpp"
 #include "analyzer/reader/dictionary.hpp"
 #include "analyzer/reader/flat_map.hpp"
+#include "analyzer/rules/counter.hpp"
 
 #include <compare>
 #include <cstdint>
@@ -55,10 +56,11 @@ struct ChurnTotals {
 };
 
 /// Not what is ordered in streams. Memory: one entry a site, of graphs a site and shape, and one a live thing.
-class Churn {
+class Churn : public Counter {
 public:
-    /// `dictionary` must outlive it.
-    explicit Churn(const reader::Dictionary& dictionary) : dictionary_(dictionary) {}
+    static constexpr bool wants_nodes = true; ///< the host makes these calls, too
+
+    explicit Churn(const Begin& begin) : dictionary_(begin.dictionary) {}
 
     void add(const trace::Alloc& record);
     void add(const trace::Free& record);
@@ -69,7 +71,7 @@ public:
     void add(const trace::Event& record);
     void add(const trace::Copy& record) { queued_ |= record.asynchronous != 0; }
     void add(const trace::Sync& record) { queued_ &= record.status != 0 || !facts::waits_for_work(record); }
-    void add(const trace::Launch&) { queued_ = true; }
+    void add(const Launched&) { queued_ = true; }
     void add(const trace::GraphLaunch& record);
     void add(const trace::Set&) { queued_ = true; }
     void add(const trace::HostFunction&) { queued_ = true; }

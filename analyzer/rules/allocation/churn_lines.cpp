@@ -83,7 +83,7 @@ std::map<std::uint64_t, ChurnLine> churn_lines(const Profile& profile, const Lin
                                                std::initializer_list<Made> kinds) {
     std::map<std::uint64_t, ChurnLine> lines;
     std::map<std::uint64_t, std::vector<Span>> spans;
-    for (const auto& [site, totals] : profile.churn().sites()) {
+    for (const auto& [site, totals] : profile.counted<Churn>().sites()) {
         if (std::ranges::find(kinds, site.made) == kinds.end())
             continue;
         const std::uint64_t place = line_of(site.stack);

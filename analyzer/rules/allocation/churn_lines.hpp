@@ -2,6 +2,7 @@
 /// makes them.
 #pragma once
 
+#include "analyzer/rules/allocation/churn.hpp"
 #include "analyzer/rules/edited_calls.hpp"
 #include "analyzer/rules/finding.hpp"
 

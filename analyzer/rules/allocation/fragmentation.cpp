@@ -116,7 +116,7 @@ std::vector<Finding> find_fragmentation(const Profile& profile, const LineOf& li
         FailureTotals totals;
     };
     std::map<std::uint64_t, Line> lines;
-    for (const auto& [site, totals] : profile.counted<AllocationFailures>(uma_408).sites()) {
+    for (const auto& [site, totals] : profile.counted<AllocationFailures>().sites()) {
         if (static_cast<double>(totals.live_bytes + totals.bytes) >
                 most_filled * static_cast<double>(device_bytes) ||
             totals.freed_bytes < totals.bytes || totals.bytes < least_saving_bytes)

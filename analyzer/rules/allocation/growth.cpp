@@ -253,7 +253,7 @@ Finding describe(const Profile& profile, std::uint64_t peak, const Lines& lines)
 
 std::vector<Finding> find_growth(const Profile& profile, const LineOf& line_of) {
     std::vector<Finding> findings;
-    const Growth& counted = profile.counted<Growth>(uma_417);
+    const Growth& counted = profile.counted<Growth>();
     for (const auto& [device, lines] : growing_lines(counted, line_of)) {
         const std::uint64_t peak = counted.peak_bytes(device);
         std::uint64_t grown = 0;

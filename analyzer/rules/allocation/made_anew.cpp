@@ -119,17 +119,20 @@ std::vector<Finding> find_stream_churn(const Profile& profile, const LineOf& lin
 constinit const Rule uma_411{.id = "UMA-411",
                              .name = "graph-churn",
                              .title = "executable graphs made anew in each round",
-                             .find = &find_graph_churn};
+                             .find = &find_graph_churn,
+                             .counter = &count<Churn>};
 
 constinit const Rule uma_412{.id = "UMA-412",
                              .name = "map-churn",
                              .title = "memory mapped anew in each round",
                              .find = &find_map_churn,
+                             .counter = &count<Churn>,
                              .order = OrderUse::kept_memory};
 
 constinit const Rule uma_413{.id = "UMA-413",
                              .name = "stream-churn",
                              .title = "streams or events made anew in each round",
-                             .find = &find_stream_churn};
+                             .find = &find_stream_churn,
+                             .counter = &count<Churn>};
 
 } // namespace umadvisor::rules

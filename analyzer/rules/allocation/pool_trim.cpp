@@ -278,7 +278,7 @@ Finding describe_pool(const Profile& profile, std::uint64_t stack, const PoolLin
 
 std::vector<Finding> find_pool_trims(const Profile& profile, const LineOf& line_of) {
     std::map<std::uint64_t, PoolLine> lines;
-    for (const auto& [site, totals] : profile.counted<PoolTrims>(uma_414).sites()) {
+    for (const auto& [site, totals] : profile.counted<PoolTrims>().sites()) {
         PoolLine& line = lines[line_of(site.stack)];
         line.allocations += totals.allocations;
         line.anew += totals.anew;

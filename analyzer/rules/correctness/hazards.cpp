@@ -116,7 +116,7 @@ std::vector<Finding> find_hazards(const Profile& profile, const LineOf& line_of)
         return {};
     std::map<std::tuple<HazardKind, std::uint64_t, std::uint64_t>, std::pair<HazardSite, HazardTotals>>
         by_lines;
-    for (const auto& [site, totals] : profile.hazards().sites()) {
+    for (const auto& [site, totals] : profile.counted<Hazards>().sites()) {
         if (!is_of_source(site.kind) && memory_use_is_untold(profile))
             continue;
         const auto [line, other] = lines_of(site, line_of);
@@ -146,18 +146,21 @@ constinit const Rule uma_602{.id = "UMA-602",
                              .name = "reused-source",
                              .title = "the source of an upload changes before the copy is done",
                              .find = &find_hazards,
+                             .counter = &count<Hazards>,
                              .urgency = Urgency::wrong_result};
 
 constinit const Rule uma_603{.id = "UMA-603",
                              .name = "freed-in-flight",
                              .title = "memory is freed while another stream works on it",
                              .find = &find_hazards,
+                             .counter = &count<Hazards>,
                              .urgency = Urgency::wrong_result};
 
 constinit const Rule uma_604{.id = "UMA-604",
                              .name = "unordered-streams",
                              .title = "streams use the same memory without an order between them",
                              .find = &find_hazards,
+                             .counter = &count<Hazards>,
                              .urgency = Urgency::wrong_result};
 
 } // namespace umadvisor::rules

@@ -77,7 +77,7 @@ std::set<std::uint64_t> lines_that_race(const Profile& profile, const LineOf& li
     std::set<std::uint64_t> lines;
     if (work_is_untold(profile))
         return lines;
-    for (const auto& [site, missing] : profile.counted<MissingSyncs>(uma_601).sites())
+    for (const auto& [site, missing] : profile.counted<MissingSyncs>().sites())
         lines.insert(line_of(site.stack));
     return lines;
 }
@@ -86,7 +86,7 @@ std::vector<Finding> find_missing_syncs(const Profile& profile, const LineOf& li
     if (work_is_untold(profile))
         return {};
     std::map<std::uint64_t, Finding> by_line;
-    for (const auto& [site, missing] : profile.counted<MissingSyncs>(uma_601).sites()) {
+    for (const auto& [site, missing] : profile.counted<MissingSyncs>().sites()) {
         Finding finding = describe(profile, line_of, site, missing);
         const std::uint64_t line = finding.stack;
         const auto [known, fresh] = by_line.try_emplace(line, std::move(finding));

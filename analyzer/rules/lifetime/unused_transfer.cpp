@@ -30,6 +30,7 @@ constinit const Rule uma_303{.id = "UMA-303",
                              .name = "unused-transfer",
                              .title = "sent to the device and never used",
                              .find = &find_unused_transfers,
+                             .counter = &count<DeviceContents>,
                              .fits = Fits::separate_memory,
                              .price = Price::rates};
 

@@ -163,7 +163,7 @@ std::string sure_time_text(const PythonStatements& statements) {
 std::vector<Finding> constant_uploads(const Profile& profile, const LineOf& line_of,
                                       const PythonStatements& statements) {
     std::map<std::uint64_t, StatementLine> lines;
-    for (const PythonSite& site : profile.statements().sites()) {
+    for (const PythonSite& site : profile.counted<Statements>().sites()) {
         if (!is_constant_upload(site))
             continue;
         StatementLine& line = lines[line_of(site.site.stack)];
@@ -195,7 +195,7 @@ std::vector<Finding> constant_uploads(const Profile& profile, const LineOf& line
 
 std::vector<Finding> logging(const Profile& profile, const LineOf& line_of,
                              const PythonStatements& statements) {
-    const std::vector<PythonSite>& sites = profile.statements().sites();
+    const std::vector<PythonSite>& sites = profile.counted<Statements>().sites();
     std::vector<bool> in_logging(sites.size());
     std::map<std::uint64_t, StatementLine> lines;
     for (std::size_t i = 0; i < sites.size(); ++i) {
@@ -211,7 +211,7 @@ std::vector<Finding> logging(const Profile& profile, const LineOf& line_of,
     }
     if (lines.empty())
         return {};
-    for (const auto& [step, gap] : profile.statements().steps()) {
+    for (const auto& [step, gap] : profile.counted<Statements>().steps()) {
         if (!in_logging[step.second])
             continue;
         const std::uint64_t line = line_of(sites[step.second].site.stack);
@@ -273,10 +273,10 @@ void add_locks(FilledLine& line, const Profile& profile, const PythonSite& site)
 }
 
 std::vector<Finding> filled_batches(const Profile& profile, const LineOf& line_of) {
-    const std::vector<PythonSite>& sites = profile.statements().sites();
+    const std::vector<PythonSite>& sites = profile.counted<Statements>().sites();
     std::map<std::uint64_t, FilledLine> lines;
     SameStatement same_statement(profile.dictionary());
-    for (const auto& [step, gap] : profile.statements().steps()) {
+    for (const auto& [step, gap] : profile.counted<Statements>().steps()) {
         const PythonSite& copy = sites[step.second];
         if (copy.kind != Kind::upload || !copy.pinned || copy.bytes < batch_bytes * copy.count ||
             !same_statement(copy.site.stack, sites[step.first].site.stack))
@@ -339,7 +339,7 @@ std::vector<Finding> filled_batches(const Profile& profile, const LineOf& line_o
 
 std::vector<Finding> awaited_uploads(const Profile& profile, const LineOf& line_of) {
     std::map<std::uint64_t, std::pair<StatementLine, AwaitedUploads>> lines;
-    for (const PythonSite& site : profile.statements().sites()) {
+    for (const PythonSite& site : profile.counted<Statements>().sites()) {
         const AwaitedUploads& more = site.awaited;
         if (more.uploads == 0)
             continue;
@@ -389,7 +389,7 @@ std::vector<Finding> awaited_uploads(const Profile& profile, const LineOf& line_
 } // namespace
 
 std::vector<Finding> find_python_statements(const Profile& profile, const LineOf& line_of) {
-    if (profile.statements().sites().empty())
+    if (profile.counted<Statements>().sites().empty())
         return {};
     const PythonStatements statements(profile, line_of);
     std::vector<Finding> findings = constant_uploads(profile, line_of, statements);
@@ -403,6 +403,7 @@ constinit const Rule uma_116{.id = "UMA-116",
                              .name = "python-statement",
                              .title = "a statement costs far more than its CUDA calls",
                              .find = &find_python_statements,
+                             .counter = &count<Statements>,
                              .order = OrderUse::wait};
 
 } // namespace umadvisor::rules

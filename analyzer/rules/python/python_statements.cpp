@@ -52,10 +52,10 @@ std::pair<std::uint64_t, int> SameStatement::place_of(std::uint64_t stack) {
 
 PythonStatements::PythonStatements(const Profile& profile, const LineOf& line_of)
     : profile_(profile), line_of_(line_of) {
-    const std::vector<PythonSite>& sites = profile.statements().sites();
+    const std::vector<PythonSite>& sites = profile.counted<Statements>().sites();
     std::vector<Weighed> between;
     SameStatement same_statement(profile.dictionary());
-    for (const auto& [step, gap] : profile.statements().steps()) {
+    for (const auto& [step, gap] : profile.counted<Statements>().steps()) {
         const double ns = median_ns(profile, gap);
         if (step.first < step.second && ns >= least_between_ns &&
             same_statement(sites[step.first].site.stack, sites[step.second].site.stack))
@@ -66,7 +66,7 @@ PythonStatements::PythonStatements(const Profile& profile, const LineOf& line_of
 }
 
 StatementTime PythonStatements::of_copy(const PythonSite& copy, EditedCalls& edited, double share) const {
-    const std::vector<PythonSite>& sites = profile_.statements().sites();
+    const std::vector<PythonSite>& sites = profile_.counted<Statements>().sites();
     const auto number = static_cast<std::uint32_t>(&copy - sites.data());
     const std::uint64_t line = line_of_(copy.site.stack);
     const auto part = [share](std::uint64_t count) {
@@ -75,7 +75,7 @@ StatementTime PythonStatements::of_copy(const PythonSite& copy, EditedCalls& edi
     StatementTime time;
     time.calls = copy.count;
     time.call_ns = static_cast<double>(profile_.nanoseconds(copy.ticks));
-    for (const auto& [step, gap] : profile_.statements().steps()) {
+    for (const auto& [step, gap] : profile_.counted<Statements>().steps()) {
         const double ns = std::min(median_ns(profile_, gap), usual_ns_) * static_cast<double>(gap.count());
         if (step.second == number)
             time.before_ns += ns;
@@ -100,13 +100,13 @@ bool is_constant_upload(const PythonSite& site) {
 }
 
 bool waits_for_constant_upload(const Profile& profile, const ids::CallSite& wait) {
-    const std::vector<PythonSite>& sites = profile.statements().sites();
-    const PythonSite* const site = profile.statements().find(wait);
+    const std::vector<PythonSite>& sites = profile.counted<Statements>().sites();
+    const PythonSite* const site = profile.counted<Statements>().find(wait);
     if (site == nullptr)
         return false;
     const auto number = static_cast<std::uint32_t>(site - sites.data());
     std::uint64_t behind = 0;
-    for (const auto& [step, gap] : profile.statements().steps())
+    for (const auto& [step, gap] : profile.counted<Statements>().steps())
         if (step.second == number && is_constant_upload(sites[step.first]))
             behind += gap.count();
     return 2 * behind > site->count;

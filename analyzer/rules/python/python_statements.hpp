@@ -3,6 +3,7 @@
 
 #include "analyzer/rules/edited_calls.hpp"
 #include "analyzer/rules/profile.hpp"
+#include "analyzer/rules/python/statements.hpp"
 #include "analyzer/rules/rule.hpp"
 #include "analyzer/symbols/python_stack.hpp"
 

@@ -28,18 +28,20 @@ PythonSite::Kind kind_of(const trace::Copy& record) {
 
 } // namespace
 
-Statements::Statements(double ns_per_tick, const reader::Dictionary& dictionary)
-    : dictionary_(dictionary),
-      ticks_per_byte_(1e9 / slow_copy_bytes_per_s / ns_per_tick),
-      watches_(!dictionary.python_frames.empty()),
-      launch_ticks_(static_cast<std::uint64_t>(usual_launch_ns / ns_per_tick)) {}
+Statements::Statements(const Begin& begin)
+    : dictionary_(begin.dictionary),
+      ticks_per_byte_(1e9 / slow_copy_bytes_per_s / begin.ns_per_tick),
+      watches_(!dictionary_.python_frames.empty()),
+      launch_ticks_(static_cast<std::uint64_t>(usual_launch_ns / begin.ns_per_tick)) {}
 
 const PythonSite* Statements::find(const ids::CallSite& site) const {
     const auto found = numbers_.find(site);
     return found == numbers_.end() ? nullptr : &sites_[found->second];
 }
 
-void Statements::launch(const trace::Launch& record, const reader::Shape* shape, std::uint32_t thread) {
+void Statements::add(const Launched& launched) {
+    const trace::Launch& record = launched.record;
+    const reader::Shape* const shape = launched.shape;
     if (!watches_ || shape == nullptr)
         return;
     if (record.duration != 0)
@@ -48,7 +50,7 @@ void Statements::launch(const trace::Launch& record, const reader::Shape* shape,
           PythonSite::Kind::launch,
           record.start,
           record.duration != 0 ? record.duration : launch_ticks_,
-          thread},
+          launched.thread},
          record);
 }
 

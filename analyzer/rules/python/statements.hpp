@@ -10,6 +10,7 @@
 #include "analyzer/reader/dictionary.hpp"
 #include "analyzer/reader/flat_map.hpp"
 #include "analyzer/reader/thread_cursor.hpp"
+#include "analyzer/rules/counter.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -52,12 +53,12 @@ using PythonStep = std::pair<std::uint32_t, std::uint32_t>;
 
 /// Only of traces with Python frames. Memory: one entry a call site and a pair of sites, up to `most_sites` and
 /// `most_steps`, and one a recorded event of threads without Python, up to `most_events`.
-class Statements {
+class Statements : public Counter {
 public:
+    static constexpr bool wants_nodes = true; ///< the program makes these calls, too
     static constexpr std::size_t most_sites = 1 << 13, most_steps = 1 << 14, most_events = 1 << 12;
 
-    /// `dictionary` must outlive it.
-    Statements(double ns_per_tick, const reader::Dictionary& dictionary);
+    explicit Statements(const Begin& begin);
 
     template <class Record>
     requires requires(const Record& record) {
@@ -73,8 +74,7 @@ public:
             call.kind = facts::waits_for_work(record) ? PythonSite::Kind::wait : PythonSite::Kind::other;
         note(call, record);
     }
-    /// `shape`: nullptr where it is lost.
-    void launch(const trace::Launch& record, const reader::Shape* shape, std::uint32_t thread);
+    void add(const Launched& launched);
 
     /// By number.
     const std::vector<PythonSite>& sites() const { return sites_; }

@@ -87,8 +87,8 @@ void IdleGaps::wait(const GapSite& site, std::uint64_t end, std::uint64_t durati
 }
 
 void IdleGaps::add(const Launched& launched) {
-    const auto& [record, shape, thread] = launched;
-    if (many_threads_ || record.status != 0 || (shape != nullptr && shape->captured))
+    const auto& [record, shape, group, thread] = launched;
+    if (many_threads_ || record.status != 0 || launched.is_node())
         return;
     Concern concern = Concern::none;
     if (shape == nullptr || !shape->scanned || shape->untold != 0)

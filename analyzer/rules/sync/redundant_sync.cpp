@@ -52,7 +52,7 @@ std::vector<Finding> find_redundant_syncs(const Profile& profile, const LineOf& 
     if (work_is_untold(profile))
         return {};
     std::map<std::pair<std::uint64_t, std::uint64_t>, SyncLine> lines;
-    for (const auto& [site, totals] : profile.counted<IdleSyncs>(uma_501).sites()) {
+    for (const auto& [site, totals] : profile.counted<IdleSyncs>().sites()) {
         SyncLine& line = lines[{line_of(site.stack), site.entry}];
         line.count += totals.count;
         line.calls.add(site, totals.redundant, totals.count);

@@ -267,7 +267,7 @@ std::vector<Finding> find_sync_each_launch(const Profile& profile, const LineOf&
         return {};
     std::map<std::uint64_t, NeedlessLine> lines;
     EditedCalls calls;
-    for (const auto& [site, totals] : profile.counted<NeedlessWaits>(uma_506).sites()) {
+    for (const auto& [site, totals] : profile.counted<NeedlessWaits>().sites()) {
         // The statement that uploads a constant goes with its wait, which is the framework's.
         if (totals.needless == 0 || waits_for_constant_upload(profile, site))
             continue;

@@ -111,6 +111,7 @@ constinit const Rule uma_108{.id = "UMA-108",
                              .name = "constant-upload",
                              .title = "uploads of one value",
                              .find = &find_constant_uploads,
+                             .counter = &count<DeviceContents>,
                              .fits = Fits::separate_memory,
                              .price = Price::rates};
 

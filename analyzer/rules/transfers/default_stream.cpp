@@ -61,7 +61,7 @@ std::vector<Finding> find_default_stream(const Profile& profile, const LineOf& l
         return {};
     std::map<std::uint64_t, DefaultLine> lines;
     EditedCalls calls;
-    for (const auto& [site, totals] : profile.counted<DefaultStreamOrder>(uma_110).sites()) {
+    for (const auto& [site, totals] : profile.counted<DefaultStreamOrder>().sites()) {
         if (totals.between == 0 || totals.shares)
             continue;
         DefaultLine& line = lines[line_of(site.stack)];

@@ -6,6 +6,7 @@
 #include "analyzer/ids/call_site.hpp"
 #include "analyzer/reader/flat_map.hpp"
 #include "analyzer/reader/thread_cursor.hpp"
+#include "analyzer/rules/counter.hpp"
 #include "analyzer/rules/device_contents.hpp"
 
 #include <array>
@@ -40,11 +41,14 @@ struct ThroughHostTotals {
 
 /// Follows the latest downloads of each thread, of a bounded number of them. Memory: one entry a live
 /// allocation and a pair of call sites.
-class ThroughHost {
+class ThroughHost : public Counter {
 public:
-    /// `contents` knows of all events before the one that is added. Both must outlive it.
-    ThroughHost(double ns_per_tick, const DeviceContents& contents, facts::Samples& samples)
-        : ns_per_tick_(ns_per_tick), contents_(contents), samples_(samples) {}
+    static constexpr bool wants_nodes = true; ///< calls of a capture may wait, too
+
+    ThroughHost(const Begin& begin, Counters& counters)
+        : ns_per_tick_(begin.ns_per_tick),
+          contents_(counters.get<DeviceContents>(begin)),
+          samples_(begin.samples) {}
 
     void add(const trace::Copy& record, std::uint32_t thread);
     void add(const trace::Sync& record, std::uint32_t thread);
@@ -82,7 +86,7 @@ private:
     void add(ThroughHostWay& way, const trace::Copy& copy);
 
     double ns_per_tick_;
-    const DeviceContents& contents_;
+    const DeviceContents& contents_; ///< before the record at hand
     facts::Samples& samples_;
     facts::PerThread<Thread> threads_;
     std::size_t threads_known_ = 0;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "analyzer/rules/profile.hpp"
+#include "analyzer/rules/transfers/work_patterns.hpp"
 
 #include <vector>
 

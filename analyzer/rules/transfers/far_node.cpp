@@ -7,6 +7,7 @@
 #include "analyzer/rules/edited_calls.hpp"
 #include "analyzer/rules/finding.hpp"
 #include "analyzer/rules/transfer_fates.hpp"
+#include "analyzer/rules/transfers/detours.hpp"
 #include "analyzer/rules/words.hpp"
 #include "analyzer/tables/copies.hpp"
 #include "analyzer/tables/narrow_rows.hpp"
@@ -177,7 +178,7 @@ bool is_upload(facts::Direction direction) {
 
 NearRate near_rate(const Profile& profile, facts::Direction direction) {
     const machine::Rates& rates = profile.rates();
-    const FarTotals near = profile.counted<FarCopies>(uma_113).near(direction);
+    const FarTotals near = profile.counted<FarCopies>().near(direction);
     const TimedCopies& timed = near.timed();
     const double moving_ns =
         static_cast<double>(timed.ns) - static_cast<double>(timed.count) * rates.small_copy_ns;
@@ -192,13 +193,13 @@ NearRate near_rate(const Profile& profile, facts::Direction direction) {
 
 /// Of a site's copies, those that no rule advises to do without.
 double kept_share(const Profile& profile, const tables::CopySite& site) {
-    if (profile.through_host().tells_of({site.stack, site.entry}))
+    if (profile.counted<ThroughHost>().tells_of({site.stack, site.entry}))
         return 0;
     const auto found = profile.copies().sites().find(site);
     if (!fates_are_told(profile) || found == profile.copies().sites().end())
         return 1;
     const auto all = static_cast<double>(found->second.large.bytes);
-    return 1 - static_cast<double>(profile.contents().told(site, false).bytes) / all;
+    return 1 - static_cast<double>(profile.counted<DeviceContents>().told(site, false).bytes) / all;
 }
 
 void add_site(FarLine& line, const FarSite& site, const FarTotals& totals, double share, double near_ns) {
@@ -264,7 +265,7 @@ Finding describe_far_node(const Profile& profile, const FarKey& key, const FarLi
 
 std::vector<Finding> find_far_nodes(const Profile& profile, const LineOf& line_of) {
     std::map<FarKey, FarLine> lines;
-    for (const auto& [site, totals] : profile.counted<FarCopies>(uma_113).sites()) {
+    for (const auto& [site, totals] : profile.counted<FarCopies>().sites()) {
         const double share = kept_share(profile, site.copy);
         if (totals.timed().count == 0 || share <= 0)
             continue;

@@ -4,6 +4,7 @@
 #include "analyzer/rules/edited_calls.hpp"
 #include "analyzer/rules/finding.hpp"
 #include "analyzer/rules/transfer_fates.hpp"
+#include "analyzer/rules/transfers/detours.hpp"
 #include "analyzer/rules/transfers/managed_copied.hpp"
 #include "analyzer/rules/words.hpp"
 
@@ -157,11 +158,11 @@ std::vector<Finding> find_pageable_copies(const Profile& profile, const LineOf& 
             continue; // the rule managed-copied advises to do without the copy
         if (told_of_narrow_rows(profile, site))
             continue;
-        if (!site.graph && profile.through_host().tells_of({site.stack, site.entry}))
+        if (!site.graph && profile.counted<ThroughHost>().tells_of({site.stack, site.entry}))
             continue; // the rule through-host advises to do without the copy
         // The rules on content advise to do without the copy.
         const tables::Tally rest =
-            content_is_told ? totals.large.without(profile.contents().told(site, false)) : totals.large;
+            content_is_told ? totals.large.without(profile.counted<DeviceContents>().told(site, false)) : totals.large;
         if (rest.count == 0)
             continue;
         PageableCopies& group = groups[{line_of(site.stack), totals.direction, site.asynchronous, site.graph}];

@@ -169,7 +169,7 @@ std::vector<Finding> find_peer_access(const Profile& profile, const LineOf& line
     // A call to enable it may be among what is missing.
     if (profile.dropped() != 0 || !profile.trace().file.completeness().whole())
         return {};
-    const PeerCopies& copies = profile.counted<PeerCopies>(uma_120);
+    const PeerCopies& copies = profile.counted<PeerCopies>();
     std::map<std::uint64_t, PeerLine> lines;
     for (const auto& [site, totals] : copies.without_access()) {
         // A program that enables it somewhere, or was refused, knows why these do without: it measures both,

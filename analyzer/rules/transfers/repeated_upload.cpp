@@ -45,6 +45,7 @@ constinit const Rule uma_106{.id = "UMA-106",
                              .name = "repeated-upload",
                              .title = "the same bytes uploaded again",
                              .find = &find_repeated_uploads,
+                             .counter = &count<DeviceContents>,
                              .fits = Fits::separate_memory,
                              .price = Price::rates};
 
@@ -52,6 +53,7 @@ constinit const Rule uma_107{.id = "UMA-107",
                              .name = "round-trip",
                              .title = "downloaded and uploaded again unchanged",
                              .find = &find_repeated_uploads,
+                             .counter = &count<DeviceContents>,
                              .fits = Fits::separate_memory,
                              .price = Price::rates};
 

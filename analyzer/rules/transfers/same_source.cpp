@@ -60,6 +60,7 @@ constinit const Rule uma_114{.id = "UMA-114",
                              .name = "same-source-upload",
                              .title = "the same host bytes uploaded to memory that has changed",
                              .find = &find_same_sources,
+                             .counter = &count<DeviceContents>,
                              .fits = Fits::separate_memory,
                              .price = Price::rates};
 
@@ -67,6 +68,7 @@ constinit const Rule uma_115{.id = "UMA-115",
                              .name = "same-source-twice",
                              .title = "the same host bytes uploaded to two places",
                              .find = &find_same_sources,
+                             .counter = &count<DeviceContents>,
                              .fits = Fits::separate_memory,
                              .price = Price::rates};
 

@@ -2,6 +2,7 @@
 #include "analyzer/rules/edited_calls.hpp"
 #include "analyzer/rules/finding.hpp"
 #include "analyzer/rules/sync/idle_syncs.hpp"
+#include "analyzer/rules/transfers/scalar_downloads.hpp"
 #include "analyzer/rules/untold_work.hpp"
 #include "analyzer/rules/words.hpp"
 
@@ -30,7 +31,7 @@ struct ScalarLine {
 };
 
 std::uint64_t waits_at(const Profile& profile, const ids::CallSite& site) {
-    const auto& sites = profile.counted<IdleSyncs>(uma_501).sites();
+    const auto& sites = profile.counted<IdleSyncs>().sites();
     const auto found = sites.find(site);
     return found == sites.end() ? 0 : found->second.count;
 }
@@ -92,8 +93,8 @@ std::vector<Finding> find_scalar_downloads(const Profile& profile, const LineOf&
     if (work_is_untold(profile))
         return {};
     std::map<std::uint64_t, ScalarLine> lines;
-    for (const auto& [site, totals] : profile.scalar_downloads().sites()) {
-        if (!profile.scalar_downloads().tells_of(site))
+    for (const auto& [site, totals] : profile.counted<ScalarDownloads>().sites()) {
+        if (!profile.counted<ScalarDownloads>().tells_of(site))
             continue;
         add(lines[line_of(site.stack)], profile, site, totals);
     }
@@ -108,6 +109,7 @@ constinit const Rule uma_112{.id = "UMA-112",
                              .name = "scalar-download",
                              .title = "a scalar read back in every round",
                              .find = &find_scalar_downloads,
+                             .counter = &count<ScalarDownloads>,
                              .fits = Fits::separate_memory,
                              .price = Price::rates,
                              .in_statement = true,

@@ -34,8 +34,8 @@ void ScalarDownloads::launch(const tables::Launches::Group* group, Thread& threa
         thread.kernels.emplace_back(group, 1);
 }
 
-void ScalarDownloads::finish(Thread& thread, const ids::CallSite& site, std::uint64_t blocked,
-                             std::uint64_t end, const ids::CallSite& wait) {
+void ScalarDownloads::end_round(Thread& thread, const ids::CallSite& site, std::uint64_t blocked,
+                                std::uint64_t end, const ids::CallSite& wait) {
     ScalarTotals& totals = sites_[site];
     ++totals.count;
     totals.wait = wait;
@@ -52,7 +52,7 @@ void ScalarDownloads::finish(Thread& thread, const ids::CallSite& site, std::uin
 void ScalarDownloads::download(Thread& thread, const trace::Copy& copy) {
     const ids::CallSite site{copy.stack, copy.entry};
     if (copy.asynchronous == 0) {
-        finish(thread, site, copy.duration, copy.start + copy.duration, {});
+        end_round(thread, site, copy.duration, copy.start + copy.duration, {});
     } else {
         thread.copy = site;
         thread.copy_ticks = copy.duration;
@@ -79,8 +79,8 @@ void ScalarDownloads::add(const trace::Sync& sync, std::uint32_t thread) {
         return;
     Thread& state = threads_[thread];
     if (state.copy != ids::CallSite{} && sync.status == 0)
-        finish(state, state.copy, state.copy_ticks + sync.duration, sync.start + sync.duration,
-               {sync.stack, sync.entry});
+        end_round(state, state.copy, state.copy_ticks + sync.duration, sync.start + sync.duration,
+                  {sync.stack, sync.entry});
     else
         restart(state, 0);
 }

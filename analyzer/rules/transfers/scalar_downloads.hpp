@@ -3,6 +3,7 @@
 
 #include "analyzer/facts/per_thread.hpp"
 #include "analyzer/ids/call_site.hpp"
+#include "analyzer/rules/counter.hpp"
 #include "analyzer/tables/launches.hpp"
 
 #include <cstdint>
@@ -24,8 +25,10 @@ struct ScalarTotals {
 
 /// Rounds in which the host waits for anything else do not count, nor do those with work whose time on the
 /// device is not known. Memory: one entry a call site and kernel, and a bounded list a thread.
-class ScalarDownloads {
+class ScalarDownloads : public Counter {
 public:
+    static constexpr bool wants_nodes = true; ///< what a capture is given ends a round, too
+
     void add(const trace::Copy& record, std::uint32_t thread);
     void add(const trace::Sync& record, std::uint32_t thread);
     void add(const trace::Set& record, std::uint32_t thread);
@@ -35,11 +38,12 @@ public:
     void add(const trace::Free&, std::uint32_t thread) { restart(threads_[thread], 0); }
     void add(const trace::Pause&, std::uint32_t thread) { restart(threads_[thread], 0); }
     void add(const trace::Context&, std::uint32_t thread) { restart(threads_[thread], 0); }
-    /// `group` has to live as long as this; nullptr: not known what was launched.
-    void launch(const tables::Launches::Group* group, std::uint32_t thread) {
-        Thread& state = threads_[thread];
+    void add(const Launched& launched) {
+        if (launched.is_node())
+            return;
+        Thread& state = threads_[launched.thread];
         if (state.last_end != 0) // else it is of no round
-            launch(group, state);
+            launch(launched.group, state);
     }
 
     using Sites = std::unordered_map<ids::CallSite, ScalarTotals, ids::CallSiteHash>;
@@ -56,8 +60,8 @@ private:
         std::uint64_t copy_ticks = 0;
     };
     void download(Thread& thread, const trace::Copy& copy);
-    void finish(Thread& thread, const ids::CallSite& site, std::uint64_t blocked, std::uint64_t end,
-                const ids::CallSite& wait);
+    void end_round(Thread& thread, const ids::CallSite& site, std::uint64_t blocked, std::uint64_t end,
+                   const ids::CallSite& wait);
     static void restart(Thread& thread, std::uint64_t end);
     static void launch(const tables::Launches::Group* group, Thread& thread);
 

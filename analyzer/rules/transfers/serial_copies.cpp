@@ -2,6 +2,7 @@
 #include "analyzer/rules/edited_calls.hpp"
 #include "analyzer/rules/finding.hpp"
 #include "analyzer/rules/transfer_fates.hpp"
+#include "analyzer/rules/transfers/detours.hpp"
 #include "analyzer/rules/transfers/engine_times.hpp"
 #include "analyzer/rules/untold_work.hpp"
 #include "analyzer/rules/words.hpp"
@@ -270,7 +271,7 @@ Finding describe(const Profile& profile, std::uint64_t stack, const SerialLine& 
 /// The rule through-host advises to do without some of these copies.
 bool goes_through_host(const Profile& profile, const WorkPattern& pattern) {
     return std::ranges::any_of(pattern.work, [&](const Work& work) {
-        return profile.through_host().tells_of({work.action->stack, work.action->entry});
+        return profile.counted<ThroughHost>().tells_of({work.action->stack, work.action->entry});
     });
 }
 
@@ -280,7 +281,7 @@ public:
     explicit NeedlessUploads(const Profile& profile) {
         if (!fates_are_told(profile))
             return;
-        for (const auto& [site, totals] : profile.contents().sites()) {
+        for (const auto& [site, totals] : profile.counted<DeviceContents>().sites()) {
             const std::uint64_t told = totals.told(site.fate).count;
             calls_[{site.copy.stack, site.copy.entry}].needless += told;
             // To be silent takes less evidence than to speak.
@@ -326,7 +327,7 @@ std::vector<Finding> find_serial_copies(const Profile& profile, const LineOf& li
     const Machine machine = machine_of(profile);
     const NeedlessUploads needless(profile);
     std::map<std::uint64_t, SerialLine> lines;
-    for (const WorkPattern& pattern : profile.work_patterns().patterns()) {
+    for (const WorkPattern& pattern : profile.counted<WorkPatterns>().patterns()) {
         if (goes_through_host(profile, pattern) || needless.feeds_next_round(pattern))
             continue;
         const std::vector<Chain> chains = ChainReader(pattern).read();
@@ -358,6 +359,7 @@ constinit const Rule uma_109{.id = "UMA-109",
                              .name = "serial-copies",
                              .title = "copies and kernels in series that could overlap",
                              .find = &find_serial_copies,
+                             .counter = &count<WorkPatterns>,
                              .fits = Fits::separate_memory,
                              .price = Price::rates};
 

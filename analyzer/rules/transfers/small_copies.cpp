@@ -7,7 +7,9 @@
 #include "analyzer/rules/edited_calls.hpp"
 #include "analyzer/rules/finding.hpp"
 #include "analyzer/rules/python/python_statements.hpp"
+#include "analyzer/rules/python/statements.hpp"
 #include "analyzer/rules/transfer_fates.hpp"
+#include "analyzer/rules/transfers/scalar_downloads.hpp"
 #include "analyzer/rules/words.hpp"
 #include "analyzer/tables/copies.hpp"
 
@@ -175,11 +177,11 @@ std::map<ids::CallSite, Usual> usual_copies(const Profile& profile) {
         if (totals.small.count == 0 || site.graph || site.batched)
             continue;
         // The rules scalar-download and on content advise to do without the wait or the copy.
-        if (profile.scalar_downloads().tells_of({site.stack, site.entry}))
+        if (profile.counted<ScalarDownloads>().tells_of({site.stack, site.entry}))
             continue;
         const ids::CallSite key{site.stack, site.entry};
         all[key].add(totals.small);
-        rest[key].add(content_is_told ? totals.small.without(profile.contents().told(site, true))
+        rest[key].add(content_is_told ? totals.small.without(profile.counted<DeviceContents>().told(site, true))
                                       : totals.small);
         result[key].site = &site;
         result[key].direction = totals.direction;
@@ -252,7 +254,7 @@ void add(SmallCopies& group, const Profile& profile, const PythonStatements& sta
     const double carried_ns = usual.bytes / profile.rates().pinned_to_device * 1e9;
     double saving = spared * std::max(0.0, usual.ns - carried_ns);
     const ids::CallSite site{usual.site->stack, usual.site->entry};
-    if (const PythonSite* const python = profile.statements().find(site)) {
+    if (const PythonSite* const python = profile.counted<Statements>().find(site)) {
         const auto all = static_cast<double>(python->count);
         const StatementTime time = statements.of_copy(*python, group.calls, std::min(1.0, spared / all));
         const double around_ns = spared * (time.before_ns + time.wait_ns) / all;
@@ -283,7 +285,7 @@ std::vector<Finding> find_small_copies(const Profile& profile, const LineOf& lin
     const std::map<ids::CallSite, Usual> usual = usual_copies(profile);
     const PythonStatements statements(profile, line_of);
     std::map<std::pair<std::set<std::uint64_t>, facts::Direction>, SmallCopies> groups;
-    for (const auto& [sites, totals] : profile.counted<CopyRuns>(uma_103).kinds()) {
+    for (const auto& [sites, totals] : profile.counted<CopyRuns>().kinds()) {
         std::set<std::uint64_t> lines;
         for (const ids::CallSite& site : sites)
             lines.insert(line_of(site.stack));

@@ -1,6 +1,7 @@
 /// Device memory copied to another place on a device by way of the host.
 #include "analyzer/rules/edited_calls.hpp"
 #include "analyzer/rules/finding.hpp"
+#include "analyzer/rules/transfers/detours.hpp"
 #include "analyzer/rules/words.hpp"
 
 #include <algorithm>
@@ -91,9 +92,9 @@ Finding describe_detour(const Profile& profile, const DetourKey& key, const Thro
 
 std::vector<Finding> find_through_host(const Profile& profile, const LineOf& line_of) {
     std::map<DetourKey, ThroughHostLine> lines;
-    for (const auto& [site, totals] : profile.through_host().sites()) {
+    for (const auto& [site, totals] : profile.counted<ThroughHost>().sites()) {
         // Where most downloads of the call are not sent on, the host collects what they bring.
-        if (!profile.through_host().tells_of(site.down))
+        if (!profile.counted<ThroughHost>().tells_of(site.down))
             continue;
         ThroughHostLine& line = lines[{line_of(site.down.stack), line_of(site.up.stack), site.from != site.to}];
         line.pairs += totals.pairs;
@@ -104,7 +105,7 @@ std::vector<Finding> find_through_host(const Profile& profile, const LineOf& lin
         line.up_entry = site.up.entry;
         line.down_ns += way_ns(profile, totals.down, static_cast<double>(totals.bytes));
         line.up_ns += way_ns(profile, totals.up, static_cast<double>(totals.bytes));
-        line.peers &= profile.through_host().peers(site.from, site.to);
+        line.peers &= profile.counted<ThroughHost>().peers(site.from, site.to);
     }
     std::vector<Finding> findings;
     for (const auto& [key, line] : lines) {
@@ -119,6 +120,7 @@ constinit const Rule uma_111{.id = "UMA-111",
                              .name = "through-host",
                              .title = "device memory copied by way of the host",
                              .find = &find_through_host,
+                             .counter = &count<ThroughHost>,
                              .fits = Fits::separate_memory,
                              .price = Price::rates};
 

@@ -120,7 +120,7 @@ WorkPatterns::Words WorkPatterns::words_of(const Stretch& stretch) {
     return words;
 }
 
-void WorkPatterns::finish(Stretch& stretch) {
+void WorkPatterns::end_stretch(Stretch& stretch) {
     if (stretch.copies && !stretch.spoiled) {
         const Words words = words_of(stretch);
         if (const auto found = patterns_.find(words); found != patterns_.end())
@@ -133,8 +133,10 @@ void WorkPatterns::finish(Stretch& stretch) {
     stretch.copies = stretch.spoiled = false;
 }
 
-void WorkPatterns::launch(const trace::Launch& launch, const reader::Shape* shape,
-                          const tables::Launches::Group* group, std::uint32_t thread) {
+void WorkPatterns::add(const Launched& launched) {
+    if (launched.is_node())
+        return;
+    const auto& [launch, shape, group, thread] = launched;
     Stretch& stretch = stretch_of(thread);
     if (launch.status != 0 || shape == nullptr || group == nullptr) {
         stretch.spoiled |= launch.status == 0;
@@ -164,7 +166,7 @@ void WorkPatterns::add(const trace::Copy& copy, std::uint32_t thread) {
         return;
     }
     if (action.engine == Engine::to_device && stretch.given.size() >= long_enough)
-        finish(stretch);
+        end_stretch(stretch);
     action.stack = copy.stack;
     action.entry = copy.entry;
     action.bytes = copy.bytes;
@@ -189,7 +191,7 @@ void WorkPatterns::add(const trace::Copy& copy, std::uint32_t thread) {
          std::span(reached).first(count));
     if (waits(copy, action.engine)) {
         std::erase(busy_, queue_of(thread, copy.stream));
-        finish(stretch);
+        end_stretch(stretch);
     }
 }
 
@@ -224,7 +226,7 @@ void WorkPatterns::add(const trace::Sync& sync, std::uint32_t thread) {
     case trace::SyncKind::event_query:
         return;
     }
-    finish(stretch_of(thread));
+    end_stretch(stretch_of(thread));
 }
 
 void WorkPatterns::add(const trace::Stream& stream, std::uint32_t thread) {

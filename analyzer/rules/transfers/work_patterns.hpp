@@ -3,6 +3,7 @@
 
 #include "analyzer/facts/per_thread.hpp"
 #include "analyzer/facts/samples.hpp"
+#include "analyzer/rules/counter.hpp"
 #include "analyzer/rules/transfers/schedule.hpp"
 #include "analyzer/tables/launches.hpp"
 
@@ -47,13 +48,15 @@ struct WorkPattern {
 /// `most_work`, have no copy, run beside work of other streams or threads or with calls that are not known in
 /// full. Memory: one entry an action, at most `most_actions`, a pattern, at most `most_patterns`, and
 /// a thread, at most `most_threads`: what goes beyond is not followed, or the threads so far are forgotten.
-class WorkPatterns {
+class WorkPatterns : public Counter {
 public:
+    static constexpr bool wants_nodes = true; ///< what a capture is given ends a stretch, too
     static constexpr std::size_t most_work = 64, most_patterns = 1024, most_actions = 65'536,
                                  most_threads = 1024;
 
     /// `samples` must outlive it.
     explicit WorkPatterns(facts::Samples& samples) : samples_(samples) {}
+    explicit WorkPatterns(const Begin& begin) : WorkPatterns(begin.samples) {}
 
     void add(const trace::Copy& copy, std::uint32_t thread);
     void add(const trace::Set& set, std::uint32_t thread);
@@ -69,9 +72,7 @@ public:
     void add(const trace::Context&, std::uint32_t thread) { interrupt(thread); }
     void add(const trace::Pause&, std::uint32_t thread) { interrupt(thread); }
     void add(const trace::Graph&, std::uint32_t thread) { interrupt(thread); }
-    /// `group` is what Launches has added it to; nullptr with a lost `shape`.
-    void launch(const trace::Launch& launch, const reader::Shape* shape, const tables::Launches::Group* group,
-                std::uint32_t thread);
+    void add(const Launched& launched);
 
     /// In no order. What they point to lives as long as this.
     std::vector<WorkPattern> patterns() const;
@@ -113,7 +114,7 @@ private:
     void give(Stretch& stretch, const reader::Shape& shape, const tables::Launches::Group* group,
               std::uint32_t thread);
     void busy_with(std::uint32_t thread, std::uint64_t stream);
-    void finish(Stretch& stretch);
+    void end_stretch(Stretch& stretch);
     Words words_of(const Stretch& stretch);
     Numbered* number(const WorkAction& action);
 

@@ -269,7 +269,7 @@ Finding describe(const Profile& profile, const ReadLine& line) {
 
 std::vector<Finding> find_write_combined_reads(const Profile& profile, const LineOf& line_of) {
     std::map<std::uint64_t, ReadLine> lines;
-    for (const auto& [site, totals] : profile.counted<WriteCombined>(uma_123).sites()) {
+    for (const auto& [site, totals] : profile.counted<WriteCombined>().sites()) {
         ReadLine& line = lines[line_of(site.stack)];
         line.allocation = site;
         line.largest = std::max(line.largest, totals.largest);

@@ -67,7 +67,7 @@ private:
 
 std::vector<Priced> priced_work(const Profile& profile, const LineOf& line_of) {
     std::vector<Priced> all;
-    for (const auto& [work, totals] : profile.counted<RemoteUses>(uma_121).work()) {
+    for (const auto& [work, totals] : profile.counted<RemoteUses>().work()) {
         RemoteReach sum;
         for (const auto& [memory, reach] : totals.again)
             sum.add(reach);
@@ -142,7 +142,7 @@ std::vector<Shared> shared_memory(const Profile& profile, const LineOf& line_of)
         Shared& shared = sets[joined.first(i)];
         add_work(shared, all[i]);
         for (const auto& [memory, reach] : all[i].totals->again)
-            add_memory(shared, profile.counted<RemoteUses>(uma_121), memory, line_of(memory.call.stack), seen);
+            add_memory(shared, profile.counted<RemoteUses>(), memory, line_of(memory.call.stack), seen);
     }
     std::vector<Shared> result;
     for (auto& [first, shared] : sets)

@@ -3,6 +3,7 @@
 /// uvm_ats_faults.c of NVIDIA's open kernel modules, 595).
 #include "analyzer/rules/finding.hpp"
 #include "analyzer/rules/machine_prices.hpp"
+#include "analyzer/rules/unified/pageable_uses.hpp"
 #include "analyzer/rules/words.hpp"
 
 #include <algorithm>
@@ -51,13 +52,13 @@ std::vector<Finding> find_pageable_reach(const Profile& profile, const LineOf& l
     std::vector<Finding> findings;
     std::map<std::uint64_t, ReachLine> prefetches;
     std::map<std::pair<std::uint64_t, std::uint64_t>, ReachLine> launches; ///< by line and range
-    for (const auto& [use, totals] : profile.pageable_uses().prefetches()) {
+    for (const auto& [use, totals] : profile.counted<PageableUses>().prefetches()) {
         ReachLine& line = prefetches[line_of(use.call.stack)];
         line.count += totals.count;
         line.bytes += totals.bytes;
         line.entry = use.call.entry;
     }
-    for (const auto& [use, totals] : profile.pageable_uses().launches()) {
+    for (const auto& [use, totals] : profile.counted<PageableUses>().launches()) {
         const trace::HostRange* const range = large_range(profile, use.host_range);
         if (range == nullptr)
             continue;
@@ -106,12 +107,14 @@ constinit const Rule uma_216{.id = "UMA-216",
                              .name = "ignored-prefetch",
                              .title = "prefetches of pageable memory that are not done",
                              .find = &find_pageable_reach,
+                             .counter = &count<PageableUses>,
                              .price = Price::unknown};
 
 constinit const Rule uma_217{.id = "UMA-217",
                              .name = "pageable-reach",
                              .title = "kernels reach pageable memory across the link again and again",
                              .find = &find_pageable_reach,
+                             .counter = &count<PageableUses>,
                              .price = Price::unknown};
 
 } // namespace umadvisor::rules

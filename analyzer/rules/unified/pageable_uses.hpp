@@ -4,6 +4,7 @@
 
 #include "analyzer/ids/call_site.hpp"
 #include "analyzer/reader/thread_cursor.hpp"
+#include "analyzer/rules/counter.hpp"
 #include "trace/event_records.hpp"
 
 #include <compare>
@@ -25,15 +26,16 @@ struct PageableTotals {
 };
 
 /// Memory: one entry a call site and host range.
-class PageableUses {
+class PageableUses : public Counter {
 public:
-    void launch(const trace::Launch& record, const reader::Shape& shape) {
-        if (record.status != 0)
+    void add(const Launched& launched) {
+        const reader::Shape* const shape = launched.shape;
+        if (launched.record.status != 0 || shape == nullptr)
             return;
-        for (const std::uint64_t range : shape.host_ranges) {
-            PageableTotals& totals = launches_[{{shape.stack, shape.entry}, range}];
+        for (const std::uint64_t range : shape->host_ranges) {
+            PageableTotals& totals = launches_[{{shape->stack, shape->entry}, range}];
             ++totals.count;
-            totals.function = shape.function;
+            totals.function = shape->function;
         }
     }
     void add(const trace::Prefetch& record) {

@@ -156,7 +156,7 @@ double quartile(std::vector<double> values, std::size_t quarters) {
 /// quarter of both: the memory may move while a kernel runs.
 std::optional<Slow> slow_group(const Profile& profile, const tables::LaunchGroup& launched,
                                const PlacedGroup& group, bool atomics) {
-    const PlacedLaunches& placed = profile.counted<PlacedLaunches>(uma_215);
+    const PlacedLaunches& placed = profile.counted<PlacedLaunches>();
     const std::vector<double> near = placed.times(group.near), far = placed.times(group.far);
     if (near.empty() || far.size() < fewest_far || quartile(far, 1) <= quartile(near, 3))
         return std::nullopt;
@@ -206,7 +206,7 @@ std::string advice_on(const ManagedMemory& memory) {
 
 PlacedByLine placed_by_line(const Profile& profile, const LineOf& line_of) {
     PlacedByLine placed;
-    for (const auto& [site, groups] : profile.counted<PlacedLaunches>(uma_215).sites()) {
+    for (const auto& [site, groups] : profile.counted<PlacedLaunches>().sites()) {
         ids::AllocationSite line = site;
         line.stack = line_of(site.stack);
         placed[line].push_back(&groups);
