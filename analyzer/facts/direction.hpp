@@ -21,6 +21,9 @@ inline bool is_page_locked(trace::Memory memory) {
 inline bool is_host_memory(trace::Memory memory) {
     return memory == trace::Memory::pageable || is_page_locked(memory);
 }
+inline bool is_device_memory(trace::Memory memory) {
+    return memory == trace::Memory::device || memory == trace::Memory::array;
+}
 
 /// By the entry point where it tells (cuMemcpyHtoD), else by the memory of both ends; managed memory then
 /// stands on the device's side, where cuMemcpy is free to work on it.

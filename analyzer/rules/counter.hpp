@@ -2,6 +2,7 @@
 #pragma once
 
 #include "analyzer/facts/call.hpp"
+#include "analyzer/facts/live_memory.hpp"
 #include "analyzer/facts/samples.hpp"
 #include "analyzer/reader/thread_cursor.hpp"
 #include "analyzer/reader/trace.hpp"
@@ -24,6 +25,7 @@ namespace umadvisor::rules {
 struct Begin {
     const reader::Trace& trace;
     const reader::Dictionary& dictionary; ///< the trace's
+    const facts::LiveMemory& live;        ///< at each record, what there is before a free and after an allocation
     facts::Samples& samples;              ///< where device times of launches and copies are awaited
     double ns_per_tick = 0;
 };

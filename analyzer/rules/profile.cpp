@@ -40,7 +40,7 @@ Profile::Profile(reader::Trace& trace, tables::Statistics* statistics, machine::
       narrow_rows_(trace.dictionary, samples_),
       lifetimes_(ns_per_tick, trace.dictionary),
       noticed_allocations_(trace.dictionary.notices),
-      counters_({trace, trace.dictionary, samples_, ns_per_tick}) {
+      counters_({trace, trace.dictionary, live_, samples_, ns_per_tick}) {
     last_ticks_ = trace.file.header().last.ticks;
     reader::EventStream events(trace.file, trace.choice());
     while (const reader::ThreadCursor* cursor = events.next()) {

@@ -175,7 +175,8 @@ private:
     std::unique_ptr<tables::NamedRanges> ranges_;
     struct Clocks;
     std::unique_ptr<Clocks> clocks_;
-    facts::Samples samples_; ///< awaited by what follows
+    facts::LiveMemory live_; // what follows asks these two
+    facts::Samples samples_;
     timeline::Accuracy accuracy_;
     facts::RecordedTime recorded_;
     std::uint64_t context_ticks_ = 0; ///< of calls that make contexts

@@ -166,15 +166,19 @@ void Profile::observe(const reader::ThreadCursor& cursor) {
         clocks_->add(*call);
         counters_.add(WorkCall{*call, cursor, reach.allocations(), reach.told}, cursor.index(), false);
     }
+    if (const auto* const freed = std::get_if<trace::Free>(&cursor.event()))
+        live_.remove(*freed);
 }
 
 void Profile::observe_other(const reader::ThreadCursor& cursor, facts::Call* call) {
     std::visit(
         [&](const auto& record) {
             count(record, cursor.index());
-            if constexpr (std::is_same_v<std::remove_cvref_t<decltype(record)>, trace::Alloc>)
+            if constexpr (std::is_same_v<std::remove_cvref_t<decltype(record)>, trace::Alloc>) {
+                live_.add(record);
                 if (facts::is_program_call(record))
                     failed_calls_.tried(record, cursor.index());
+            }
             offer(record, cursor.index(), lifetimes_);
             const bool node = is_node(record);
             counters_.add(record, cursor.index(), node);

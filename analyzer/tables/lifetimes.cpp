@@ -26,10 +26,6 @@ std::uint64_t span_of(const trace::Copy& copy, std::uint64_t pitch) {
                : pitch * (copy.height * std::max<std::uint64_t>(copy.depth, 1) - 1) + copy.width;
 }
 
-bool is_on_device(trace::Memory memory) {
-    return memory == trace::Memory::device || memory == trace::Memory::array;
-}
-
 } // namespace
 
 bool is_about_time(Waste waste) {
@@ -340,7 +336,7 @@ void Lifetimes::copied(const trace::Copy& record, std::uint64_t allocation, bool
     ++live->copies;
     (up ? live->up_bytes : live->down_bytes) += record.bytes;
     live->used_otherwise |=
-        record.asynchronous != 0 || !is_on_device(up ? record.destination_memory : record.source_memory);
+        record.asynchronous != 0 || !facts::is_device_memory(up ? record.destination_memory : record.source_memory);
 }
 
 void Lifetimes::count_lock(const Live& live, std::uint64_t unlock_ticks) {

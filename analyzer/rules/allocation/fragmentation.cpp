@@ -1,7 +1,7 @@
 /// Allocations that failed though the device had room enough for them, in pieces.
+#include "analyzer/facts/direction.hpp"
 #include "analyzer/ids/call_site.hpp"
 #include "analyzer/reader/dictionary.hpp"
-#include "analyzer/reader/flat_map.hpp"
 #include "analyzer/rules/counter.hpp"
 #include "analyzer/rules/finding.hpp"
 #include "analyzer/rules/untold_work.hpp"
@@ -28,10 +28,10 @@ struct FailureTotals {
 };
 
 /// Nothing from the first stream-ordered or managed allocation on: what a pool keeps, and how much of managed
-/// memory is on the device, is unknown. Memory: one entry a live allocation and one a site that failed.
+/// memory is on the device, is unknown. Memory: one entry a site that failed.
 class AllocationFailures : public Counter {
 public:
-    explicit AllocationFailures(const Begin& begin) : dictionary_(begin.dictionary) {}
+    explicit AllocationFailures(const Begin& begin) : dictionary_(begin.dictionary), live_(begin.live) {}
 
     void add(const trace::Alloc& record);
     void add(const trace::Free& record);
@@ -40,8 +40,8 @@ public:
 
 private:
     const reader::Dictionary& dictionary_;
+    const facts::LiveMemory& live_;
     std::map<ids::CallSite, FailureTotals> sites_;
-    reader::FlatMap<std::uint64_t> live_; ///< bytes
     std::uint64_t live_bytes_ = 0, freed_bytes_ = 0;
     bool unknown_ = false; ///< how much memory the program has
 };
@@ -49,10 +49,9 @@ private:
 void AllocationFailures::add(const trace::Alloc& record) {
     unknown_ =
         unknown_ || record.memory == trace::Memory::managed || dictionary_.is_stream_ordered(record.entry);
-    if (unknown_ || (record.memory != trace::Memory::device && record.memory != trace::Memory::array))
+    if (unknown_ || !facts::is_device_memory(record.memory))
         return;
     if (record.status == 0) {
-        live_[record.allocation] = record.bytes;
         live_bytes_ += record.bytes;
     } else if (record.status == tables::out_of_memory && record.memory == trace::Memory::device) {
         FailureTotals& totals = sites_[{record.stack, record.entry}];
@@ -66,12 +65,11 @@ void AllocationFailures::add(const trace::Alloc& record) {
 }
 
 void AllocationFailures::add(const trace::Free& record) {
-    const std::uint64_t* const bytes = live_.find(record.allocation);
-    if (record.status != 0 || bytes == nullptr)
+    const trace::Alloc* const made = live_.find(record.allocation);
+    if (unknown_ || record.status != 0 || made == nullptr || !facts::is_device_memory(made->memory))
         return;
-    live_bytes_ -= *bytes;
-    freed_bytes_ += *bytes;
-    live_.erase(record.allocation);
+    live_bytes_ -= made->bytes;
+    freed_bytes_ += made->bytes;
 }
 
 /// The driver's own memory and that of contexts come to less than the rest.

@@ -41,15 +41,12 @@ void MissingSyncs::add(const trace::Alloc& record) {
                                                          .address = record.address,
                                                          .bytes = record.bytes,
                                                          .from = record.start});
-    } else if (record.memory != trace::Memory::device) {
-        host_memory_.insert(record.allocation);
     }
 }
 
 void MissingSyncs::add(const trace::Free& record) {
     if (record.status != 0)
         return;
-    host_memory_.erase(record.allocation);
     retire(record.allocation, record.start);
     if (!dictionary_.is_stream_ordered(record.entry))
         close_all(record.start, false);
@@ -80,7 +77,9 @@ void MissingSyncs::add(const Launched& launched) {
     const reader::Shape& shape = *launched.shape;
     const bool known = shape.scanned && shape.untold == 0 &&
                        std::ranges::none_of(shape.touched, [this](std::uint64_t allocation) {
-                           return host_memory_.contains(allocation);
+                           const trace::Alloc* const made = allocated_.find(allocation);
+                           return made != nullptr && made->memory != trace::Memory::managed &&
+                                  made->memory != trace::Memory::device;
                        });
     if (!known) {
         untold_launch_ = record.start;

@@ -15,7 +15,6 @@
 #include <map>
 #include <set>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -36,11 +35,12 @@ struct MissingSync {
 /// follows, host and kernel may meet on purpose: they exchange flags while the kernel runs. For the same reason
 /// reads do not count behind those of an allocation that is no larger than a page, nor does anything in a
 /// program with host functions, managed variables or several threads that touch managed memory. Events of
-/// managed memory may come some milliseconds late. Memory: live managed and page-locked allocations, the 64
-/// managed ones freed last, eight windows with 64 reads for each, and sites.
+/// managed memory may come some milliseconds late. Memory: live managed allocations, the 64
+/// freed last, eight windows with 64 reads for each, and sites.
 class MissingSyncs : public Counter {
 public:
-    explicit MissingSyncs(const Begin& begin) : dictionary_(begin.dictionary), written_(begin.dictionary) {}
+    explicit MissingSyncs(const Begin& begin)
+        : dictionary_(begin.dictionary), allocated_(begin.live), written_(begin.dictionary) {}
 
     void add(const trace::Alloc& record);
     void add(const trace::Free& record);
@@ -87,12 +87,12 @@ private:
     Memory* find(std::uint64_t address, std::uint64_t time);
 
     const reader::Dictionary& dictionary_;
+    const facts::LiveMemory& allocated_;
     facts::WrittenParameters written_;
     std::unordered_map<std::uint64_t, Memory> live_;    ///< by allocation
     std::map<std::uint64_t, std::uint64_t> by_address_; ///< of those
     std::set<std::uint64_t> open_;                      ///< of those, with a window that no wait has closed
     std::deque<Memory> freed_;
-    std::unordered_set<std::uint64_t> host_memory_; ///< live allocations that kernels can reach
     std::deque<std::uint64_t> small_reads_;         ///< times; the last of them: some are told late
     std::uint64_t thread_ = 0;                      ///< that touches managed memory
     bool on_purpose_ = false;

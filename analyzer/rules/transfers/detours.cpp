@@ -24,14 +24,6 @@ bool holds_the_host(const trace::Copy& copy) {
 
 } // namespace
 
-bool ThroughHost::device_of(std::uint64_t allocation, std::uint64_t& device) const {
-    const std::uint64_t* const found = devices_.find(allocation);
-    if (found == nullptr)
-        return false;
-    device = *found;
-    return true;
-}
-
 bool ThroughHost::unseen(const Download& download, const trace::Copy& up) const {
     if (download.seen_from == 0) // the host has not waited, but the stream orders both
         return download.copy.stream == up.stream;
@@ -61,24 +53,23 @@ void ThroughHost::upload(Thread& thread, const trace::Copy& copy) {
     const auto found = std::ranges::find_if(thread.latest, [&](const Download& download) {
         return download.copy.destination == copy.source && download.copy.bytes == copy.bytes;
     });
-    ThroughHostSite site;
     // Back to where it came from: the host was to see it.
-    if (found == thread.latest.end() || found->copy.source == copy.destination || !unseen(*found, copy) ||
-        !device_of(found->copy.source_allocation, site.from) ||
-        !device_of(copy.destination_allocation, site.to))
+    if (found == thread.latest.end() || found->copy.source == copy.destination || !unseen(*found, copy))
         return;
-    // The device holds something else by now: the host kept the bytes for later.
-    if (const trace::Copy& down = found->copy;
+    const trace::Copy& down = found->copy;
+    const trace::Alloc* const from = live_.find(down.source_allocation);
+    const trace::Alloc* const to = live_.find(copy.destination_allocation);
+    // Where the device holds something else by now, the host kept the bytes for later.
+    if (from == nullptr || to == nullptr ||
         !contents_.holds_download(down.source_allocation, down.source, down.source + down.bytes))
         return;
-    site.down = {found->copy.stack, found->copy.entry};
-    site.up = {copy.stack, copy.entry};
+    const ThroughHostSite site{{down.stack, down.entry}, {copy.stack, copy.entry}, from->device, to->device};
     ++calls_[site.down].paired;
     ++calls_[site.up].paired;
     ThroughHostTotals& totals = sites_[site];
     ++totals.pairs;
     totals.bytes += copy.bytes;
-    add(totals.down, found->copy);
+    add(totals.down, down);
     add(totals.up, copy);
     *found = {}; // what the host sends on to several devices it is to hold
 }
@@ -123,11 +114,6 @@ void ThroughHost::add(const trace::Sync& record, std::uint32_t thread) {
     for (Download& download : found->latest)
         if (download.copy.bytes != 0 && download.seen_from == 0)
             download.seen_from = record.start + record.duration;
-}
-
-void ThroughHost::add(const trace::Alloc& record) {
-    if (record.status == 0 && record.memory == trace::Memory::device)
-        devices_[record.allocation] = record.device;
 }
 
 void ThroughHost::add(const trace::Peer& record) {

@@ -4,7 +4,6 @@
 #include "analyzer/facts/per_thread.hpp"
 #include "analyzer/facts/samples.hpp"
 #include "analyzer/ids/call_site.hpp"
-#include "analyzer/reader/flat_map.hpp"
 #include "analyzer/reader/thread_cursor.hpp"
 #include "analyzer/rules/counter.hpp"
 #include "analyzer/rules/device_contents.hpp"
@@ -39,21 +38,18 @@ struct ThroughHostTotals {
     ThroughHostWay down, up;
 };
 
-/// Follows the latest downloads of each thread, of a bounded number of them. Memory: one entry a live
-/// allocation and a pair of call sites.
+/// Follows the latest downloads of each thread, of a bounded number of them. Memory: one entry a
+/// pair of call sites.
 class ThroughHost : public Counter {
 public:
-    static constexpr bool wants_nodes = true; ///< calls of a capture may wait, too
-
     ThroughHost(const Begin& begin, Counters& counters)
         : ns_per_tick_(begin.ns_per_tick),
           contents_(counters.get<DeviceContents>(begin)),
+          live_(begin.live),
           samples_(begin.samples) {}
 
     void add(const trace::Copy& record, std::uint32_t thread);
     void add(const trace::Sync& record, std::uint32_t thread);
-    void add(const trace::Alloc& record);
-    void add(const trace::Free& record) { devices_.erase(record.allocation); }
     void add(const trace::Peer& record);
     void add(const trace::Pause&) {
         threads_.clear();
@@ -82,15 +78,14 @@ private:
     Thread& of(std::uint32_t thread);
     void upload(Thread& thread, const trace::Copy& copy);
     bool unseen(const Download& download, const trace::Copy& up) const;
-    bool device_of(std::uint64_t allocation, std::uint64_t& device) const;
     void add(ThroughHostWay& way, const trace::Copy& copy);
 
     double ns_per_tick_;
     const DeviceContents& contents_; ///< before the record at hand
+    const facts::LiveMemory& live_;
     facts::Samples& samples_;
     facts::PerThread<Thread> threads_;
     std::size_t threads_known_ = 0;
-    reader::FlatMap<std::uint64_t> devices_; ///< allocation -> device
     facts::CachedMap<std::unordered_map<ids::CallSite, Calls, ids::CallSiteHash>> calls_;
     std::map<ThroughHostSite, ThroughHostTotals> sites_;
     std::set<std::pair<std::uint64_t, std::uint64_t>> peers_;

@@ -49,14 +49,12 @@ struct FarTotals {
 };
 
 /// Copies of least_far_bytes and more whose host memory and device are both on nodes that are known, but for
-/// those of managed memory, of narrow rows and inside graphs. Memory: one entry a live allocation, and one a
-/// site that copies between nodes.
+/// those of managed memory, of narrow rows and inside graphs. Memory: one entry a site that copies between
+/// nodes.
 class FarCopies : public Counter {
 public:
     explicit FarCopies(const Begin& begin);
 
-    void add(const trace::Alloc& record);
-    void add(const trace::Free& record) { places_.erase(record.allocation); }
     void add(const trace::Copy& copy);
 
     const std::map<FarSite, FarTotals>& sites() const { return sites_; }
@@ -64,23 +62,16 @@ public:
     FarTotals near(facts::Direction direction) const;
 
 private:
-    struct Place {
-        std::uint64_t node = 0; ///< plus 1
-        ids::CallSite allocation;
-    };
+    std::uint64_t node_of(const trace::Alloc* made) const;
     FarTotals* totals_of(const trace::Copy& copy, facts::Direction direction);
 
     const reader::Trace& trace_;
+    const facts::LiveMemory& live_;
     facts::Samples& samples_;
     std::unordered_map<std::uint64_t, std::uint64_t> nodes_; ///< by device, plus 1
-    reader::FlatMap<Place> places_;                          ///< by allocation
     std::map<FarSite, FarTotals> sites_;
     std::map<facts::Direction, FarTotals> near_;
 };
-
-bool is_of_device(trace::Memory memory) {
-    return memory == trace::Memory::device || memory == trace::Memory::array;
-}
 
 /// Bytes by nanoseconds, cross-multiplied; of nothing the rate is 0.
 bool is_quicker(const TimedCopies& a, const TimedCopies& b) {
@@ -88,43 +79,41 @@ bool is_quicker(const TimedCopies& a, const TimedCopies& b) {
                                static_cast<double>(b.bytes) * static_cast<double>(a.ns);
 }
 
-FarCopies::FarCopies(const Begin& begin) : trace_(begin.trace), samples_(begin.samples) {
+FarCopies::FarCopies(const Begin& begin) : trace_(begin.trace), live_(begin.live), samples_(begin.samples) {
     for (const trace::Device& device : begin.dictionary.devices)
         if (device.node != 0)
             nodes_[device.ordinal] = device.node;
 }
 
-void FarCopies::add(const trace::Alloc& record) {
-    if (record.status != 0)
-        return;
-    if (facts::is_page_locked(record.memory) && record.node != 0) {
-        places_[record.allocation] = {record.node, {record.stack, record.entry}};
-    } else if (is_of_device(record.memory)) {
-        if (const auto found = nodes_.find(record.device); found != nodes_.end())
-            places_[record.allocation] = {found->second, {}};
-    }
+/// Plus 1; 0: not known.
+std::uint64_t FarCopies::node_of(const trace::Alloc* made) const {
+    if (made == nullptr || facts::is_page_locked(made->memory))
+        return made == nullptr ? 0 : made->node;
+    const auto found = facts::is_device_memory(made->memory) ? nodes_.find(made->device) : nodes_.end();
+    return found == nodes_.end() ? 0 : found->second;
 }
 
 FarTotals* FarCopies::totals_of(const trace::Copy& copy, facts::Direction direction) {
-    const bool up = facts::is_page_locked(copy.source_memory) && is_of_device(copy.destination_memory);
-    const bool down = is_of_device(copy.source_memory) && facts::is_page_locked(copy.destination_memory);
+    const bool up = facts::is_page_locked(copy.source_memory) && facts::is_device_memory(copy.destination_memory);
+    const bool down = facts::is_device_memory(copy.source_memory) && facts::is_page_locked(copy.destination_memory);
     if (!up && !down)
         return nullptr;
-    const Place* const host = places_.find(up ? copy.source_allocation : copy.destination_allocation);
-    const Place* const device = places_.find(up ? copy.destination_allocation : copy.source_allocation);
-    if (host == nullptr || device == nullptr)
+    const trace::Alloc* const host = live_.find(up ? copy.source_allocation : copy.destination_allocation);
+    const trace::Alloc* const device = live_.find(up ? copy.destination_allocation : copy.source_allocation);
+    const std::uint64_t host_node = node_of(host), device_node = node_of(device);
+    if (host_node == 0 || device_node == 0)
         return nullptr;
-    if (host->node == device->node)
+    if (host_node == device_node)
         return copy.bytes >= tables::link_copy_bytes ? &near_[direction] : nullptr;
     return &sites_[{.copy = {copy.stack, copy.entry, copy.host_range, copy.source_memory,
                              copy.destination_memory, copy.asynchronous != 0, copy.batch != 0, false},
-                    .device_node = device->node,
-                    .host_node = host->node,
-                    .allocation = host->allocation}];
+                    .device_node = device_node,
+                    .host_node = host_node,
+                    .allocation = {host->stack, host->entry}}];
 }
 
 void FarCopies::add(const trace::Copy& copy) {
-    if (places_.empty() || copy.bytes < least_far_bytes || copy.status != 0 ||
+    if (nodes_.empty() || copy.bytes < least_far_bytes || copy.status != 0 ||
         copy.origin != trace::Origin::program || tables::has_narrow_rows(copy))
         return;
     const facts::Direction direction = facts::direction_of(copy, trace_.dictionary.symbol(copy.entry));

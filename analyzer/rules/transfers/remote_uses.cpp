@@ -30,11 +30,6 @@ void RemoteUses::add(const trace::Alloc& record) {
         return;
     ++generation_;
     const bool mapped = record.part != 0 && dictionary_.symbol(record.entry) == "cuMemMap";
-    if (record.memory == Memory::device)
-        local_[record.allocation] = record.bytes;
-    else if (record.memory == Memory::managed ||
-             (facts::is_page_locked(record.memory) && record.bytes < least_bytes))
-        flags_.insert(record.allocation);
     if (!facts::is_page_locked(record.memory) || record.bytes < least_bytes ||
         record.origin != trace::Origin::program || (record.part != 0 && !mapped))
         return;
@@ -51,8 +46,6 @@ void RemoteUses::add(const trace::Free& record) {
     if (record.status != 0 || record.captured != 0)
         return;
     ++generation_;
-    local_.erase(record.allocation);
-    flags_.erase(record.allocation);
     if (Live* const live = live_.find(record.allocation)) {
         close(*live);
         if (live->memory->first.mapped)
@@ -126,9 +119,12 @@ void RemoteUses::look(Recent& recent, const reader::Shape& shape) {
     std::uint64_t largest = 0, read = 0;
     for (std::size_t i = 0; i < shape.touched.size(); ++i) {
         const std::uint64_t allocation = shape.touched[i];
-        recent.flags |= flags_.contains(allocation);
-        if (const std::uint64_t* const bytes = local_.find(allocation))
-            reader::add_saturated(all.local_bytes, *bytes);
+        if (const trace::Alloc* const made = allocated_.find(allocation)) {
+            recent.flags |= made->memory == Memory::managed ||
+                            (facts::is_page_locked(made->memory) && made->bytes < least_bytes);
+            if (made->memory == Memory::device)
+                reader::add_saturated(all.local_bytes, made->bytes);
+        }
         const Live* const live = live_.find(allocation);
         if (live == nullptr)
             continue;

@@ -15,7 +15,6 @@
 #include <compare>
 #include <cstdint>
 #include <map>
-#include <unordered_set>
 #include <vector>
 
 namespace umadvisor::rules {
@@ -73,6 +72,7 @@ public:
     explicit RemoteUses(const Begin& begin)
         : ns_per_tick_(begin.ns_per_tick),
           dictionary_(begin.dictionary),
+          allocated_(begin.live),
           samples_(begin.samples),
           written_(begin.dictionary) {}
 
@@ -144,14 +144,13 @@ private:
 
     double ns_per_tick_;
     const reader::Dictionary& dictionary_;
+    const facts::LiveMemory& allocated_;
     facts::Samples& samples_;
     facts::WrittenParameters written_;
     std::map<RemoteWork, RemoteTotals> work_;
     std::map<RemoteMemory, RemoteSpans> memory_;
     reader::FlatMap<Live> live_;
     std::map<std::uint64_t, std::uint64_t> mapped_; ///< allocations of live_, by their addresses
-    reader::FlatMap<std::uint64_t> local_;          ///< bytes of live device memory
-    std::unordered_set<std::uint64_t> flags_;       ///< live, small, and the host can read them
     bool flagged_ = false;                          ///< kernels may tell the host by one that they are done
     std::vector<std::uint64_t> awaited_;            ///< allocations whose last use nobody has waited for
     std::array<Recent, 256> recent_{};
