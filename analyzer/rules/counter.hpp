@@ -25,8 +25,8 @@ namespace umadvisor::rules {
 struct Begin {
     const reader::Trace& trace;
     const reader::Dictionary& dictionary; ///< the trace's
-    const facts::LiveMemory& live;        ///< at each record, what there is before a free and after an allocation
-    facts::Samples& samples;              ///< where device times of launches and copies are awaited
+    const facts::LiveMemory& live; ///< at each record, what there is before a free and after an allocation
+    facts::Samples& samples;       ///< where device times of launches and copies are awaited
     double ns_per_tick = 0;
 };
 
@@ -36,7 +36,7 @@ struct Launched {
     const reader::Shape* shape; ///< null: it was lost
     /// Where it was added up, which outlives the counters. Null: it was lost, or became a node of a graph.
     const tables::Launches::Group* group;
-    std::uint32_t thread;       ///< counted from 0 without gaps
+    std::uint32_t thread; ///< counted from 0 without gaps
 
     bool is_node() const { return shape != nullptr && shape->captured; }
 };

@@ -1,5 +1,6 @@
 #include "analyzer/rules/gap_lines.hpp"
 
+#include "analyzer/rules/line_rule.hpp"
 #include "analyzer/rules/untold_work.hpp"
 #include "analyzer/rules/words.hpp"
 
@@ -12,11 +13,8 @@ namespace {
 /// Fewer may be phases of the program that follow each other.
 constexpr std::uint64_t least_gaps = 5;
 
-Finding gap_finding(const Profile& profile, const Rule& rule, std::uint64_t stack, const GapLine& line) {
+Finding gap_finding(const Profile& profile, const Rule& rule, const GapLine& line) {
     Finding finding;
-    finding.rule = &rule;
-    finding.title = rule.title;
-    finding.stack = stack;
     finding.evidence = {{"waits", static_cast<double>(line.gaps)},
                         {"waited_ns", line.waited_ns},
                         {"device_idle_ns", line.idle_ns}};
@@ -80,14 +78,14 @@ std::vector<Finding> find_gaps(const Profile& profile, const LineOf& line_of, co
         line.idle_ns += static_cast<double>(profile.nanoseconds(totals.idle_ticks));
         line.overlap_ns += static_cast<double>(profile.nanoseconds(totals.overlap_ticks));
     }
-    std::vector<Finding> findings;
-    for (const auto& [stack, line] : lines) {
+    const auto judge = [&](const Profile&, std::uint64_t, const GapLine& line) -> std::optional<Finding> {
         if (line.gaps < least_gaps || line.overlap_ns < least_saving_ns)
-            continue;
-        findings.push_back(gap_finding(profile, rule, stack, line));
-        describe(profile, line, findings.back());
-    }
-    return findings;
+            return std::nullopt;
+        Finding finding = gap_finding(profile, rule, line);
+        describe(profile, line, finding);
+        return finding;
+    };
+    return judge_lines(rule, profile, lines, judge, 0);
 }
 
 } // namespace umadvisor::rules

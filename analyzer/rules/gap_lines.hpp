@@ -17,13 +17,18 @@ struct GapLine {
     EditedCalls calls, behind; ///< these calls, and those in the gaps that would wait in their place
 };
 
-/// What one rule says of a line, in `finding`, which has its rule, lines, numbers, saving and basis already.
+/// What one rule says of a line, in `finding`, which has its numbers, saving and basis already.
 using DescribeGap = void (*)(const Profile&, const GapLine&, Finding&);
 
 /// The lines that waited for these reasons and cost enough, with `rule`. Nothing where the trace does not tell
 /// all work.
 std::vector<Finding> find_gaps(const Profile& profile, const LineOf& line_of, const Rule& rule,
                                std::initializer_list<WaitReason> reasons, DescribeGap describe);
+/// The same as a rule's `find`.
+template <const Rule& rule, DescribeGap describe, WaitReason... reasons>
+std::vector<Finding> find_gaps(const Profile& profile, const LineOf& line_of) {
+    return find_gaps(profile, line_of, rule, {reasons...}, describe);
+}
 
 /// "cudaDeviceSynchronize 100 times: the host waited 10 ms for the device, and the device then 12 ms for the
 /// host"

@@ -1,4 +1,4 @@
-/// Rules that count by call site and judge line by line.
+/// Rules that judge line by line.
 #pragma once
 
 #include "analyzer/facts/cached_map.hpp"
@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -51,6 +52,40 @@ struct Line {
     }
 };
 
+namespace detail {
+
+template <class Key>
+std::uint64_t stack_of(const Key& key) {
+    if constexpr (requires { std::get<0>(key); })
+        return std::get<0>(key);
+    else
+        return key;
+}
+
+} // namespace detail
+
+/// Asks `describe(profile, key, line)` what there is to say of each line: a finding or nothing, which gets the
+/// rule, its title and the line where it has none. `lines` is a map by stack, or by a pair or tuple that begins
+/// with one. Findings that save less than `least_ns` are left out.
+template <class Lines, class Describe>
+std::vector<Finding> judge_lines(const Rule& rule, const Profile& profile, const Lines& lines,
+                                 const Describe& describe, double least_ns = least_saving_ns) {
+    std::vector<Finding> findings;
+    for (const auto& [key, line] : lines) {
+        std::optional<Finding> finding = describe(profile, key, line);
+        if (!finding || !(finding->saving_ns >= least_ns))
+            continue;
+        if (finding->rule == nullptr)
+            finding->rule = &rule;
+        if (finding->title.empty())
+            finding->title = finding->rule->title;
+        if (finding->stack == 0)
+            finding->stack = detail::stack_of(key);
+        findings.push_back(std::move(*finding));
+    }
+    return findings;
+}
+
 /// `Of` derives from it, enters what it counts by `at(site)`, and judges: `std::optional<Finding> judge(const
 /// Line<Tally>&) const`, whose finding gets the rule, its title and the line. A Tally has `count`, `ticks` and
 /// `+=`, and `all` where its site makes more calls than `count`. Memory: one tally a call site.
@@ -75,15 +110,9 @@ public:
             else
                 line.calls.add(site, tally.count);
         }
-        std::vector<Finding> findings;
-        for (const auto& [stack, line] : lines)
-            if (std::optional<Finding> finding = counts.judge(line.first)) {
-                finding->rule = &rule;
-                finding->title = rule.title;
-                finding->stack = stack;
-                findings.push_back(std::move(*finding));
-            }
-        return findings;
+        return judge_lines(
+            rule, profile, lines,
+            [&](const Profile&, std::uint64_t, const auto& line) { return counts.judge(line.first); }, 0);
     }
 
 protected:

@@ -84,11 +84,8 @@ std::map<std::uint64_t, FateGroup> transfers_of_fate(const Profile& profile, Fat
     return groups;
 }
 
-Finding begin_finding(const Profile& profile, const Rule& rule, std::uint64_t stack, const FateGroup& group) {
+Finding begin_finding(const Profile& profile, const FateGroup& group) {
     Finding finding;
-    finding.rule = &rule;
-    finding.title = rule.title;
-    finding.stack = stack;
     finding.evidence = {{"transfers", static_cast<double>(group.transfers.count)},
                         {"bytes", static_cast<double>(group.transfers.bytes)},
                         {"time_ns", group.spent_ns}};

@@ -2,8 +2,7 @@
 #pragma once
 
 #include "analyzer/rules/device_contents.hpp"
-#include "analyzer/rules/edited_calls.hpp"
-#include "analyzer/rules/finding.hpp"
+#include "analyzer/rules/line_rule.hpp"
 
 #include <map>
 
@@ -29,9 +28,14 @@ bool fates_are_told(const Profile& profile);
 /// By line. Empty where nothing can be told.
 std::map<std::uint64_t, FateGroup> transfers_of_fate(const Profile& profile, Fate fate, const LineOf& line_of);
 
-/// A finding with what those of all fates say alike: rule, title, line, allocation, evidence, and that these
-/// transfers go.
-Finding begin_finding(const Profile& profile, const Rule& rule, std::uint64_t stack, const FateGroup& group);
+/// A finding with what those of all fates say alike: allocation, evidence, and that these transfers go.
+Finding begin_finding(const Profile& profile, const FateGroup& group);
+
+/// A rule's `find`. `describe(profile, stack, group)` says what there is to say of a line.
+template <const Rule& rule, Fate fate, auto describe>
+std::vector<Finding> find_fate(const Profile& profile, const LineOf& line_of) {
+    return judge_lines(rule, profile, transfers_of_fate(profile, fate, line_of), describe);
+}
 
 /// "cudaMemcpy 16 MiB x 20"
 std::string transfers_text(const Profile& profile, const FateGroup& group);

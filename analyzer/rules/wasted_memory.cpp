@@ -1,6 +1,7 @@
 #include "analyzer/rules/wasted_memory.hpp"
 
 #include "analyzer/rules/library_memory.hpp"
+#include "analyzer/rules/line_rule.hpp"
 #include "analyzer/rules/untold_work.hpp"
 #include "analyzer/rules/words.hpp"
 
@@ -50,11 +51,8 @@ std::uint64_t spared_bytes(const tables::WasteTotals& wasted, tables::Waste wast
                : wasted.bytes;
 }
 
-Finding finding_of(const Rule& rule, std::uint64_t stack, const WastedLine& line) {
+Finding finding_of(const WastedLine& line) {
     Finding finding;
-    finding.rule = &rule;
-    finding.title = rule.title;
-    finding.stack = stack;
     finding.evidence = {{"allocations", static_cast<double>(line.count)},
                         {"bytes", static_cast<double>(line.held_bytes)},
                         {"wasted_bytes", static_cast<double>(line.bytes)},
@@ -82,10 +80,11 @@ Confidence confidence_at_peak(const Profile& profile, const WastedLine& line) {
 }
 
 std::vector<Finding> find_wasted(const Profile& profile, const LineOf& line_of, const Rule& rule,
-                                 trace::Memory memory, tables::Waste waste, const DescribeWaste& describe) {
+                                 trace::Memory memory, tables::Waste waste, DescribeWaste describe) {
     if (memory_use_is_untold(profile))
         return {};
-    std::map<std::pair<std::uint64_t, std::uint64_t>, WastedLine> lines; ///< by line and device
+    using Key = std::pair<std::uint64_t, std::uint64_t>; ///< line and device
+    std::map<Key, WastedLine> lines;
     for (const auto& [site, totals] : profile.lifetimes().sites()) {
         const tables::WasteTotals* const wasted = totals.find(waste);
         if (site.memory != memory || wasted == nullptr ||
@@ -102,17 +101,16 @@ std::vector<Finding> find_wasted(const Profile& profile, const LineOf& line_of, 
         line.life_ns += static_cast<double>(profile.nanoseconds(wasted->life_ticks));
         line.call_ns += static_cast<double>(profile.nanoseconds(wasted->call_ticks));
     }
-    std::vector<Finding> findings;
-    for (const auto& [key, line] : lines) {
+    const auto judge = [&](const Profile&, const Key& key, const WastedLine& line) -> std::optional<Finding> {
         const double least_bytes =
             least_device_share(memory, waste) * static_cast<double>(memory_of(profile, key.second));
         if (!is_worth_it(line, least_bytes) || !is_idle_for_long(profile, waste, line))
-            continue;
-        Finding finding = finding_of(rule, key.first, line);
+            return std::nullopt;
+        Finding finding = finding_of(line);
         describe(profile, line, finding);
-        findings.push_back(std::move(finding));
-    }
-    return findings;
+        return finding;
+    };
+    return judge_lines(rule, profile, lines, judge, 0);
 }
 
 } // namespace umadvisor::rules

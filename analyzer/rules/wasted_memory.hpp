@@ -3,8 +3,6 @@
 
 #include "analyzer/rules/finding.hpp"
 
-#include <functional>
-
 namespace umadvisor::rules {
 
 /// Allocations of one line that were wasted for one reason, and live when the most was.
@@ -19,13 +17,18 @@ struct WastedLine {
     double mean_life_ns() const { return life_ns / static_cast<double>(count); }
 };
 
-/// What one rule says of a line: `finding` has its rule, lines, numbers and saving already.
-using DescribeWaste = std::function<void(const Profile&, const WastedLine&, Finding&)>;
+/// What one rule says of a line: `finding` has its numbers and saving already.
+using DescribeWaste = void (*)(const Profile&, const WastedLine&, Finding&);
 
 /// The lines at which the waste is worth a change, each once, with `rule`. Nothing where the trace does not
 /// tell all that memory may have been used for.
 std::vector<Finding> find_wasted(const Profile& profile, const LineOf& line_of, const Rule& rule,
-                                 trace::Memory memory, tables::Waste waste, const DescribeWaste& describe);
+                                 trace::Memory memory, tables::Waste waste, DescribeWaste describe);
+/// The same as a rule's `find`, for one kind of memory.
+template <const Rule& rule, trace::Memory memory, tables::Waste waste, DescribeWaste describe>
+std::vector<Finding> find_wasted(const Profile& profile, const LineOf& line_of) {
+    return find_wasted(profile, line_of, rule, memory, waste, describe);
+}
 
 /// "cudaMalloc of 64 MiB", "cudaMalloc of 16 MiB on average, 4 times"
 std::string allocations_text(const Profile& profile, const WastedLine& line);

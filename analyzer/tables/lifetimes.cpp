@@ -335,8 +335,8 @@ void Lifetimes::copied(const trace::Copy& record, std::uint64_t allocation, bool
         return;
     ++live->copies;
     (up ? live->up_bytes : live->down_bytes) += record.bytes;
-    live->used_otherwise |=
-        record.asynchronous != 0 || !facts::is_device_memory(up ? record.destination_memory : record.source_memory);
+    live->used_otherwise |= record.asynchronous != 0 ||
+                            !facts::is_device_memory(up ? record.destination_memory : record.source_memory);
 }
 
 void Lifetimes::count_lock(const Live& live, std::uint64_t unlock_ticks) {

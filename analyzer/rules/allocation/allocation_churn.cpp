@@ -36,11 +36,11 @@ std::string churn_remedy(const Profile& profile, const Rule& rule, const ChurnLi
     return text;
 }
 
-Finding describe_churn(const Profile& profile, const Rule& rule, std::uint64_t stack, const ChurnLine& line) {
+Finding describe_churn(const Profile& profile, const Rule& rule, const ChurnLine& line) {
     const auto pairs = static_cast<double>(line.pairs);
     const double waited_ns = std::max(0.0, line.free_ns - line.own_free_ns);
 
-    Finding finding = churn_finding(profile, rule, stack, line, "freed here");
+    Finding finding = churn_finding(profile, line, "freed here");
     finding.summary =
         profile.call_name(line.entry) + " and " + profile.call_name(line.free_entry) + " of " +
         bytes_text(static_cast<double>(line.bytes) / pairs) + " on average, " + std::to_string(line.pairs) +
@@ -80,35 +80,27 @@ Finding describe_churn(const Profile& profile, const Rule& rule, std::uint64_t s
     return finding;
 }
 
-std::vector<Finding> find_churn(const Profile& profile, const LineOf& line_of, const Rule& rule, Made made) {
-    std::vector<Finding> findings;
-    for (const auto& [stack, line] : churn_lines(profile, line_of, {made}))
-        if (is_churn(profile, line))
-            findings.push_back(describe_churn(profile, rule, stack, line));
-    return findings;
+template <const Rule& rule, Made made>
+std::vector<Finding> find_churn(const Profile& profile, const LineOf& line_of) {
+    const auto judge = [&](const Profile&, std::uint64_t, const ChurnLine& line) {
+        return is_churn(profile, line) ? std::optional(describe_churn(profile, rule, line)) : std::nullopt;
+    };
+    return judge_lines(rule, profile, churn_lines(profile, line_of, {made}), judge);
 }
 
 } // namespace
 
-std::vector<Finding> find_allocation_churn(const Profile& profile, const LineOf& line_of) {
-    return find_churn(profile, line_of, uma_401, Made::device);
-}
-
-std::vector<Finding> find_managed_churn(const Profile& profile, const LineOf& line_of) {
-    return find_churn(profile, line_of, uma_410, Made::managed);
-}
-
 constinit const Rule uma_401{.id = "UMA-401",
                              .name = "allocation-churn",
                              .title = "device memory allocated and freed again and again",
-                             .find = &find_allocation_churn,
+                             .find = &find_churn<uma_401, Made::device>,
                              .counter = &count<Churn>,
                              .order = OrderUse::kept_memory};
 
 constinit const Rule uma_410{.id = "UMA-410",
                              .name = "managed-churn",
                              .title = "managed memory allocated and freed again and again",
-                             .find = &find_managed_churn,
+                             .find = &find_churn<uma_410, Made::managed>,
                              .counter = &count<Churn>,
                              .order = OrderUse::kept_memory};
 

@@ -108,12 +108,8 @@ double spared_ns(const ChurnLine& line) {
     return std::max(0.0, line.alloc_ns + line.upkeep_ns + line.own_free_ns - line.kept_ns);
 }
 
-Finding churn_finding(const Profile& profile, const Rule& rule, std::uint64_t stack, const ChurnLine& line,
-                      std::string_view end_place) {
+Finding churn_finding(const Profile& profile, const ChurnLine& line, std::string_view end_place) {
     Finding finding;
-    finding.rule = &rule;
-    finding.title = rule.title;
-    finding.stack = stack;
     if (line.free_stack != 0)
         finding.places.emplace_back(end_place, line.free_stack);
     finding.saving_ns = spared_ns(line);

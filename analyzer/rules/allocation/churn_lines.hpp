@@ -3,8 +3,7 @@
 #pragma once
 
 #include "analyzer/rules/allocation/churn.hpp"
-#include "analyzer/rules/edited_calls.hpp"
-#include "analyzer/rules/finding.hpp"
+#include "analyzer/rules/line_rule.hpp"
 
 #include <initializer_list>
 #include <map>
@@ -30,8 +29,7 @@ std::map<std::uint64_t, ChurnLine> churn_lines(const Profile& profile, const Lin
 /// The time that the program saves when it makes one set of the largest size and keeps it.
 double spared_ns(const ChurnLine& line);
 
-/// A finding of `rule` at the line `stack`, but for summary, advice and basis.
-Finding churn_finding(const Profile& profile, const Rule& rule, std::uint64_t stack, const ChurnLine& line,
-                      std::string_view end_place);
+/// A finding but for summary, advice and basis.
+Finding churn_finding(const Profile& profile, const ChurnLine& line, std::string_view end_place);
 
 } // namespace umadvisor::rules

@@ -2,8 +2,7 @@
 #include "analyzer/facts/direction.hpp"
 #include "analyzer/ids/call_site.hpp"
 #include "analyzer/reader/dictionary.hpp"
-#include "analyzer/rules/counter.hpp"
-#include "analyzer/rules/finding.hpp"
+#include "analyzer/rules/line_rule.hpp"
 #include "analyzer/rules/untold_work.hpp"
 #include "analyzer/rules/words.hpp"
 #include "analyzer/tables/failed_calls.hpp"
@@ -75,15 +74,18 @@ void AllocationFailures::add(const trace::Free& record) {
 /// The driver's own memory and that of contexts come to less than the rest.
 constexpr double most_filled = 0.9;
 
-Finding describe_fragmentation(const Profile& profile, std::uint64_t stack, std::uint64_t entry,
-                               const FailureTotals& totals, std::uint64_t device_bytes) {
+struct FailureLine {
+    std::uint64_t entry = 0;
+    FailureTotals totals;
+};
+
+Finding describe_fragmentation(const Profile& profile, std::uint64_t, const FailureLine& line) {
+    const FailureTotals& totals = line.totals;
+    const std::uint64_t device_bytes = profile.dictionary().devices.front().memory_bytes;
     const auto bytes = static_cast<double>(totals.bytes);
     Finding finding;
-    finding.rule = &uma_408;
-    finding.title = finding.rule->title;
-    finding.stack = stack;
-    finding.summary = profile.call_name(entry) + " of " + bytes_text(bytes) + " failed for want of memory, " +
-                      count_text(totals.count, "time") + ", with " +
+    finding.summary = profile.call_name(line.entry) + " of " + bytes_text(bytes) +
+                      " failed for want of memory, " + count_text(totals.count, "time") + ", with " +
                       bytes_text(static_cast<double>(totals.live_bytes)) + " allocated of " +
                       bytes_text(static_cast<double>(device_bytes)) + " and " +
                       bytes_text(static_cast<double>(totals.freed_bytes)) + " freed before";
@@ -109,25 +111,18 @@ std::vector<Finding> find_fragmentation(const Profile& profile, const LineOf& li
     if (memory_use_is_untold(profile) || profile.dictionary().devices.size() != 1)
         return {};
     const std::uint64_t device_bytes = profile.dictionary().devices.front().memory_bytes;
-    struct Line {
-        std::uint64_t entry = 0;
-        FailureTotals totals;
-    };
-    std::map<std::uint64_t, Line> lines;
+    std::map<std::uint64_t, FailureLine> lines;
     for (const auto& [site, totals] : profile.counted<AllocationFailures>().sites()) {
         if (static_cast<double>(totals.live_bytes + totals.bytes) >
                 most_filled * static_cast<double>(device_bytes) ||
             totals.freed_bytes < totals.bytes || totals.bytes < least_saving_bytes)
             continue;
-        Line& line = lines[line_of(site.stack)];
+        FailureLine& line = lines[line_of(site.stack)];
         if (line.totals.bytes < totals.bytes)
             line.entry = site.entry;
         line.totals.add(totals);
     }
-    std::vector<Finding> findings;
-    for (const auto& [stack, line] : lines)
-        findings.push_back(describe_fragmentation(profile, stack, line.entry, line.totals, device_bytes));
-    return findings;
+    return judge_lines(uma_408, profile, lines, describe_fragmentation, 0);
 }
 
 constinit const Rule uma_408{.id = "UMA-408",

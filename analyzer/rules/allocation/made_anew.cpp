@@ -3,6 +3,8 @@
 #include "analyzer/rules/allocation/churn_lines.hpp"
 #include "analyzer/rules/words.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <string_view>
 
 namespace umadvisor::rules {
@@ -16,10 +18,9 @@ struct ChurnWords {
 constexpr std::string_view usual_churn_basis =
     "time of these calls, without what they waited for the device, less that of one round, which stays";
 
-Finding describe_made(const Profile& profile, const Rule& rule, std::uint64_t stack, const ChurnLine& line,
-                      const ChurnWords& words) {
+Finding describe_made(const Profile& profile, const ChurnLine& line, const ChurnWords& words) {
     const auto pairs = static_cast<double>(line.pairs);
-    Finding finding = churn_finding(profile, rule, stack, line, words.end_place);
+    Finding finding = churn_finding(profile, line, words.end_place);
     finding.summary = profile.call_name(line.entry) + " and " + profile.call_name(line.free_entry) +
                       std::string(words.what) + ", " + std::to_string(line.pairs) + " times, each for " +
                       time_text(line.lifetime_ns / pairs) + ": " + time_text(line.alloc_ns + line.upkeep_ns) +
@@ -37,13 +38,13 @@ Finding describe_made(const Profile& profile, const Rule& rule, std::uint64_t st
 
 /// An update may change what the nodes are given, but neither their number, kinds nor order: lines whose graphs
 /// differ in that have one shape a round, and nothing to spare.
-Finding describe_graphs(const Profile& profile, std::uint64_t stack, const ChurnLine& line) {
+Finding describe_graphs(const Profile& profile, std::uint64_t, const ChurnLine& line) {
     const auto pairs = static_cast<double>(line.pairs);
     const bool alike = line.alike + line.peak_live >= line.pairs;
     const std::string nodes =
         " of " + count_text(static_cast<std::uint64_t>(static_cast<double>(line.bytes) / pairs + 0.5), "node");
     Finding finding = describe_made(
-        profile, uma_411, stack, line,
+        profile, line,
         {nodes, "destroyed here",
          alike ? "make the executable graph once, before the rounds, and launch it in each; where an argument "
                  "changes that no call shows, cudaGraphExecUpdate(exec, graph, &result) in place of "
@@ -65,11 +66,11 @@ Finding describe_graphs(const Profile& profile, std::uint64_t stack, const Churn
     return finding;
 }
 
-Finding describe_maps(const Profile& profile, std::uint64_t stack, const ChurnLine& line) {
+Finding describe_maps(const Profile& profile, std::uint64_t, const ChurnLine& line) {
     const auto pairs = static_cast<double>(line.pairs);
     const std::string bytes = " of " + bytes_text(static_cast<double>(line.bytes) / pairs) + " on average";
     Finding finding =
-        describe_made(profile, uma_412, stack, line,
+        describe_made(profile, line,
                       {bytes, "unmapped here",
                        "keep the range mapped from round to round; where it must be built, make it of few "
                        "large pieces (cuMemCreate) and give access to all of it by one cuMemSetAccess",
@@ -80,59 +81,40 @@ Finding describe_maps(const Profile& profile, std::uint64_t stack, const ChurnLi
     return finding;
 }
 
-Finding describe_streams(const Profile& profile, std::uint64_t stack, const ChurnLine& line) {
-    return describe_made(profile, uma_413, stack, line,
+Finding describe_streams(const Profile& profile, std::uint64_t, const ChurnLine& line) {
+    return describe_made(profile, line,
                          {"", "destroyed here", "make them once, before the rounds, and use them again in each",
                           usual_churn_basis});
 }
 
-using DescribeMade = Finding(const Profile&, std::uint64_t, const ChurnLine&);
-
-void find_made(std::vector<Finding>& findings, const Profile& profile, const LineOf& line_of, Made made,
-               DescribeMade* describe_line) {
-    for (const auto& [stack, line] : churn_lines(profile, line_of, {made}))
-        if (spared_ns(line) >= least_saving_ns)
-            findings.push_back(describe_line(profile, stack, line));
+template <const Rule& rule, auto describe, Made... kinds>
+std::vector<Finding> find_made(const Profile& profile, const LineOf& line_of) {
+    std::vector<Finding> findings;
+    for (const Made made : {kinds...})
+        std::ranges::move(judge_lines(rule, profile, churn_lines(profile, line_of, {made}), describe),
+                          std::back_inserter(findings));
+    return findings;
 }
 
 } // namespace
 
-std::vector<Finding> find_graph_churn(const Profile& profile, const LineOf& line_of) {
-    std::vector<Finding> findings;
-    find_made(findings, profile, line_of, Made::graph, describe_graphs);
-    return findings;
-}
-
-std::vector<Finding> find_map_churn(const Profile& profile, const LineOf& line_of) {
-    std::vector<Finding> findings;
-    find_made(findings, profile, line_of, Made::mapping, describe_maps);
-    return findings;
-}
-
-std::vector<Finding> find_stream_churn(const Profile& profile, const LineOf& line_of) {
-    std::vector<Finding> findings;
-    find_made(findings, profile, line_of, Made::stream, describe_streams);
-    find_made(findings, profile, line_of, Made::event, describe_streams);
-    return findings;
-}
-
 constinit const Rule uma_411{.id = "UMA-411",
                              .name = "graph-churn",
                              .title = "executable graphs made anew in each round",
-                             .find = &find_graph_churn,
+                             .find = &find_made<uma_411, describe_graphs, Made::graph>,
                              .counter = &count<Churn>};
 
 constinit const Rule uma_412{.id = "UMA-412",
                              .name = "map-churn",
                              .title = "memory mapped anew in each round",
-                             .find = &find_map_churn,
+                             .find = &find_made<uma_412, describe_maps, Made::mapping>,
                              .counter = &count<Churn>,
                              .order = OrderUse::kept_memory};
 
 constinit const Rule uma_413{.id = "UMA-413",
                              .name = "stream-churn",
                              .title = "streams or events made anew in each round",
-                             .find = &find_stream_churn,
+                             .find = &find_made<uma_413, describe_streams, Made::stream, Made::event>,
                              .counter = &count<Churn>};
 
 } // namespace umadvisor::rules

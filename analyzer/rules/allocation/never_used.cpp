@@ -16,14 +16,10 @@ void describe_never_used(const Profile& profile, const WastedLine& line, Finding
 
 } // namespace
 
-std::vector<Finding> find_never_used(const Profile& profile, const LineOf& line_of) {
-    return find_wasted(profile, line_of, uma_402, trace::Memory::device, tables::Waste::never_used,
-                       describe_never_used);
-}
-
-constinit const Rule uma_402{.id = "UMA-402",
-                             .name = "never-used",
-                             .title = "device memory that nothing ever used",
-                             .find = &find_never_used};
+constinit const Rule uma_402{
+    .id = "UMA-402",
+    .name = "never-used",
+    .title = "device memory that nothing ever used",
+    .find = &find_wasted<uma_402, trace::Memory::device, tables::Waste::never_used, describe_never_used>};
 
 } // namespace umadvisor::rules

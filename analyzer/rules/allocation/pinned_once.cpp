@@ -1,7 +1,6 @@
 /// Host memory that is page-locked for so few copies that ordinary memory would take less time, slower copies
 /// and all.
-#include "analyzer/rules/edited_calls.hpp"
-#include "analyzer/rules/finding.hpp"
+#include "analyzer/rules/line_rule.hpp"
 #include "analyzer/rules/untold_work.hpp"
 #include "analyzer/rules/words.hpp"
 
@@ -56,9 +55,8 @@ void add(LockLine& line, const tables::LifetimeSite& site, const tables::LockTot
 }
 
 bool is_worth_it(const Profile& profile, const LockLine& line) {
-    const double least_ns =
-        std::max({least_saving_ns, least_run_share * static_cast<double>(profile.recorded_ns()),
-                  least_lock_share * line.locked_ns()});
+    const double least_ns = std::max(least_run_share * static_cast<double>(profile.recorded_ns()),
+                                     least_lock_share * line.locked_ns());
     return line.count != 0 && !line.needed && line.saving_ns() >= least_ns;
 }
 
@@ -73,11 +71,10 @@ std::string summary_of(const Profile& profile, const LockLine& line) {
            time_text(line.slower_copies_ns) + " more to copy them";
 }
 
-Finding describe_lock(const Profile& profile, std::uint64_t stack, const LockLine& line) {
+std::optional<Finding> describe_lock(const Profile& profile, std::uint64_t, const LockLine& line) {
+    if (!is_worth_it(profile, line))
+        return std::nullopt;
     Finding finding;
-    finding.rule = &uma_409;
-    finding.title = finding.rule->title;
-    finding.stack = stack;
     finding.summary = summary_of(profile, line);
     finding.evidence = {{"allocations", static_cast<double>(line.count)},
                         {"bytes", static_cast<double>(line.bytes)},
@@ -115,11 +112,7 @@ std::vector<Finding> find_pinned_once(const Profile& profile, const LineOf& line
     for (const auto& [site, totals] : profile.lifetimes().sites())
         if (totals.lock.count != 0 || totals.lock.needed)
             add(lines[line_of(site.stack)], site, totals.lock, profile);
-    std::vector<Finding> findings;
-    for (const auto& [stack, line] : lines)
-        if (is_worth_it(profile, line))
-            findings.push_back(describe_lock(profile, stack, line));
-    return findings;
+    return judge_lines(uma_409, profile, lines, describe_lock);
 }
 
 constinit const Rule uma_409{.id = "UMA-409",

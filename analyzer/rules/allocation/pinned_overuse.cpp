@@ -18,14 +18,10 @@ void describe_pinned_overuse(const Profile& profile, const WastedLine& line, Fin
 
 } // namespace
 
-std::vector<Finding> find_pinned_overuse(const Profile& profile, const LineOf& line_of) {
-    return find_wasted(profile, line_of, uma_406, trace::Memory::pinned, tables::Waste::never_used,
-                       describe_pinned_overuse);
-}
-
-constinit const Rule uma_406{.id = "UMA-406",
-                             .name = "pinned-overuse",
-                             .title = "page-locked memory that nothing is copied from or to",
-                             .find = &find_pinned_overuse};
+constinit const Rule uma_406{
+    .id = "UMA-406",
+    .name = "pinned-overuse",
+    .title = "page-locked memory that nothing is copied from or to",
+    .find = &find_wasted<uma_406, trace::Memory::pinned, tables::Waste::never_used, describe_pinned_overuse>};
 
 } // namespace umadvisor::rules

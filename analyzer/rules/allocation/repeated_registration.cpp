@@ -6,9 +6,9 @@
 namespace umadvisor::rules {
 namespace {
 
-Finding describe_registration(const Profile& profile, std::uint64_t stack, const ChurnLine& line) {
+Finding describe_registration(const Profile& profile, std::uint64_t, const ChurnLine& line) {
     const auto pairs = static_cast<double>(line.pairs);
-    Finding finding = churn_finding(profile, uma_407, stack, line, "unlocked here");
+    Finding finding = churn_finding(profile, line, "unlocked here");
     finding.summary = profile.call_name(line.entry) + " and " + profile.call_name(line.free_entry) + " of " +
                       bytes_text(static_cast<double>(line.bytes) / pairs) + " on average, " +
                       std::to_string(line.pairs) + " times: " + time_text(line.alloc_ns) +
@@ -33,12 +33,8 @@ Finding describe_registration(const Profile& profile, std::uint64_t stack, const
 } // namespace
 
 std::vector<Finding> find_repeated_registrations(const Profile& profile, const LineOf& line_of) {
-    std::vector<Finding> findings;
-    for (const auto& [stack, line] : churn_lines(profile, line_of, {Made::pinned, Made::registered})) {
-        if (spared_ns(line) >= least_saving_ns)
-            findings.push_back(describe_registration(profile, stack, line));
-    }
-    return findings;
+    return judge_lines(uma_407, profile, churn_lines(profile, line_of, {Made::pinned, Made::registered}),
+                       describe_registration);
 }
 
 constinit const Rule uma_407{.id = "UMA-407",

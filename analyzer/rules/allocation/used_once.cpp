@@ -19,14 +19,10 @@ void describe_used_once(const Profile& profile, const WastedLine& line, Finding&
 
 } // namespace
 
-std::vector<Finding> find_used_once(const Profile& profile, const LineOf& line_of) {
-    return find_wasted(profile, line_of, uma_403, trace::Memory::device, tables::Waste::used_once,
-                       describe_used_once);
-}
-
-constinit const Rule uma_403{.id = "UMA-403",
-                             .name = "used-once",
-                             .title = "device memory held for one moment of use",
-                             .find = &find_used_once};
+constinit const Rule uma_403{
+    .id = "UMA-403",
+    .name = "used-once",
+    .title = "device memory held for one moment of use",
+    .find = &find_wasted<uma_403, trace::Memory::device, tables::Waste::used_once, describe_used_once>};
 
 } // namespace umadvisor::rules

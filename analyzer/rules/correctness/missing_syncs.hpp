@@ -93,8 +93,8 @@ private:
     std::map<std::uint64_t, std::uint64_t> by_address_; ///< of those
     std::set<std::uint64_t> open_;                      ///< of those, with a window that no wait has closed
     std::deque<Memory> freed_;
-    std::deque<std::uint64_t> small_reads_;         ///< times; the last of them: some are told late
-    std::uint64_t thread_ = 0;                      ///< that touches managed memory
+    std::deque<std::uint64_t> small_reads_; ///< times; the last of them: some are told late
+    std::uint64_t thread_ = 0;              ///< that touches managed memory
     bool on_purpose_ = false;
     std::uint64_t untold_launch_ = 0; ///< ticks: of the last that may reach any memory
     bool joined_ = false;             ///< streams wait for each other

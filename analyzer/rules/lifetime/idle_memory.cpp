@@ -20,13 +20,10 @@ void describe_idle(const Profile& profile, const WastedLine& line, Finding& find
 
 } // namespace
 
-std::vector<Finding> find_idle_memory(const Profile& profile, const LineOf& line_of) {
-    return find_wasted(profile, line_of, uma_301, trace::Memory::device, tables::Waste::idle, describe_idle);
-}
-
-constinit const Rule uma_301{.id = "UMA-301",
-                             .name = "idle-memory",
-                             .title = "device memory idle at the peak",
-                             .find = &find_idle_memory};
+constinit const Rule uma_301{
+    .id = "UMA-301",
+    .name = "idle-memory",
+    .title = "device memory idle at the peak",
+    .find = &find_wasted<uma_301, trace::Memory::device, tables::Waste::idle, describe_idle>};
 
 } // namespace umadvisor::rules

@@ -19,14 +19,10 @@ void describe_reusable(const Profile& profile, const WastedLine& line, Finding& 
 
 } // namespace
 
-std::vector<Finding> find_reusable_memory(const Profile& profile, const LineOf& line_of) {
-    return find_wasted(profile, line_of, uma_302, trace::Memory::device, tables::Waste::reusable,
-                       describe_reusable);
-}
-
-constinit const Rule uma_302{.id = "UMA-302",
-                             .name = "reusable-memory",
-                             .title = "memory allocated anew beside memory that is done with",
-                             .find = &find_reusable_memory};
+constinit const Rule uma_302{
+    .id = "UMA-302",
+    .name = "reusable-memory",
+    .title = "memory allocated anew beside memory that is done with",
+    .find = &find_wasted<uma_302, trace::Memory::device, tables::Waste::reusable, describe_reusable>};
 
 } // namespace umadvisor::rules

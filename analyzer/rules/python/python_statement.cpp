@@ -1,6 +1,6 @@
 /// Statements of Python that cost far more than the CUDA calls that they make, in every round, and that could
 /// go.
-#include "analyzer/rules/finding.hpp"
+#include "analyzer/rules/line_rule.hpp"
 #include "analyzer/rules/python/python_statements.hpp"
 #include "analyzer/rules/words.hpp"
 #include "analyzer/symbols/python_framework.hpp"
@@ -140,11 +140,8 @@ struct StatementLine {
     }
 };
 
-Finding begin_statement(std::uint64_t stack, const StatementLine& line, double statement_ns) {
+Finding begin_statement(const StatementLine& line, double statement_ns) {
     Finding finding;
-    finding.rule = &uma_116;
-    finding.title = finding.rule->title;
-    finding.stack = stack;
     finding.evidence = {{"rounds", static_cast<double>(line.rounds)},
                         {"bytes", static_cast<double>(line.bytes)},
                         {"call_ns", line.time.call_ns},
@@ -172,12 +169,9 @@ std::vector<Finding> constant_uploads(const Profile& profile, const LineOf& line
         line.bytes += site.bytes;
         line.framework = framework_at(profile.dictionary(), site.site.stack);
     }
-    std::vector<Finding> findings;
-    for (const auto& [stack, line] : lines) {
+    const auto judge = [&](const Profile&, std::uint64_t, const StatementLine& line) {
         const double ns = line.time.sum_ns();
-        if (ns < least_saving_ns)
-            continue;
-        Finding finding = begin_statement(stack, line, ns);
+        Finding finding = begin_statement(line, ns);
         finding.title = "a constant built and uploaded in every round";
         finding.summary = "this line uploads the same " +
                           bytes_text(static_cast<double>(line.bytes) / static_cast<double>(line.time.calls)) +
@@ -188,9 +182,9 @@ std::vector<Finding> constant_uploads(const Profile& profile, const LineOf& line
         finding.advice = keep_constant(line.framework);
         finding.edit = line.calls.gone(profile);
         finding.basis = sure_time_text(statements);
-        findings.push_back(std::move(finding));
-    }
-    return findings;
+        return finding;
+    };
+    return judge_lines(uma_116, profile, lines, judge);
 }
 
 std::vector<Finding> logging(const Profile& profile, const LineOf& line_of,
@@ -223,12 +217,11 @@ std::vector<Finding> logging(const Profile& profile, const LineOf& line_of,
         lines[line].time.before_ns += ns * static_cast<double>(gap.count());
         lines[line].calls.add_time_before(sites[step.second].site, ns * static_cast<double>(gap.count()));
     }
-    std::vector<Finding> findings;
-    for (const auto& [stack, line] : lines) {
+    const auto judge = [&](const Profile&, std::uint64_t, const StatementLine& line) -> std::optional<Finding> {
         const double ns = line.time.sum_ns();
         if (ns < least_logging_of_run * static_cast<double>(profile.net_ns()))
-            continue;
-        Finding finding = begin_statement(stack, line, ns);
+            return std::nullopt;
+        Finding finding = begin_statement(line, ns);
         finding.title = "values are logged in every round";
         finding.summary = "what this line logs takes " + time_text(ns / static_cast<double>(line.rounds)) +
                           " of the host's time in each of " + count_text(line.rounds, "round") +
@@ -242,9 +235,9 @@ std::vector<Finding> logging(const Profile& profile, const LineOf& line_of,
                         "program needs between two calls of one line (" +
                         time_text(statements.usual_ns()) +
                         "); what it does behind its last call is not counted";
-        findings.push_back(std::move(finding));
-    }
-    return findings;
+        return finding;
+    };
+    return judge_lines(uma_116, profile, lines, judge, 0);
 }
 
 bool locks_pages(const reader::Dictionary& dictionary, const PythonSite& site) {
@@ -309,12 +302,11 @@ std::vector<Finding> filled_batches(const Profile& profile, const LineOf& line_o
         if (const auto line = lines.find(line_of(site.site.stack));
             line != lines.end() && locks_pages(profile.dictionary(), site))
             add_locks(line->second, profile, site);
-    std::vector<Finding> findings;
-    for (const auto& [stack, line] : lines) {
+    const auto judge = [&](const Profile&, std::uint64_t, const FilledLine& line) -> std::optional<Finding> {
         const double ns = line.fill_ns + line.lock_ns;
-        if (line.fills < least_batches || 2 * line.fills < line.rounds || ns < least_saving_ns)
-            continue;
-        Finding finding = begin_statement(stack, line, ns);
+        if (line.fills < least_batches || 2 * line.fills < line.rounds)
+            return std::nullopt;
+        Finding finding = begin_statement(line, ns);
         finding.title = "page-locked memory is filled by the line that uploads it";
         finding.summary = "each of " + count_text(line.rounds, "upload") + " of " +
                           bytes_text(static_cast<double>(line.bytes) / static_cast<double>(line.rounds)) +
@@ -332,9 +324,9 @@ std::vector<Finding> filled_batches(const Profile& profile, const LineOf& line_o
         finding.edit = line.edit;
         finding.basis = "replay of the run without these copies on the host and without page-locking after the "
                         "first time; what pinning ahead of the loop costs is not counted";
-        findings.push_back(std::move(finding));
-    }
-    return findings;
+        return finding;
+    };
+    return judge_lines(uma_116, profile, lines, judge);
 }
 
 std::vector<Finding> awaited_uploads(const Profile& profile, const LineOf& line_of) {
@@ -352,15 +344,14 @@ std::vector<Finding> awaited_uploads(const Profile& profile, const LineOf& line_
         awaited.content.looked += more.content.looked;
         awaited.content.repeated += more.content.repeated;
     }
-    std::vector<Finding> findings;
-    for (auto& [stack, found] : lines) {
-        auto& [line, awaited] = found;
+    const auto judge = [&](const Profile&, std::uint64_t, const auto& found) -> std::optional<Finding> {
+        auto [line, awaited] = found;
         const auto ns = static_cast<double>(profile.nanoseconds(awaited.ticks));
-        if (awaited.rounds < least_batches || ns < least_saving_ns)
-            continue;
+        if (awaited.rounds < least_batches)
+            return std::nullopt;
         line.rounds = awaited.uploads;
         line.bytes = awaited.bytes;
-        Finding finding = begin_statement(stack, line, ns);
+        Finding finding = begin_statement(line, ns);
         finding.title = "arguments in the host's memory are uploaded by the call that needs them";
         finding.summary =
             count_text(awaited.uploads, "upload") + " of " +
@@ -381,9 +372,9 @@ std::vector<Finding> awaited_uploads(const Profile& profile, const LineOf& line_
         finding.basis = "the time in which the thread of this line made no call while the uploads that it then "
                         "waited for were prepared and made";
         finding.confidence = same ? Confidence::medium : Confidence::low;
-        findings.push_back(std::move(finding));
-    }
-    return findings;
+        return finding;
+    };
+    return judge_lines(uma_116, profile, lines, judge);
 }
 
 } // namespace

@@ -17,14 +17,10 @@ void describe_early_sync(const Profile& profile, const GapLine& line, Finding& f
 
 } // namespace
 
-std::vector<Finding> find_early_syncs(const Profile& profile, const LineOf& line_of) {
-    return find_gaps(profile, line_of, uma_502, {WaitReason::needless}, describe_early_sync);
-}
-
 constinit const Rule uma_502{.id = "UMA-502",
                              .name = "early-sync",
                              .title = "synchronisations before the host's own work",
-                             .find = &find_early_syncs,
+                             .find = &find_gaps<uma_502, describe_early_sync, WaitReason::needless>,
                              .counter = &count<IdleGaps>,
                              .order = OrderUse::wait};
 

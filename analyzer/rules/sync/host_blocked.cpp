@@ -15,14 +15,10 @@ void describe_host_blocked(const Profile& profile, const GapLine& line, Finding&
 
 } // namespace
 
-std::vector<Finding> find_host_blocked(const Profile& profile, const LineOf& line_of) {
-    return find_gaps(profile, line_of, uma_505, {WaitReason::results}, describe_host_blocked);
-}
-
 constinit const Rule uma_505{.id = "UMA-505",
                              .name = "host-blocked",
                              .title = "host and device take turns",
-                             .find = &find_host_blocked,
+                             .find = &find_gaps<uma_505, describe_host_blocked, WaitReason::results>,
                              .counter = &count<IdleGaps>,
                              .order = OrderUse::wait,
                              .moves_own_line_only = true};

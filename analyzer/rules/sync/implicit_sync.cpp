@@ -17,16 +17,12 @@ void describe_implicit_sync(const Profile& profile, const GapLine& line, Finding
 
 } // namespace
 
-std::vector<Finding> find_implicit_syncs(const Profile& profile, const LineOf& line_of) {
-    return find_gaps(profile, line_of, uma_503, {WaitReason::unasked, WaitReason::freed},
-                     describe_implicit_sync);
-}
-
-constinit const Rule uma_503{.id = "UMA-503",
-                             .name = "implicit-sync",
-                             .title = "calls that wait for the device unasked",
-                             .find = &find_implicit_syncs,
-                             .counter = &count<IdleGaps>,
-                             .order = OrderUse::wait};
+constinit const Rule uma_503{
+    .id = "UMA-503",
+    .name = "implicit-sync",
+    .title = "calls that wait for the device unasked",
+    .find = &find_gaps<uma_503, describe_implicit_sync, WaitReason::unasked, WaitReason::freed>,
+    .counter = &count<IdleGaps>,
+    .order = OrderUse::wait};
 
 } // namespace umadvisor::rules

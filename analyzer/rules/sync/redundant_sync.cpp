@@ -1,6 +1,5 @@
 /// Synchronisations when nothing has been queued since the last one.
-#include "analyzer/rules/edited_calls.hpp"
-#include "analyzer/rules/finding.hpp"
+#include "analyzer/rules/line_rule.hpp"
 #include "analyzer/rules/sync/idle_syncs.hpp"
 #include "analyzer/rules/untold_work.hpp"
 #include "analyzer/rules/words.hpp"
@@ -19,12 +18,14 @@ struct SyncLine {
     EditedCalls calls;
 };
 
-Finding describe_sync(const Profile& profile, std::uint64_t stack, const SyncLine& line) {
+using SyncKey = std::pair<std::uint64_t, std::uint64_t>; ///< line, entry
+
+std::optional<Finding> describe_sync(const Profile& profile, const SyncKey& key, const SyncLine& line) {
+    if (line.redundant < least_redundant)
+        return std::nullopt;
+    const std::uint64_t stack = key.first;
     const auto redundant = static_cast<double>(line.redundant);
     Finding finding;
-    finding.rule = &uma_501;
-    finding.title = finding.rule->title;
-    finding.stack = stack;
     finding.summary =
         profile.call_name(line.entry) + " " + std::to_string(line.redundant) + " of " +
         std::to_string(line.count) + " times with nothing queued since the synchronisation before it: " +
@@ -51,7 +52,7 @@ Finding describe_sync(const Profile& profile, std::uint64_t stack, const SyncLin
 std::vector<Finding> find_redundant_syncs(const Profile& profile, const LineOf& line_of) {
     if (work_is_untold(profile))
         return {};
-    std::map<std::pair<std::uint64_t, std::uint64_t>, SyncLine> lines;
+    std::map<SyncKey, SyncLine> lines;
     for (const auto& [site, totals] : profile.counted<IdleSyncs>().sites()) {
         SyncLine& line = lines[{line_of(site.stack), site.entry}];
         line.count += totals.count;
@@ -64,11 +65,7 @@ std::vector<Finding> find_redundant_syncs(const Profile& profile, const LineOf& 
             line.covered_by = totals.covered_by;
         }
     }
-    std::vector<Finding> findings;
-    for (const auto& [key, line] : lines)
-        if (line.redundant >= least_redundant && line.redundant_ns >= least_saving_ns)
-            findings.push_back(describe_sync(profile, key.first, line));
-    return findings;
+    return judge_lines(uma_501, profile, lines, describe_sync);
 }
 
 constinit const Rule uma_501{.id = "UMA-501",

@@ -66,7 +66,10 @@ FateGroup sum_of(const std::vector<ConstantLine>& lines) {
 /// `lines`: those with the same remedy, the one that saves most first.
 Finding describe(const Profile& profile, const std::vector<ConstantLine>& lines) {
     const FateGroup all = sum_of(lines);
-    Finding finding = begin_finding(profile, uma_108, lines.front().stack, all);
+    Finding finding = begin_finding(profile, all);
+    finding.rule = &uma_108;
+    finding.title = finding.rule->title;
+    finding.stack = lines.front().stack;
     finding.summary = transfers_text(profile, all) + ", " + content_text(all.last) + ": " +
                       time_text(all.spent_ns) + " in all";
     finding.evidence.emplace_back("compared_in_part", static_cast<double>(all.in_part));

@@ -3,9 +3,7 @@
 #include "analyzer/facts/direction.hpp"
 #include "analyzer/ids/call_site.hpp"
 #include "analyzer/reader/trace.hpp"
-#include "analyzer/rules/counter.hpp"
-#include "analyzer/rules/edited_calls.hpp"
-#include "analyzer/rules/finding.hpp"
+#include "analyzer/rules/line_rule.hpp"
 #include "analyzer/rules/transfer_fates.hpp"
 #include "analyzer/rules/transfers/detours.hpp"
 #include "analyzer/rules/words.hpp"
@@ -94,8 +92,10 @@ std::uint64_t FarCopies::node_of(const trace::Alloc* made) const {
 }
 
 FarTotals* FarCopies::totals_of(const trace::Copy& copy, facts::Direction direction) {
-    const bool up = facts::is_page_locked(copy.source_memory) && facts::is_device_memory(copy.destination_memory);
-    const bool down = facts::is_device_memory(copy.source_memory) && facts::is_page_locked(copy.destination_memory);
+    const bool up =
+        facts::is_page_locked(copy.source_memory) && facts::is_device_memory(copy.destination_memory);
+    const bool down =
+        facts::is_device_memory(copy.source_memory) && facts::is_page_locked(copy.destination_memory);
     if (!up && !down)
         return nullptr;
     const trace::Alloc* const host = live_.find(up ? copy.source_allocation : copy.destination_allocation);
@@ -216,18 +216,17 @@ std::string advise_node(trace::Memory memory, const std::string& node) {
            "numactl --cpunodebind=" + node + " --membind=" + node;
 }
 
-Finding describe_far_node(const Profile& profile, const FarKey& key, const FarLine& line,
-                          const NearRate& near) {
+std::optional<Finding> describe_far_node(const Profile& profile, const FarKey& key, const FarLine& line) {
+    if (line.near_ns >= as_fast_as_near * line.spent_ns)
+        return std::nullopt;
     const auto& [stack, direction, device_node, host_node] = key;
+    const NearRate near = near_rate(profile, direction);
     const std::string here = std::to_string(host_node - 1), there = std::to_string(device_node - 1);
     const bool up = is_upload(direction);
     const double rate = line.bytes / line.spent_ns * 1e9;
     const auto copies = static_cast<std::uint64_t>(std::llround(line.copies));
 
     Finding finding;
-    finding.rule = &uma_113;
-    finding.title = finding.rule->title;
-    finding.stack = stack;
     finding.summary = profile.call_name(line.entry) + " " + bytes_text(line.bytes / line.copies) + " x " +
                       std::to_string(copies) + (up ? " from " : " to ") + "memory on NUMA node " + here +
                       (up ? " to " : " from ") + "a device at node " + there + ", " + rate_text(rate) +
@@ -264,14 +263,7 @@ std::vector<Finding> find_far_nodes(const Profile& profile, const LineOf& line_o
         add_site(lines[{line_of(site.copy.stack), totals.direction, site.device_node, site.host_node}], site,
                  totals, share, near_ns);
     }
-    std::vector<Finding> findings;
-    for (const auto& [key, line] : lines) {
-        const bool slow = line.near_ns < as_fast_as_near * line.spent_ns;
-        if (slow && line.spent_ns - line.near_ns >= least_saving_ns)
-            findings.push_back(
-                describe_far_node(profile, key, line, near_rate(profile, std::get<facts::Direction>(key))));
-    }
-    return findings;
+    return judge_lines(uma_113, profile, lines, describe_far_node);
 }
 
 constinit const Rule uma_113{.id = "UMA-113",

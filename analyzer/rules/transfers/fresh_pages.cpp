@@ -1,7 +1,6 @@
 /// Downloads into memory that the host has not touched before: the driver's staging copy pays for each new
 /// page.
-#include "analyzer/rules/edited_calls.hpp"
-#include "analyzer/rules/finding.hpp"
+#include "analyzer/rules/line_rule.hpp"
 #include "analyzer/rules/words.hpp"
 
 #include <algorithm>
@@ -32,17 +31,17 @@ struct FreshCopies {
     }
 };
 
-Finding describe(const Profile& profile, std::uint64_t stack, const FreshCopies& group) {
+std::optional<Finding> describe_fresh(const Profile& profile, std::uint64_t, const FreshCopies& group) {
     const machine::Rates& rates = profile.rates();
+    // A buffer that is copied to again has its pages; the rule pageable-copy speaks of it.
+    if (group.copies.bytes >= 2 * group.memory.bytes() || !group.makes_pages(rates))
+        return std::nullopt;
     const auto bytes = static_cast<double>(group.copies.bytes), count = static_cast<double>(group.copies.count);
     // A buffer that is kept is touched once, at its largest.
     const double touch_ns = static_cast<double>(group.largest) / rates.host_first_touch * 1e9;
     const bool once = group.copies.count == 1;
 
     Finding finding;
-    finding.rule = &uma_118;
-    finding.title = finding.rule->title;
-    finding.stack = stack;
     finding.summary = profile.call_name(group.entry) + " " + bytes_text(bytes / count) + " x " +
                       std::to_string(group.copies.count) + " into new pages, " +
                       rate_text(bytes / group.copies.own_ns * 1e9) + "; into memory that was touched before, " +
@@ -71,7 +70,6 @@ Finding describe(const Profile& profile, std::uint64_t stack, const FreshCopies&
 } // namespace
 
 std::vector<Finding> find_fresh_pages(const Profile& profile, const LineOf& line_of) {
-    const machine::Rates& rates = profile.rates();
     std::map<std::uint64_t, FreshCopies> groups;
     for (const auto& [site, totals] : profile.copies().sites()) {
         if (site.graph || totals.direction != facts::Direction::DtoH || totals.large.count == 0 ||
@@ -84,16 +82,7 @@ std::vector<Finding> find_fresh_pages(const Profile& profile, const LineOf& line
         group.largest = std::max(group.largest, totals.largest);
         group.entry = site.entry;
     }
-    std::vector<Finding> findings;
-    for (const auto& [stack, group] : groups) {
-        // A buffer that is copied to again has its pages; the rule pageable-copy speaks of it.
-        if (group.copies.bytes >= 2 * group.memory.bytes() || !group.makes_pages(rates))
-            continue;
-        Finding finding = describe(profile, stack, group);
-        if (finding.saving_ns >= least_saving_ns)
-            findings.push_back(std::move(finding));
-    }
-    return findings;
+    return judge_lines(uma_118, profile, groups, describe_fresh);
 }
 
 constinit const Rule uma_118{.id = "UMA-118",

@@ -1,8 +1,7 @@
 /// Explicit copies between managed memory and the host, which could use the memory itself.
 #include "analyzer/rules/transfers/managed_copied.hpp"
 
-#include "analyzer/rules/edited_calls.hpp"
-#include "analyzer/rules/finding.hpp"
+#include "analyzer/rules/line_rule.hpp"
 #include "analyzer/rules/words.hpp"
 
 #include <algorithm>
@@ -34,8 +33,16 @@ double time_of(const Profile& profile, const tables::CopySite& site, const table
            static_cast<double>(totals.measured_bytes);
 }
 
-Finding describe_managed(const Profile& profile, std::uint64_t stack, Other other, const ManagedCopies& group) {
+using ManagedKey = std::pair<std::uint64_t, Other>;
+
+std::optional<Finding> describe_managed(const Profile& profile, const ManagedKey& key,
+                                        const ManagedCopies& group) {
+    const Other other = key.second;
     const auto bytes = static_cast<double>(group.copies.bytes);
+    // Inside the device such a copy is right; at no more than the link's rate it was not inside.
+    const double least_inside = 2 * profile.rates().pinned_to_device;
+    if (other == Other::both_managed && bytes >= least_inside * group.spent_ns * 1e-9)
+        return std::nullopt;
     const bool runtime = profile.uses_runtime();
     const std::string prefetch = runtime ? "cudaMemPrefetchAsync" : "cuMemPrefetchAsync";
     const machine::Rates& rates = profile.rates();
@@ -47,11 +54,9 @@ Finding describe_managed(const Profile& profile, std::uint64_t stack, Other othe
                                                        (rates.prefetch_call_ns + rates.prefetch_block_ns);
 
     Finding finding;
-    finding.rule = &uma_105;
     finding.title = other == Other::to_managed     ? "host memory copied to managed memory"
                     : other == Other::from_managed ? "managed memory copied to host memory"
                                                    : "managed memory copied across the link to managed memory";
-    finding.stack = stack;
     const double reached = bytes / (group.spent_ns * 1e-9);
     finding.summary =
         profile.call_name(group.entry) + " " + bytes_text(bytes / static_cast<double>(group.copies.count)) +
@@ -101,7 +106,7 @@ std::vector<Finding> find_managed_copies(const Profile& profile, const LineOf& l
     // The program asked for device memory then, and its copies are right.
     if (made_managed(profile))
         return {};
-    std::map<std::pair<std::uint64_t, Other>, ManagedCopies> groups;
+    std::map<ManagedKey, ManagedCopies> groups;
     for (const auto& [site, totals] : profile.copies().sites()) {
         if (!copies_managed(site) || totals.large.count == 0)
             continue;
@@ -118,18 +123,7 @@ std::vector<Finding> find_managed_copies(const Profile& profile, const LineOf& l
         group.spent_ns += spent_ns;
         group.known &= !site.asynchronous;
     }
-    std::vector<Finding> findings;
-    for (const auto& [key, group] : groups) {
-        // Inside the device such a copy is right; at no more than the link's rate it was not inside.
-        const double least_inside = 2 * profile.rates().pinned_to_device;
-        if (key.second == Other::both_managed &&
-            static_cast<double>(group.copies.bytes) >= least_inside * group.spent_ns * 1e-9)
-            continue;
-        Finding finding = describe_managed(profile, key.first, key.second, group);
-        if (finding.saving_ns >= least_saving_ns)
-            findings.push_back(std::move(finding));
-    }
-    return findings;
+    return judge_lines(uma_105, profile, groups, describe_managed);
 }
 
 constinit const Rule uma_105{.id = "UMA-105",

@@ -1,6 +1,5 @@
 /// Copies of many rows that are too narrow for the link: each row costs packets of its own.
-#include "analyzer/rules/edited_calls.hpp"
-#include "analyzer/rules/finding.hpp"
+#include "analyzer/rules/line_rule.hpp"
 #include "analyzer/rules/words.hpp"
 
 #include <algorithm>
@@ -35,8 +34,13 @@ double spent_on(const Profile& profile, const tables::NarrowRowsSite& site,
            static_cast<double>(totals.measured_rows);
 }
 
-Finding describe_rows(const Profile& profile, std::uint64_t stack, facts::Direction direction,
-                      const RowCopies& group) {
+using RowKey = std::pair<std::uint64_t, facts::Direction>;
+
+std::optional<Finding> describe_rows(const Profile& profile, const RowKey& key, const RowCopies& group) {
+    // Copies of a few rows cost their calls: the rule small-copies speaks of them.
+    if (group.rows < least_rows || group.rows < 100 * group.copies)
+        return std::nullopt;
+    const facts::Direction direction = key.second;
     const auto bytes = static_cast<double>(group.bytes);
     const auto rows = static_cast<double>(group.rows);
     const auto span = static_cast<double>(group.span_bytes);
@@ -48,9 +52,7 @@ Finding describe_rows(const Profile& profile, std::uint64_t stack, facts::Direct
     const double packing_ns = std::min(span, rows * cache_line) / profile.rates().host_to_host * 1e9;
 
     Finding finding;
-    finding.rule = &uma_104;
-    finding.title = std::string(finding.rule->title) + ", " + std::string(words(direction));
-    finding.stack = stack;
+    finding.title = std::string(uma_104.title) + ", " + std::string(words(direction));
     const double reached = bytes / (group.spent_ns * 1e-9);
     finding.summary = profile.call_name(group.entry) + " of rows of " + bytes_text(bytes / rows) + ", " +
                       bytes_text(span / rows) + " apart, " + std::to_string(group.rows) + " rows in " +
@@ -86,7 +88,7 @@ Finding describe_rows(const Profile& profile, std::uint64_t stack, facts::Direct
 } // namespace
 
 std::vector<Finding> find_narrow_rows(const Profile& profile, const LineOf& line_of) {
-    std::map<std::pair<std::uint64_t, facts::Direction>, RowCopies> groups;
+    std::map<RowKey, RowCopies> groups;
     for (const auto& [site, totals] : profile.narrow_rows().sites()) {
         const double spent_ns = spent_on(profile, site, totals);
         if (spent_ns <= 0)
@@ -102,16 +104,7 @@ std::vector<Finding> find_narrow_rows(const Profile& profile, const LineOf& line
         group.same_pitch &= totals.same_pitch;
         group.all_measured &= !site.asynchronous || totals.measured_rows == totals.rows;
     }
-    std::vector<Finding> findings;
-    for (const auto& [key, group] : groups) {
-        // Copies of a few rows cost their calls: the rule small-copies speaks of them.
-        if (group.rows < least_rows || group.rows < 100 * group.copies)
-            continue;
-        Finding finding = describe_rows(profile, key.first, key.second, group);
-        if (finding.saving_ns >= least_saving_ns)
-            findings.push_back(std::move(finding));
-    }
-    return findings;
+    return judge_lines(uma_104, profile, groups, describe_rows);
 }
 
 constinit const Rule uma_104{.id = "UMA-104",

@@ -1,7 +1,6 @@
 /// Copies between host and device memory where both are one: each byte is read and written in the same memory,
 /// and is there twice.
-#include "analyzer/rules/edited_calls.hpp"
-#include "analyzer/rules/finding.hpp"
+#include "analyzer/rules/line_rule.hpp"
 #include "analyzer/rules/machine_prices.hpp"
 #include "analyzer/rules/words.hpp"
 
@@ -35,12 +34,36 @@ double time_in_one_memory(const tables::CopySite& site, const tables::CopyTotals
                      static_cast<double>(totals.measured_bytes);
 }
 
+using OneMemoryKey = std::pair<std::uint64_t, facts::Direction>;
+
+Finding describe_one_memory(const Profile& profile, const OneMemoryKey& key, const OneMemoryCopies& line) {
+    const auto bytes = static_cast<double>(line.copies.bytes);
+    Finding finding;
+    finding.title = std::string(uma_124.title) + ", " + std::string(facts::words(key.second));
+    finding.summary = profile.call_name(line.entry) + " " +
+                      bytes_text(bytes / static_cast<double>(line.copies.count)) + " x " +
+                      std::to_string(line.copies.count) + ", " + time_text(line.spent_ns) +
+                      " in all; host and device share one memory, so both could use one buffer";
+    finding.evidence = {
+        {"copies", static_cast<double>(line.copies.count)}, {"bytes", bytes}, {"time_ns", line.spent_ns}};
+    finding.advice =
+        std::string("allocate one buffer with ") +
+        (profile.uses_runtime() ? "cudaMallocManaged" : "cuMemAllocManaged") +
+        " and let host and kernels use it by the same pointer; keep a copy only where the host changes the "
+        "data while kernels still read it";
+    finding.saving_ns = line.spent_ns;
+    finding.edit = line.calls.gone(profile);
+    finding.basis = "time of these copies, without waits for earlier work";
+    finding.confidence = Confidence::medium; // whether the host needs a copy of its own is not seen
+    return finding;
+}
+
 } // namespace
 
 std::vector<Finding> find_one_memory_copies(const Profile& profile, const LineOf& line_of) {
     if (!is_one_pool(profile))
         return {};
-    std::map<std::pair<std::uint64_t, facts::Direction>, OneMemoryCopies> lines;
+    std::map<OneMemoryKey, OneMemoryCopies> lines;
     for (const auto& [site, totals] : profile.copies().sites()) {
         if (site.graph || !is_within_one_memory(site) || totals.large.count == 0)
             continue;
@@ -50,33 +73,7 @@ std::vector<Finding> find_one_memory_copies(const Profile& profile, const LineOf
         line.spent_ns += time_in_one_memory(site, totals);
         line.entry = site.entry;
     }
-    std::vector<Finding> findings;
-    for (const auto& [key, line] : lines) {
-        if (line.spent_ns < least_saving_ns)
-            continue;
-        const auto bytes = static_cast<double>(line.copies.bytes);
-        Finding finding;
-        finding.rule = &uma_124;
-        finding.title = std::string(finding.rule->title) + ", " + std::string(facts::words(key.second));
-        finding.stack = key.first;
-        finding.summary = profile.call_name(line.entry) + " " +
-                          bytes_text(bytes / static_cast<double>(line.copies.count)) + " x " +
-                          std::to_string(line.copies.count) + ", " + time_text(line.spent_ns) +
-                          " in all; host and device share one memory, so both could use one buffer";
-        finding.evidence = {
-            {"copies", static_cast<double>(line.copies.count)}, {"bytes", bytes}, {"time_ns", line.spent_ns}};
-        finding.advice =
-            std::string("allocate one buffer with ") +
-            (profile.uses_runtime() ? "cudaMallocManaged" : "cuMemAllocManaged") +
-            " and let host and kernels use it by the same pointer; keep a copy only where the host changes the "
-            "data while kernels still read it";
-        finding.saving_ns = line.spent_ns;
-        finding.edit = line.calls.gone(profile);
-        finding.basis = "time of these copies, without waits for earlier work";
-        finding.confidence = Confidence::medium; // whether the host needs a copy of its own is not seen
-        findings.push_back(std::move(finding));
-    }
-    return findings;
+    return judge_lines(uma_124, profile, lines, describe_one_memory);
 }
 
 constinit const Rule uma_124{.id = "UMA-124",

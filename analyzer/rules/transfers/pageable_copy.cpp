@@ -1,8 +1,7 @@
 /// Copies with a pageable end: the driver stages them through a small pinned buffer, at a fraction of the
 /// link's rate, and an Async one holds the calling thread until the staging is done (CUDA Runtime API, "API
 /// synchronization behavior").
-#include "analyzer/rules/edited_calls.hpp"
-#include "analyzer/rules/finding.hpp"
+#include "analyzer/rules/line_rule.hpp"
 #include "analyzer/rules/transfer_fates.hpp"
 #include "analyzer/rules/transfers/detours.hpp"
 #include "analyzer/rules/transfers/managed_copied.hpp"
@@ -69,7 +68,9 @@ bool told_of_narrow_rows(const Profile& profile, const tables::CopySite& site) {
            found->second.rows >= 100 * found->second.copies;
 }
 
-Finding describe(const Profile& profile, const Key& key, const PageableCopies& group) {
+std::optional<Finding> describe_pageable(const Profile& profile, const Key& key, const PageableCopies& group) {
+    if (group.copies.bytes < least_uses * group.memory.bytes())
+        return std::nullopt;
     const auto& [stack, direction, asynchronous, graph] = key;
     const double bytes = static_cast<double>(group.copies.bytes);
     const bool up = direction == facts::Direction::HtoD || direction == facts::Direction::HtoA;
@@ -92,7 +93,6 @@ Finding describe(const Profile& profile, const Key& key, const PageableCopies& g
     finding.rule = asynchronous && !graph ? &uma_102 : &uma_101;
     finding.title = std::string(graph ? "pageable copies inside a graph" : finding.rule->title) + ", " +
                     std::string(words(direction));
-    finding.stack = stack;
     finding.saving_ns = std::max(0.0, spent_ns - pinned_ns - lock_ns);
     finding.host_cost_ns = lock_ns;
     finding.host_gain_ns = graph ? spent_ns : 0;
@@ -162,7 +162,8 @@ std::vector<Finding> find_pageable_copies(const Profile& profile, const LineOf& 
             continue; // the rule through-host advises to do without the copy
         // The rules on content advise to do without the copy.
         const tables::Tally rest =
-            content_is_told ? totals.large.without(profile.counted<DeviceContents>().told(site, false)) : totals.large;
+            content_is_told ? totals.large.without(profile.counted<DeviceContents>().told(site, false))
+                            : totals.large;
         if (rest.count == 0)
             continue;
         PageableCopies& group = groups[{line_of(site.stack), totals.direction, site.asynchronous, site.graph}];
@@ -173,15 +174,7 @@ std::vector<Finding> find_pageable_copies(const Profile& profile, const LineOf& 
         group.entry = site.entry;
         group.kinds.insert(kind_of(profile, site.host_range));
     }
-    std::vector<Finding> findings;
-    for (const auto& [key, group] : groups) {
-        if (group.copies.bytes < least_uses * group.memory.bytes())
-            continue;
-        Finding finding = describe(profile, key, group);
-        if (finding.saving_ns >= least_saving_ns)
-            findings.push_back(std::move(finding));
-    }
-    return findings;
+    return judge_lines(uma_101, profile, groups, describe_pageable);
 }
 
 constinit const Rule uma_101{.id = "UMA-101",

@@ -2,9 +2,7 @@
 #include "analyzer/facts/peers.hpp"
 #include "analyzer/ids/call_site.hpp"
 #include "analyzer/reader/saturated.hpp"
-#include "analyzer/rules/counter.hpp"
-#include "analyzer/rules/edited_calls.hpp"
-#include "analyzer/rules/finding.hpp"
+#include "analyzer/rules/line_rule.hpp"
 #include "analyzer/rules/words.hpp"
 
 #include <compare>
@@ -136,12 +134,11 @@ std::string basis_of(const Profile& profile, const PeerLine& line) {
            (rates.peer > 0 ? ", measured on " + rates.whose() : ", measured over NVLink between two H100");
 }
 
-Finding describe_peer_access(const Profile& profile, std::uint64_t stack, const PeerLine& line) {
+std::optional<Finding> describe_peer_access(const Profile& profile, std::uint64_t, const PeerLine& line) {
+    if (line.peer_ns >= as_fast_as_peer * line.spent_ns)
+        return std::nullopt;
     const auto bytes = static_cast<double>(line.bytes);
     Finding finding;
-    finding.rule = &uma_120;
-    finding.title = finding.rule->title;
-    finding.stack = stack;
     finding.summary = profile.call_name(line.entry) + " " +
                       bytes_text(bytes / static_cast<double>(line.copies)) + " x " +
                       std::to_string(line.copies) + " " + ways_text(line) +
@@ -180,11 +177,7 @@ std::vector<Finding> find_peer_access(const Profile& profile, const LineOf& line
         if (!peers.asked_for(pair) && (linked || profile.rates().peer > 0))
             add_site(lines[line_of(site.call.stack)], profile, site, totals, linked);
     }
-    std::vector<Finding> findings;
-    for (const auto& [stack, line] : lines)
-        if (line.peer_ns < as_fast_as_peer * line.spent_ns && line.spent_ns - line.peer_ns >= least_gain_ns)
-            findings.push_back(describe_peer_access(profile, stack, line));
-    return findings;
+    return judge_lines(uma_120, profile, lines, describe_peer_access, least_gain_ns);
 }
 
 constinit const Rule uma_120{.id = "UMA-120",

@@ -5,9 +5,9 @@
 namespace umadvisor::rules {
 namespace {
 
-Finding describe(const Profile& profile, Fate fate, std::uint64_t stack, const FateGroup& group) {
-    const bool returned = fate == Fate::returned;
-    Finding finding = begin_finding(profile, returned ? uma_107 : uma_106, stack, group);
+template <bool returned>
+Finding describe_again(const Profile& profile, std::uint64_t stack, const FateGroup& group) {
+    Finding finding = begin_finding(profile, group);
     finding.summary =
         transfers_text(profile, group) +
         (returned ? " of the very bytes that had been downloaded from there"
@@ -32,19 +32,10 @@ Finding describe(const Profile& profile, Fate fate, std::uint64_t stack, const F
 
 } // namespace
 
-std::vector<Finding> find_repeated_uploads(const Profile& profile, const LineOf& line_of) {
-    std::vector<Finding> findings;
-    for (const Fate fate : {Fate::repeated, Fate::returned})
-        for (const auto& [stack, group] : transfers_of_fate(profile, fate, line_of))
-            if (group.spent_ns >= least_saving_ns)
-                findings.push_back(describe(profile, fate, stack, group));
-    return findings;
-}
-
 constinit const Rule uma_106{.id = "UMA-106",
                              .name = "repeated-upload",
                              .title = "the same bytes uploaded again",
-                             .find = &find_repeated_uploads,
+                             .find = &find_fate<uma_106, Fate::repeated, describe_again<false>>,
                              .counter = &count<DeviceContents>,
                              .fits = Fits::separate_memory,
                              .price = Price::rates};
@@ -52,7 +43,7 @@ constinit const Rule uma_106{.id = "UMA-106",
 constinit const Rule uma_107{.id = "UMA-107",
                              .name = "round-trip",
                              .title = "downloaded and uploaded again unchanged",
-                             .find = &find_repeated_uploads,
+                             .find = &find_fate<uma_107, Fate::returned, describe_again<true>>,
                              .counter = &count<DeviceContents>,
                              .fits = Fits::separate_memory,
                              .price = Price::rates};

@@ -13,11 +13,12 @@ double inside_ns(const Profile& profile, const tables::Tally& transfers) {
            static_cast<double>(transfers.bytes) / profile.rates().device_to_device * 1e9;
 }
 
-Finding describe(const Profile& profile, bool twice, std::uint64_t stack, const FateGroup& group) {
+template <bool twice>
+Finding describe_same(const Profile& profile, std::uint64_t stack, const FateGroup& group) {
     const bool runtime = profile.uses_runtime();
     const std::string inside = runtime ? "cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream)"
                                        : "cuMemcpyDtoDAsync(to, from, bytes, stream)";
-    Finding finding = begin_finding(profile, twice ? uma_115 : uma_114, stack, group);
+    Finding finding = begin_finding(profile, group);
     finding.summary = transfers_text(profile, group) +
                       (twice ? " of host bytes that had just been uploaded to another place on the device, "
                                "which holds them still"
@@ -45,21 +46,10 @@ Finding describe(const Profile& profile, bool twice, std::uint64_t stack, const 
 
 } // namespace
 
-std::vector<Finding> find_same_sources(const Profile& profile, const LineOf& line_of) {
-    std::vector<Finding> findings;
-    for (const Fate fate : {Fate::again, Fate::twice})
-        for (const auto& [stack, group] : transfers_of_fate(profile, fate, line_of)) {
-            Finding finding = describe(profile, fate == Fate::twice, stack, group);
-            if (finding.saving_ns >= least_saving_ns)
-                findings.push_back(std::move(finding));
-        }
-    return findings;
-}
-
 constinit const Rule uma_114{.id = "UMA-114",
                              .name = "same-source-upload",
                              .title = "the same host bytes uploaded to memory that has changed",
-                             .find = &find_same_sources,
+                             .find = &find_fate<uma_114, Fate::again, describe_same<false>>,
                              .counter = &count<DeviceContents>,
                              .fits = Fits::separate_memory,
                              .price = Price::rates};
@@ -67,7 +57,7 @@ constinit const Rule uma_114{.id = "UMA-114",
 constinit const Rule uma_115{.id = "UMA-115",
                              .name = "same-source-twice",
                              .title = "the same host bytes uploaded to two places",
-                             .find = &find_same_sources,
+                             .find = &find_fate<uma_115, Fate::twice, describe_same<true>>,
                              .counter = &count<DeviceContents>,
                              .fits = Fits::separate_memory,
                              .price = Price::rates};

@@ -1,6 +1,5 @@
 /// Loops that read a scalar back in each round, so that the host cannot run ahead of the device.
-#include "analyzer/rules/edited_calls.hpp"
-#include "analyzer/rules/finding.hpp"
+#include "analyzer/rules/line_rule.hpp"
 #include "analyzer/rules/sync/idle_syncs.hpp"
 #include "analyzer/rules/transfers/scalar_downloads.hpp"
 #include "analyzer/rules/untold_work.hpp"
@@ -24,9 +23,8 @@ struct ScalarLine {
     bool measured = true; ///< device times of all kernels
     EditedCalls calls;
 
-    bool is_worth_it() const {
-        return rounds >= least_scalar_rounds && measured && device_ns <= most_busy * round_ns &&
-               blocked_ns >= least_saving_ns;
+    bool is_fault() const {
+        return rounds >= least_scalar_rounds && measured && device_ns <= most_busy * round_ns;
     }
 };
 
@@ -57,12 +55,11 @@ void add(ScalarLine& line, const Profile& profile, const ids::CallSite& site, co
     }
 }
 
-Finding describe_scalars(const Profile& profile, std::uint64_t stack, const ScalarLine& line) {
+std::optional<Finding> describe_scalars(const Profile& profile, std::uint64_t, const ScalarLine& line) {
+    if (!line.is_fault())
+        return std::nullopt;
     const auto rounds = static_cast<double>(line.rounds);
     Finding finding;
-    finding.rule = &uma_112;
-    finding.title = finding.rule->title;
-    finding.stack = stack;
     finding.summary =
         profile.call_name(line.entry) + " of at most " + bytes_text(static_cast<double>(scalar_bytes)) +
         " in each of " + count_text(line.rounds, "round") +
@@ -93,16 +90,10 @@ std::vector<Finding> find_scalar_downloads(const Profile& profile, const LineOf&
     if (work_is_untold(profile))
         return {};
     std::map<std::uint64_t, ScalarLine> lines;
-    for (const auto& [site, totals] : profile.counted<ScalarDownloads>().sites()) {
-        if (!profile.counted<ScalarDownloads>().tells_of(site))
-            continue;
-        add(lines[line_of(site.stack)], profile, site, totals);
-    }
-    std::vector<Finding> findings;
-    for (const auto& [stack, line] : lines)
-        if (line.is_worth_it())
-            findings.push_back(describe_scalars(profile, stack, line));
-    return findings;
+    for (const auto& [site, totals] : profile.counted<ScalarDownloads>().sites())
+        if (profile.counted<ScalarDownloads>().tells_of(site))
+            add(lines[line_of(site.stack)], profile, site, totals);
+    return judge_lines(uma_112, profile, lines, describe_scalars);
 }
 
 constinit const Rule uma_112{.id = "UMA-112",

@@ -1,6 +1,5 @@
 /// Copies and kernels one after the other that could run side by side.
-#include "analyzer/rules/edited_calls.hpp"
-#include "analyzer/rules/finding.hpp"
+#include "analyzer/rules/line_rule.hpp"
 #include "analyzer/rules/transfer_fates.hpp"
 #include "analyzer/rules/transfers/detours.hpp"
 #include "analyzer/rules/transfers/engine_times.hpp"
@@ -236,11 +235,8 @@ std::string advice_of(const Profile& profile, const SerialLine& line) {
     return advice;
 }
 
-Finding describe(const Profile& profile, std::uint64_t stack, const SerialLine& line) {
+Finding describe_serial(const Profile& profile, std::uint64_t, const SerialLine& line) {
     Finding finding;
-    finding.rule = &uma_109;
-    finding.title = finding.rule->title;
-    finding.stack = stack;
     finding.summary = profile.call_name(line.entry) + ", " + kernels_text(profile, line.kernels) +
                       " and the copy back wait for one another, " + count_text(line.times, "time") + ": " +
                       time_text(line.plan.serial_ns) + " each" + (line.pageable ? " with pinned memory" : "") +
@@ -348,11 +344,7 @@ std::vector<Finding> find_serial_copies(const Profile& profile, const LineOf& li
         // Chains that are there already are parts.
         line.divisible &= chains.size() > 1 || is_divisible(profile, pattern, chains.front(), times.ns);
     }
-    std::vector<Finding> findings;
-    for (const auto& [stack, line] : lines)
-        if (line.saving_ns >= least_saving_ns)
-            findings.push_back(describe(profile, stack, line));
-    return findings;
+    return judge_lines(uma_109, profile, lines, describe_serial);
 }
 
 constinit const Rule uma_109{.id = "UMA-109",

@@ -1,6 +1,5 @@
 /// Device memory copied to another place on a device by way of the host.
-#include "analyzer/rules/edited_calls.hpp"
-#include "analyzer/rules/finding.hpp"
+#include "analyzer/rules/line_rule.hpp"
 #include "analyzer/rules/transfers/detours.hpp"
 #include "analyzer/rules/words.hpp"
 
@@ -56,9 +55,6 @@ Finding describe_detour(const Profile& profile, const DetourKey& key, const Thro
     const bool runtime = profile.uses_runtime();
 
     Finding finding;
-    finding.rule = &uma_111;
-    finding.title = finding.rule->title;
-    finding.stack = down;
     finding.summary = profile.call_name(line.entry) + " to the host and " + profile.call_name(line.up_entry) +
                       (other_device ? " to another device" : " to the same device again") + ", " +
                       count_text(line.pairs, "time") + " " +
@@ -107,13 +103,7 @@ std::vector<Finding> find_through_host(const Profile& profile, const LineOf& lin
         line.up_ns += way_ns(profile, totals.up, static_cast<double>(totals.bytes));
         line.peers &= profile.counted<ThroughHost>().peers(site.from, site.to);
     }
-    std::vector<Finding> findings;
-    for (const auto& [key, line] : lines) {
-        Finding finding = describe_detour(profile, key, line);
-        if (finding.saving_ns >= least_saving_ns)
-            findings.push_back(std::move(finding));
-    }
-    return findings;
+    return judge_lines(uma_111, profile, lines, describe_detour);
 }
 
 constinit const Rule uma_111{.id = "UMA-111",

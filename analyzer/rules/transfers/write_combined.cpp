@@ -5,9 +5,7 @@
 #include "analyzer/ids/call_site.hpp"
 #include "analyzer/reader/dictionary.hpp"
 #include "analyzer/reader/flat_map.hpp"
-#include "analyzer/rules/counter.hpp"
-#include "analyzer/rules/edited_calls.hpp"
-#include "analyzer/rules/finding.hpp"
+#include "analyzer/rules/line_rule.hpp"
 #include "analyzer/rules/unified/managed_edits.hpp"
 #include "analyzer/rules/words.hpp"
 
@@ -228,11 +226,11 @@ std::string summary_of(const ReadLine& line) {
     return text;
 }
 
-Finding describe(const Profile& profile, const ReadLine& line) {
+std::optional<Finding> describe_read(const Profile& profile, std::uint64_t, const ReadLine& line) {
+    if (line.reads.empty())
+        return std::nullopt;
     const machine::Rates& rates = profile.rates();
     Finding finding;
-    finding.rule = &uma_123;
-    finding.title = finding.rule->title;
     finding.stack =
         std::ranges::max_element(line.reads, {}, [](const auto& read) { return read.second; })->first;
     finding.allocation_stack = line.allocation.stack;
@@ -279,11 +277,7 @@ std::vector<Finding> find_write_combined_reads(const Profile& profile, const Lin
             for (const auto& [call, downloads] : totals.downloads)
                 add_downloads(profile, call, line_of(call.stack), downloads, line);
     }
-    std::vector<Finding> findings;
-    for (const auto& [stack, line] : lines)
-        if (line.spared_copies_ns + line.spared_host_ns >= least_saving_ns)
-            findings.push_back(describe(profile, line));
-    return findings;
+    return judge_lines(uma_123, profile, lines, describe_read);
 }
 
 constinit const Rule uma_123{.id = "UMA-123",

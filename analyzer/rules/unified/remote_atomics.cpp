@@ -84,9 +84,8 @@ void PlacedLaunches::reach_all(const trace::Launch& record, const reader::Shape&
             live.pending.push_back({tables::Launches::group_of(shape), shape.stack, record.sample});
     }
     if (reached && record.sample != 0 && measured_.size() < most_measured)
-        samples_.await(record.sample, [&measured_ns = measured_[record.sample]](std::uint64_t ns) {
-            measured_ns = ns;
-        });
+        samples_.await(record.sample,
+                       [&measured_ns = measured_[record.sample]](std::uint64_t ns) { measured_ns = ns; });
 }
 
 void PlacedLaunches::add(const trace::Residency& record) {
