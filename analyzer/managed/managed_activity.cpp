@@ -1,8 +1,5 @@
 #include "analyzer/managed/managed_activity.hpp"
 
-#include "analyzer/managed/untold_moves.hpp"
-#include "analyzer/reader/outside.hpp"
-
 #include <algorithm>
 
 namespace umadvisor::managed {
@@ -15,7 +12,7 @@ bool is_host(trace::Location location) {
            location == trace::Location::host_numa_current;
 }
 
-/// The driver's, also where it was told not to look for thrashing.
+/// The driver's parameters, also where its search for thrashing is off.
 residency::ThrashingParameters rule_of(const trace::ManagedSource* source) {
     residency::ThrashingParameters rule;
     if (source != nullptr && source->parameters_known != 0) {
@@ -24,6 +21,17 @@ residency::ThrashingParameters rule_of(const trace::ManagedSource* source) {
         rule.epoch = source->thrashing_epoch * 1000;
     }
     return rule;
+}
+
+/// But for a quarter: host and device that use memory at the same time make no stays.
+bool alike(std::uint64_t seen, std::uint64_t counted) {
+    return std::max(seen, counted) - std::min(seen, counted) <= counted / 4;
+}
+
+std::uint64_t scaled(std::uint64_t part, std::uint64_t all, std::uint64_t whole) {
+    return all == 0 ? 0
+                    : reader::saturated(static_cast<double>(part) *
+                                        (static_cast<double>(whole) / static_cast<double>(all)));
 }
 
 constexpr std::uint64_t set_read_mostly = 1, set_preferred_location = 3, set_accessed_by = 5; // CUmem_advise
@@ -57,8 +65,7 @@ void ManagedActivity::add(const trace::Alloc& record) {
         sites_.try_emplace({record.stack, record.entry, record.symbol, record.memory, record.origin}).first;
     allocation.site = &site->second;
     allocation.made_at = &site->first;
-    allocation.account = ledger_.open(allocation.address, allocation.bytes(), site->second);
-    site->second.allocated(record.bytes);
+    allocation.number = ledger_.open(allocation.address, allocation.bytes(), site->second);
     for (ManagedAllocation* const other : ranges_.beside(allocation)) {
         if (other->made_at == allocation.made_at)
             continue;
@@ -72,7 +79,7 @@ void ManagedActivity::add(const trace::Free& record) {
     if (record.status != 0)
         return;
     if (const ManagedAllocation* const allocation = ranges_.remove(record)) {
-        ledger_.close(allocation->account, record.start);
+        ledger_.close(allocation->number, record.start);
         forget_expired();
     }
 }
@@ -85,7 +92,7 @@ void ManagedActivity::forget_expired() {
             std::erase(prefetched_, allocation.get());
         shared_.forget(*allocation);
         arrivals_.forget(*allocation);
-        ledger_.close(allocation->account, allocation->until);
+        ledger_.close(allocation->number, allocation->until);
         judge(*allocation);
         allocation->site->take_blocks(*allocation);
     }
@@ -93,8 +100,8 @@ void ManagedActivity::forget_expired() {
 
 void ManagedActivity::judge(ManagedAllocation& allocation) {
     allocation.stays.finish();
-    terms_.faults_told = totals_.ever_told(trace::ManagedEventKind::host_fault);
-    terms_.thrashing_told = totals_.ever_told(trace::ManagedEventKind::thrashing);
+    terms_.faults_told = totals_.ever_recorded(trace::ManagedEventKind::host_fault);
+    terms_.thrashing_told = totals_.ever_recorded(trace::ManagedEventKind::thrashing);
     const Subject subject{allocation.stays, allocation.marks, terms_};
     for (const Verdict& verdict : managed::judge(subject))
         allocation.site->verdicts.add(verdict);
@@ -103,11 +110,7 @@ void ManagedActivity::judge(ManagedAllocation& allocation) {
             reader::add_saturated(wasted_[{each.why, each.stack}], each.bytes);
     allocation.site->late.add(late_candidates(subject));
     allocation.site->made_by_kernels(allocation.stays);
-    const MovedBytes moved{allocation.stays.arrived(true), allocation.stays.arrived(false)};
-    for (MovedBytes* const sum : {&allocation.site->by_stays, &by_stays_}) {
-        reader::add_saturated(sum->to_device, moved.to_device);
-        reader::add_saturated(sum->to_host, moved.to_host);
-    }
+    allocation.site->seen.add({allocation.stays.arrived(true), allocation.stays.arrived(false)});
     allocation.site->take_life(allocation);
 }
 
@@ -115,7 +118,7 @@ void ManagedActivity::reach(ManagedAllocation& allocation, const facts::KernelSi
                             const facts::WorkQueue& queue, std::uint64_t device, std::uint64_t start) {
     allocation.launches.launch(kernel, queue, device, start);
     allocation.site->launches.add(1, inside_);
-    if (queue.context != 0) { // else nobody told on which device
+    if (queue.context != 0) { // else the device is not known
         if (allocation.device && *allocation.device != device)
             allocation.site->devices.turn(facts::pair_of(*allocation.device, device), allocation.bytes());
         allocation.device = device;
@@ -123,10 +126,11 @@ void ManagedActivity::reach(ManagedAllocation& allocation, const facts::KernelSi
     allocation.stays.add({.time = start, .kind = UseKind::launch, .kernel = kernel, .queue = queue});
     shared_.use(allocation);
     arrivals_.launch(allocation, device);
-    ledger_.reach(allocation.account, start);
+    ledger_.reach(allocation.number, start);
     if (!std::exchange(allocation.launched_on, true))
         launched_on_.push_back(&allocation);
-    totals_.reach(*allocation.site, &kernel);
+    totals_.use();
+    ledger_.run(kernel);
     all_.launch(kernel, queue, device, start);
 }
 
@@ -144,7 +148,8 @@ void ManagedActivity::reach_all(const reader::Shape& shape, std::uint64_t start,
     if (anywhere) {
         anywhere_.launch(kernel, queue, device, start);
         all_.launch(kernel, queue, device, start);
-        totals_.reach_any();
+        totals_.use();
+        ledger_.use_unknown();
         arrivals_.launch_anywhere();
         terms_.first_anywhere = std::min(terms_.first_anywhere, start);
         terms_.last_anywhere = std::max(terms_.last_anywhere, start);
@@ -164,10 +169,10 @@ void ManagedActivity::reach(std::uint64_t id, const facts::KernelSite& kernel, c
 
 void ManagedActivity::touch(std::uint64_t id, std::uint64_t time) {
     if (ManagedAllocation* const allocation = ranges_.find_live(id)) {
-        totals_.reach(*allocation->site);
+        totals_.use();
         arrivals_.host_touch(*allocation, time);
         arrivals_.touch(*allocation);
-        ledger_.touch(allocation->account, time);
+        ledger_.touch(allocation->number, time);
     }
 }
 
@@ -175,19 +180,18 @@ void ManagedActivity::add(const trace::Prefetch& record) {
     ManagedAllocation* const allocation = ranges_.find_live(record.allocation);
     if (record.status != 0 || record.bytes == 0 || allocation == nullptr)
         return;
-    totals_.reach(*allocation->site);
+    totals_.use();
     shared_.use(*allocation);
     if (!std::exchange(allocation->prefetched, true))
         prefetched_.push_back(allocation);
     const bool to_host = is_host(record.location);
     if (to_host) {
-        allocation->site->prefetched_to_host = true;
         shared_.prefetch_to_host();
         arrivals_.host_touch(*allocation, record.start);
-        ledger_.prefetch_to_host(allocation->account, record.bytes, record.start);
+        ledger_.prefetch_to_host(allocation->number, record.bytes, record.start);
     } else {
         arrivals_.prefetch(record.bytes);
-        ledger_.reach(allocation->account, record.start);
+        ledger_.reach(allocation->number, record.start);
     }
     allocation->marks.by_umadvisor =
         allocation->marks.by_umadvisor || record.origin == trace::Origin::umadvisor;
@@ -225,14 +229,14 @@ void ManagedActivity::add(const trace::Residency& record) {
     const double share =
         std::min(1.0, static_cast<double>(record.host_pages) / static_cast<double>(record.pages));
     const std::uint64_t on_host = reader::saturated(share * static_cast<double>(allocation->bytes()));
-    if (totals_.tells(trace::ManagedEventKind::host_fault))
+    if (totals_.records(trace::ManagedEventKind::host_fault))
         arrivals_.look(*allocation, on_host, record.start);
-    ledger_.look(allocation->account, share, record.start);
+    ledger_.look(allocation->number, share, record.start);
     allocation->stays.add({.time = record.start,
                            .kind = record.moment == trace::SampleMoment::after_synchronize
                                        ? UseKind::look_after_wait
                                        : UseKind::look_before_launch,
-                           .faults_told = totals_.tells(trace::ManagedEventKind::host_fault),
+                           .faults_told = totals_.records(trace::ManagedEventKind::host_fault),
                            .host_bytes = on_host,
                            .content = record.content,
                            .lone_line = record.lone_line,
@@ -291,7 +295,7 @@ void ManagedActivity::wait(const facts::Waited& waited) {
         allocation->launched_on = allocation->launches.wait(waited);
         if (!allocation->launched_on) {
             allocation->stays.add({.time = waited.end, .kind = UseKind::wait});
-            ledger_.wait(allocation->account, waited.end);
+            ledger_.wait(allocation->number, waited.end);
         }
         return !allocation->launched_on;
     });
@@ -299,7 +303,7 @@ void ManagedActivity::wait(const facts::Waited& waited) {
         allocation->prefetched = false;
         if (!allocation->launched_on) {
             allocation->stays.add({.time = waited.end, .kind = UseKind::wait});
-            ledger_.wait(allocation->account, waited.end);
+            ledger_.wait(allocation->number, waited.end);
         }
     }
     prefetched_.clear();
@@ -307,143 +311,52 @@ void ManagedActivity::wait(const facts::Waited& waited) {
         arrivals_.waited(waited.end);
 }
 
-std::vector<facts::KernelSite> ManagedActivity::candidates(const ManagedAllocation* allocation,
-                                                           std::uint64_t time, std::uint64_t device) const {
-    std::vector<facts::KernelSite> sites;
-    if (allocation != nullptr) {
-        allocation->launches.running_at(time, device, sites);
-        anywhere_.running_at(time, device, sites);
-    } else {
-        all_.running_at(time, device, sites);
-    }
-    return sites;
-}
-
-void ManagedActivity::attribute_migration(ManagedAllocation& allocation, const BlockActivity& block,
-                                          const trace::ManagedEvent& record) {
-    ManagedSiteActivity& site = *allocation.site;
-    const MoveDirection direction = direction_of(record);
-    ledger_.told(allocation.account,
-                 {direction == MoveDirection::to_device ? record.bytes : 0,
-                  direction == MoveDirection::to_host ? record.bytes : 0},
-                 record.start);
-    const auto cause = static_cast<trace::MigrationCause>(record.cause);
-    const auto bytes = static_cast<double>(record.bytes);
-    if (direction == MoveDirection::to_host || cause == trace::MigrationCause::user)
-        site.moves.add(bytes, inside_);
-    if (cause == trace::MigrationCause::user) {
-        const PrefetchCall* const call =
-            allocation.find_prefetch(record.address, record.start, direction == MoveDirection::to_host);
-        site.prefetched(call == nullptr ? PrefetchSite{}
-                                        : PrefetchSite{call->stack, call->entry, call->by_umadvisor},
-                        direction, record.bytes);
-    } else if (direction != MoveDirection::to_host) {
-        if (direction == MoveDirection::between_devices && record.from != record.to)
-            site.devices.moved(facts::pair_of(record.from - 1, record.to - 1), record.bytes);
-        const std::vector<facts::KernelSite> movers = candidates(&allocation, record.start, record.to - 1);
-        // What was launched inside belongs there also when it ran later.
-        site.moves.add(bytes, movers.empty() ? inside_
-                                             : std::ranges::any_of(movers, [](const facts::KernelSite& kernel) {
-                                                   return !reader::is_outside(kernel.stack);
-                                               }));
-        site.kernels.add(movers, bytes, 0);
-    } else if (cause != trace::MigrationCause::eviction) {
-        site.touched_by_host(block.host_code, 0, record.bytes);
-    } else {
-        site.evictors.add(candidates(nullptr, record.start, record.from - 1), bytes, 0);
-        reader::add_saturated(allocation.marks.evicted_bytes, record.bytes);
-    }
-}
-
-void ManagedActivity::add(const trace::ManagedEvent& record) {
-    totals_.add(record);
-    ManagedAllocation* const allocation = ranges_.find(record.address, record.start);
-    if (allocation == nullptr) {
-        totals_.reach_any();
-        return unattributed_.add(record);
-    }
-    ManagedSiteActivity& site = *allocation->site;
-    totals_.reach(site);
-    site.told.add(record);
-    reader::add_saturated(allocation->marks.replayed_pages, replay_.add(record));
-    const std::uint64_t first = record.address - allocation->base();
-    const std::uint64_t length = record.bytes == 0 ? 0 : record.bytes - 1;
-    const BlockActivity& block =
-        allocation->blocks.add(record, first, first + std::min(length, allocation->last - record.address));
-    switch (record.kind) {
-    case trace::ManagedEventKind::host_fault:
-        site.touched_by_host(record.code, faults_of(record), 0);
-        shared_.use(*allocation);
-        shared_.share_late(*allocation, record.start);
-        arrivals_.host_touch(*allocation, record.start);
-        ledger_.host_faults(allocation->account, faults_of(record), record.start);
-        allocation->stays.add({.time = record.start,
-                               .kind = UseKind::host_fault,
-                               .offset = record.address - allocation->address,
-                               .bytes = record.bytes,
-                               .count = faults_of(record),
-                               .place = record.code,
-                               .write = record.cause != static_cast<std::uint64_t>(trace::FaultAccess::read)});
-        break;
-    case trace::ManagedEventKind::thrashing:
-        reader::add_saturated(allocation->marks.thrashing_pages, record.bytes / page);
-        break;
-    case trace::ManagedEventKind::remote_map:
-        reader::add_saturated(allocation->marks.remote_pages, record.bytes / page);
-        break;
-    case trace::ManagedEventKind::device_fault:
-        site.kernels.add(candidates(allocation, record.start, record.to - 1), 0,
-                         static_cast<double>(faults_of(record)));
-        break;
-    case trace::ManagedEventKind::migration:
-        attribute_migration(*allocation, block, record);
-        break;
-    default:
-        break;
-    }
-}
-
 void ManagedActivity::add(const trace::ManagedCounters& record) {
     const trace::ManagedCounters before =
         totals_.exact() != nullptr ? *totals_.exact() : trace::ManagedCounters{};
-    shared_.share(before, record, totals_.tells(trace::ManagedEventKind::migration), launched_on_);
+    shared_.share(before, record, totals_.records(trace::ManagedEventKind::migration), launched_on_);
     const MovedBytes moved{record.bytes_to_device - std::min(record.bytes_to_device, before.bytes_to_device),
                            record.bytes_to_host - std::min(record.bytes_to_host, before.bytes_to_host)};
     arrivals_.moved(moved.to_device, moved.to_host);
     ledger_.totals(moved, record.start);
-    told_ = record.start;
-    if (const std::optional<UntoldInterval> untold = totals_.add(record)) {
-        totals_.set_apart(untold->moved);
-        reader::add_saturated(untold->site->by_launches.to_device, untold->moved.to_device);
-        reader::add_saturated(untold->site->by_launches.to_host, untold->moved.to_host);
-        untold->site->kernels.add(untold->kernels, static_cast<double>(untold->moved.to_device), 0);
-    }
+    totals_read_ = record.start;
+    totals_.add(record);
     // What still runs reaches its memory in the next interval, too.
     std::vector<facts::KernelSite> running;
     anywhere_.outstanding(running);
-    if (!running.empty())
-        totals_.reach_any();
-    for (const ManagedAllocation* const allocation : launched_on_) {
-        running.clear();
+    if (!running.empty()) {
+        totals_.use();
+        ledger_.use_unknown();
+    }
+    running.clear();
+    for (const ManagedAllocation* const allocation : launched_on_)
         allocation->launches.outstanding(running);
-        for (const facts::KernelSite& kernel : running)
-            totals_.reach(*allocation->site, &kernel);
+    for (const facts::KernelSite& kernel : running) {
+        totals_.use();
+        ledger_.run(kernel);
     }
 }
 
 void ManagedActivity::finish() {
-    arrivals_.finish(told_);
+    arrivals_.finish(totals_read_);
     ledger_.finish();
     ranges_.for_each([this](ManagedAllocation& allocation) {
         judge(allocation);
         allocation.site->take_blocks(allocation);
     });
-    if (!totals_.shares_out())
+    if (totals_.exact() == nullptr || totals_.all_recorded() || ledger_.closes())
         return;
-    std::vector<ManagedSiteActivity*> sites;
+    // Where the stays add up to the totals, they say better than a guess whose memory moved.
+    MovedBytes seen;
+    for (const auto& [line, site] : sites_)
+        seen.add(site.seen);
+    const MovedBytes whole = totals_.moved();
+    if (!alike(seen.to_device, whole.to_device) || !alike(seen.to_host, whole.to_host))
+        return;
     for (auto& [line, site] : sites_)
-        sites.push_back(&site);
-    untold_ = share_untold(sites, totals_);
+        site.shares.all = {scaled(site.seen.to_device, seen.to_device, whole.to_device),
+                           scaled(site.seen.to_host, seen.to_host, whole.to_host)};
+    ledger_ = MoveLedger(); // its shares are not used
 }
 
 } // namespace umadvisor::managed

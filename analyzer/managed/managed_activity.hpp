@@ -4,9 +4,9 @@
 #include "analyzer/facts/contexts.hpp"
 #include "analyzer/facts/written_parameters.hpp"
 #include "analyzer/ids/allocation_site.hpp"
+#include "analyzer/managed/account.hpp"
 #include "analyzer/managed/managed_ranges.hpp"
 #include "analyzer/managed/move_ledger.hpp"
-#include "analyzer/managed/moved_estimate.hpp"
 #include "analyzer/managed/shared_totals.hpp"
 #include "analyzer/managed/sure_arrivals.hpp"
 #include "analyzer/managed/thrashing_replay.hpp"
@@ -62,14 +62,14 @@ public:
     /// By the driver's events and by its rule; the latter needs migrations to be told.
     ThrashingPages thrashing_pages() const { return replay_.pages(); }
     const BlockBudget& block_budget() const { return ranges_.block_budget(); }
-    /// Whether the trace tells anything of what happened.
-    bool any() const { return totals_.told().events != 0 || totals_.exact() != nullptr; }
+    /// Whether the trace has anything of what happened.
+    bool any() const { return totals_.recorded().events != 0 || totals_.exact() != nullptr; }
 
     /// Bytes that umadvisor prefetched for nothing, by why and the stack of the call that it was done for.
     using WastedBytes = std::map<std::pair<WastedPrefetch::Why, std::uint64_t>, std::uint64_t>;
     const WastedBytes& wasted_by_umadvisor() const { return wasted_; }
 
-    MovedEstimate estimate() const { return {totals_, by_stays_, untold_, ledger_}; }
+    Account account() const { return {totals_, ledger_}; }
 
 private:
     ManagedActivity(double ns_per_tick, const residency::ThrashingParameters& rule,
@@ -101,14 +101,12 @@ private:
     facts::RunningLaunches all_;      ///< that reach any managed memory
     facts::RecordedEvents events_;
     ManagedTotals totals_;
-    MovedBytes by_stays_; ///< of all lines
-    MovedBytes untold_;   ///< what the totals have and no line can be given
     ManagedTally unattributed_;
     WastedBytes wasted_;
     Terms terms_;
     ThrashingReplay replay_;
     bool inside_ = true;
-    std::uint64_t told_ = 0; ///< when the driver's totals were told last, ticks
+    std::uint64_t totals_read_ = 0; ///< when the driver's totals were read last, ticks
 };
 
 } // namespace umadvisor::managed

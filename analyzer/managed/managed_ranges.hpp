@@ -50,7 +50,7 @@ struct ManagedAllocation {
     bool arriving = false;           ///< reached since all launches were waited for; SureArrivals
     std::uint64_t most_arriving = 0; ///< bytes that the host had when that began; SureArrivals
     OnHost on_host;                  ///< SureArrivals
-    std::uint64_t account = 0;       ///< MoveLedger
+    std::uint64_t number = 0;        ///< MoveLedger
     std::uint64_t late_totals = 0;   ///< ticks: the last that were shared with it for a fault told late
     facts::RunningLaunches launches;
     std::optional<std::uint64_t> device; ///< of the last launch that reaches it

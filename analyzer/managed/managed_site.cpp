@@ -43,12 +43,6 @@ void KernelShares::add(std::span<const facts::KernelSite> candidates, double byt
     }
 }
 
-void ManagedSiteActivity::allocated(std::uint64_t bytes) {
-    const std::uint64_t whole = reader::saturated_sum(bytes, granule - 1) / granule * granule;
-    add_saturated(in_granules, whole);
-    largest = std::max(largest, whole);
-}
-
 void ManagedSiteActivity::touched_by_host(std::uint64_t code, std::uint64_t faults, std::uint64_t bytes) {
     HostAccess& access = bounded(host_codes, code, std::uint64_t{0}, most_codes);
     add_saturated(access.faults, faults);
@@ -108,19 +102,10 @@ void ManagedSiteActivity::take_life(const ManagedAllocation& allocation) {
 void ManagedSiteActivity::add(const ManagedSiteActivity& other) {
     moves.add(other.moves);
     launches.add(other.launches);
-    add_saturated(in_granules, other.in_granules);
-    largest = std::max(largest, other.largest);
     read_mostly = read_mostly || other.read_mostly;
-    prefetched_to_host = prefetched_to_host || other.prefetched_to_host;
-    told.add(other.told);
-    add_saturated(extrapolated.to_device, other.extrapolated.to_device);
-    add_saturated(extrapolated.to_host, other.extrapolated.to_host);
-    add_saturated(by_launches.to_device, other.by_launches.to_device);
-    add_saturated(by_launches.to_host, other.by_launches.to_host);
-    add_saturated(by_stays.to_device, other.by_stays.to_device);
-    add_saturated(by_stays.to_host, other.by_stays.to_host);
-    add_saturated(by_intervals.to_device, other.by_intervals.to_device);
-    add_saturated(by_intervals.to_host, other.by_intervals.to_host);
+    recorded.add(other.recorded);
+    shares.add(other.shares);
+    seen.add(other.seen);
     for (const auto& [to, from] : {std::pair{&kernels, &other.kernels}, {&evictors, &other.evictors}}) {
         for (const auto& [site, share] : from->sites) {
             const auto found = to->sites.find(site);

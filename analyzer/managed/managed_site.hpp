@@ -75,23 +75,31 @@ struct InsidePart {
     }
 };
 
+/// Its part of what the driver's totals grew by from one reading to the next.
+struct TotalsShare {
+    MovedBytes all;   ///< with what may as well be other memory's
+    MovedBytes least; ///< that no other memory can have moved
+    MovedBytes alone; ///< of this, beyond recorded moves, what moved while nothing else was used
+
+    void add(const TotalsShare& other) {
+        all.add(other.all);
+        least.add(other.least);
+        alone.add(other.alone);
+    }
+};
+
 /// Memory: bounded, whatever happens.
 struct ManagedSiteActivity {
     static constexpr std::size_t most_codes = 256, most_prefetch_sites = 64, most_blocks = 32,
                                  most_neighbours = 8;
 
-    std::uint64_t in_granules = 0;   ///< bytes of all allocations, each in whole granules
-    std::uint64_t largest = 0;       ///< of these
-    InsidePart moves, launches;      ///< moves: bytes that migrated; launches: that reach it
-    bool read_mostly = false;        ///< it may lie on both sides
-    bool prefetched_to_host = false; ///< it may come there without a fault
-    ManagedTally told;
-    MovedBytes extrapolated; ///< what was told, and its share of what was not; `by_launches` is not in it
-    MovedBytes by_launches;  ///< given to it without any event, since launches reached nothing else
-    MovedBytes by_stays;     ///< where it was seen
-    MovedBytes by_intervals; ///< its part of what the totals grew by from one reading to the next
-    KernelShares kernels;    ///< that pulled it to the device
-    KernelShares evictors;   ///< that ran when it had to make room
+    InsidePart moves, launches; ///< moves: bytes that migrated; launches: that reach it
+    bool read_mostly = false;   ///< it may lie on both sides
+    ManagedTally recorded;      ///< events
+    TotalsShare shares;
+    MovedBytes seen;                                ///< by stays
+    KernelShares kernels;                           ///< that pulled it to the device
+    KernelShares evictors;                          ///< that ran when it had to make room
     std::map<std::uint64_t, HostAccess> host_codes; ///< by frame; 0: those of which no more is known
     std::map<PrefetchSite, MovedBytes> prefetches;  ///< stack 0: those beyond the bound and unknown ones
     std::vector<BlockOfAllocation> blocks;          ///< with the most traffic
@@ -103,7 +111,6 @@ struct ManagedSiteActivity {
     std::uint64_t made = 0, made_and_returned = 0; ///< bytes that kernels used first; and that came to the host
     AllocationLife life; ///< of the allocation that moved most; the first of equal ones
 
-    void allocated(std::uint64_t bytes);
     /// What of its moves lies inside the ranges that are looked at; where none was told, of its launches.
     double inside_share() const {
         const InsidePart& part = moves.all > 0 ? moves : launches;
@@ -123,9 +130,7 @@ struct ManagedSiteActivity {
     void take_life(const ManagedAllocation& allocation);
 
     bool empty() const {
-        return told.events == 0 && by_launches.to_device == 0 && by_launches.to_host == 0 &&
-               by_stays.to_device == 0 && by_stays.to_host == 0 && by_intervals.to_device == 0 &&
-               by_intervals.to_host == 0 && verdicts.kinds().empty();
+        return recorded.events == 0 && !shares.all.any() && !seen.any() && verdicts.kinds().empty();
     }
 
 private:

@@ -11,6 +11,18 @@
 
 namespace umadvisor::managed {
 
+/// Bytes between host and devices.
+struct MovedBytes {
+    std::uint64_t to_device = 0, to_host = 0;
+
+    bool any() const { return to_device != 0 || to_host != 0; }
+    void add(const MovedBytes& other) {
+        reader::add_saturated(to_device, other.to_device);
+        reader::add_saturated(to_host, other.to_host);
+    }
+    bool operator==(const MovedBytes&) const = default;
+};
+
 enum class MoveDirection : std::uint8_t { to_device, to_host, between_devices };
 MoveDirection direction_of(const trace::ManagedEvent& event);
 
@@ -39,6 +51,11 @@ struct ManagedTally {
 template <std::size_t N>
 constexpr std::uint64_t sum_of(const std::array<std::uint64_t, N>& counts) {
     return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0}, reader::saturated_sum);
+}
+
+/// Of the moves that were recorded.
+constexpr MovedBytes moved_of(const ManagedTally& tally) {
+    return {sum_of(tally.to_device), sum_of(tally.to_host)};
 }
 
 /// As reports write them: "coherence", "write".

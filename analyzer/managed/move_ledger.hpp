@@ -1,7 +1,7 @@
 /// Whose memory moved between two readings of the driver's totals.
 #pragma once
 
-#include "analyzer/managed/managed_totals.hpp"
+#include "analyzer/managed/managed_site.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -9,53 +9,58 @@
 
 namespace umadvisor::managed {
 
-/// Shares each interval between two readings among the memory that can have moved in it: what events told of it
-/// first, then what looks at the host's page table say, then what was used on the other side than where it lay;
-/// and as kernels find memory through pointers that lie in other memory, whatever else lay there. Nothing gets
-/// more than can have moved of it; what is left goes to nobody.
+/// Shares each interval between two readings among the memory that can have moved in it: first what events
+/// recorded of it, then what looks at the host's page table say, then what was used on the other side than
+/// where it lay; and as kernels find memory through pointers that lie in other memory, whatever else lay there.
+/// Nothing gets more than can have moved of it; what is left stays unassigned.
 ///
-/// Steps and events may come late: those of an interval that has been shared are left out. Memory: one account
-/// for each live allocation, `most_open` intervals, and `most_entries` uses of allocations in these.
+/// Steps and events may come late: those of an interval that has been shared are left out. Memory: a row for
+/// each live allocation, `most_open` intervals, and `most_entries` uses of allocations in these.
 class MoveLedger {
 public:
     static constexpr std::size_t most_open = 4096, most_entries = 65'536;
-    static constexpr std::size_t most_searched = 4096; ///< accounts, for memory that no call names
 
     MoveLedger();
     ~MoveLedger();
     MoveLedger(MoveLedger&&) noexcept;
     MoveLedger& operator=(MoveLedger&&) noexcept;
 
-    /// The number of a new account, which all other calls take. `site` must outlive the ledger.
+    /// Returns the number of the memory, which all other calls take. `site` must outlive the ledger.
     std::uint64_t open(std::uint64_t address, std::uint64_t bytes, ManagedSiteActivity& site);
     /// The memory is freed.
-    void close(std::uint64_t account, std::uint64_t time);
+    void close(std::uint64_t memory, std::uint64_t time);
 
     /// Times are in ticks. A launch or a prefetch may bring it to a device, until it is waited for.
-    void reach(std::uint64_t account, std::uint64_t time);
+    void reach(std::uint64_t memory, std::uint64_t time);
     /// A copy may read or write it, on either side.
-    void touch(std::uint64_t account, std::uint64_t time);
+    void touch(std::uint64_t memory, std::uint64_t time);
     /// So many bytes are prefetched to the host, until they are waited for.
-    void prefetch_to_host(std::uint64_t account, std::uint64_t bytes, std::uint64_t time);
-    void wait(std::uint64_t account, std::uint64_t time);
-    void host_faults(std::uint64_t account, std::uint64_t count, std::uint64_t time);
+    void prefetch_to_host(std::uint64_t memory, std::uint64_t bytes, std::uint64_t time);
+    void wait(std::uint64_t memory, std::uint64_t time);
+    /// The driver reported something of it: faults of the host, and bytes that moved, if it was that.
+    void event(std::uint64_t memory, std::uint64_t host_faults, const MovedBytes& moved, std::uint64_t time);
     /// `share` of its pages, from 0 to 1, are the host's.
-    void look(std::uint64_t account, double share, std::uint64_t time);
-    /// An event told of a move.
-    void told(std::uint64_t account, const MovedBytes& moved, std::uint64_t time);
+    void look(std::uint64_t memory, double share, std::uint64_t time);
 
-    /// The totals have grown by so much since they were told last.
+    /// Since the last reading of the totals a kernel that reaches managed memory was launched or ran.
+    void run(const facts::KernelSite& kernel);
+    /// Since then memory may have been used that is not known.
+    void use_unknown();
+
+    /// The totals have grown by so much since they were read last.
     void totals(const MovedBytes& moved, std::uint64_t time);
     /// Call once, at the end.
     void finish();
 
-    /// What nobody can be given of the totals.
-    MovedBytes untold() const;
-    /// Each way nearly all that moved could be given to somebody, and little of it by guess.
+    /// What no memory can be given of the totals.
+    MovedBytes unassigned() const;
+    /// Of what was given, what may as well be memory of another line.
+    MovedBytes guessed() const;
+    /// Each way nearly all that moved could be given to some memory, and little of it by guess.
     bool closes() const;
 
 private:
-    struct Book; ///< accounts and intervals
+    struct Book; ///< memory and intervals
     std::unique_ptr<Book> book_;
 };
 

@@ -15,8 +15,8 @@ void SharedTotals::forget(const ManagedAllocation& allocation) {
         std::erase(used_, &allocation);
 }
 
-/// What nobody on the host asked for was taken from the largest. Where moves are told one by one an eviction is
-/// told, too, and CUPTI's totals may have a move without the fault that asked for it.
+/// What the host did not ask for was evicted, from the largest allocation. Where moves are recorded one by one
+/// an eviction is recorded, too, and CUPTI's totals may have a move without the fault that asked for it.
 void SharedTotals::share(const trace::ManagedCounters& before, const trace::ManagedCounters& after,
                          bool moves_told, std::span<ManagedAllocation* const> running) {
     const std::uint64_t to_host = after.bytes_to_host - std::min(after.bytes_to_host, before.bytes_to_host);

@@ -13,7 +13,7 @@ void add(ThrashingPages& sum, const ThrashingPages& pages) {
     sum.agreed += pages.agreed;
 }
 
-/// What the driver's detector is told of: moves that a fault caused, and those that came along
+/// What the driver's detector counts: moves that a fault caused, and those that came along
 /// (uvm_perf_thrashing.c, thrashing_event_cb).
 bool by_fault(const trace::ManagedEvent& event) {
     const auto cause = static_cast<trace::MigrationCause>(event.cause);

@@ -1,5 +1,5 @@
 /// Memory that host and device take from each other by faults: thrashing, false sharing, read-only bouncing and
-/// plain ping-pong, of which the narrowest is told.
+/// plain ping-pong, of which the narrowest is reported.
 #include "analyzer/managed/verdict.hpp"
 
 #include <algorithm>
@@ -52,7 +52,8 @@ std::uint64_t quick_turns(const Subject& subject) {
     return longest;
 }
 
-/// Pages by the driver's events; where those are not told, by its rule; where moves are not told either, turns.
+/// Pages by the driver's events; where those are not recorded, by its rule; where moves are not recorded
+/// either, turns.
 std::uint64_t thrashing_of(const Subject& subject) {
     if (subject.terms.thrashing_told)
         return subject.marks.thrashing_pages;
@@ -102,7 +103,7 @@ bool one_line_only(const Turns& turns) {
     return place != 0;
 }
 
-/// Where no faults are told. An allocation of one page has one place only.
+/// Where no faults are recorded. An allocation of one page has one place only.
 bool one_place_by_looks(const Subject& subject, const Turns& turns) {
     return one_line_only(turns) ||
            (subject.bytes() <= page && subject.bytes() > line && content_of(turns) == Content::changing);

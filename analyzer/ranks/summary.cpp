@@ -42,8 +42,8 @@ void add_copies(const rules::Profile& profile, Summary& summary) {
                 static_cast<double>(totals.small.bytes + totals.large.bytes);
     summary.of(Quantity::up_rate) = copies.link(facts::Direction::HtoD).bytes_per_second();
     summary.of(Quantity::down_rate) = copies.link(facts::Direction::DtoH).bytes_per_second();
-    if (const trace::ManagedCounters* const counted = profile.managed().totals().exact())
-        summary.of(Quantity::managed) = static_cast<double>(counted->bytes_to_device + counted->bytes_to_host);
+    const managed::MovedBytes moved = profile.managed().totals().moved();
+    summary.of(Quantity::managed) = static_cast<double>(moved.to_device) + static_cast<double>(moved.to_host);
 }
 
 void add_steps(const advice::Report& report, Summary& summary) {

@@ -8,10 +8,11 @@
 namespace umadvisor::reports {
 namespace {
 
-/// From bytes that were told to all of them.
+/// From what was recorded to all that happened.
 struct ManagedScale {
     double to_device = 1, to_host = 1;
     double pulled = 1; ///< by kernels, from another device, too
+    double device_faults = 1;
 };
 
 double ratio(std::uint64_t whole, std::uint64_t part) {
@@ -19,7 +20,7 @@ double ratio(std::uint64_t whole, std::uint64_t part) {
 }
 
 std::vector<ManagedKernelLine> kernel_lines(advice::Report& report, const managed::KernelShares& shares,
-                                            double scale) {
+                                            double scale, double faults_scale) {
     std::map<std::pair<std::uint64_t, std::uint64_t>, std::pair<std::uint64_t, managed::MoverShare>> lines;
     managed::MoverShare whole = shares.others;
     whole.add(shares.nobody);
@@ -34,7 +35,8 @@ std::vector<ManagedKernelLine> kernel_lines(advice::Report& report, const manage
         const double part = whole.bytes > 0    ? share.bytes / whole.bytes
                             : whole.faults > 0 ? share.faults / whole.faults
                                                : 0;
-        list.push_back({key.first, key.second, part, share.bytes * scale, share.faults, share.shared > 0});
+        list.push_back(
+            {key.first, key.second, part, share.bytes * scale, share.faults * faults_scale, share.shared > 0});
     }
     std::ranges::stable_sort(list, [](const ManagedKernelLine& a, const ManagedKernelLine& b) {
         return std::pair(a.bytes, a.faults) > std::pair(b.bytes, b.faults);
@@ -113,25 +115,24 @@ std::vector<ManagedLine> managed_lines(advice::Report& report) {
             reader::add_saturated(line.allocated_bytes, found->second.bytes);
         }
     }
-    const managed::MovedEstimate estimate = managed.estimate();
+    const managed::Account account = managed.account();
     std::vector<ManagedLine> lines;
     for (auto& [key, line] : by_line) {
         const managed::ManagedSiteActivity& activity = line.activity;
-        line.moved = estimate.moved(activity);
-        line.basis = estimate.basis(activity);
-        const auto all_told = [](std::uint64_t told, std::uint64_t by_launches) {
-            return reader::saturated_sum(told, by_launches);
-        };
-        line.between_devices = managed.totals().between_devices(activity.told.between_devices);
-        const std::uint64_t to_device =
-            all_told(managed::sum_of(activity.told.to_device), activity.by_launches.to_device);
-        const ManagedScale scale{ratio(line.moved.to_device, to_device),
-                                 ratio(line.moved.to_host, all_told(managed::sum_of(activity.told.to_host),
-                                                                    activity.by_launches.to_host)),
-                                 ratio(all_told(line.moved.to_device, line.between_devices),
-                                       all_told(to_device, activity.told.between_devices))};
-        line.kernels = kernel_lines(report, activity.kernels, scale.pulled);
-        line.evictors = kernel_lines(report, activity.evictors, scale.to_host);
+        line.moved = account.moved(activity);
+        line.basis = account.basis(activity);
+        line.between_devices = account.between_devices(activity);
+        line.host_faults = account.host_faults(activity);
+        line.device_faults = account.device_faults(activity);
+        managed::MovedBytes known = moved_of(activity.recorded);
+        known.add(activity.shares.alone);
+        const ManagedScale scale{
+            ratio(line.moved.to_device, known.to_device), ratio(line.moved.to_host, known.to_host),
+            ratio(reader::saturated_sum(line.moved.to_device, line.between_devices),
+                  reader::saturated_sum(known.to_device, activity.recorded.between_devices)),
+            managed.totals().device_faults_each()};
+        line.kernels = kernel_lines(report, activity.kernels, scale.pulled, scale.device_faults);
+        line.evictors = kernel_lines(report, activity.evictors, scale.to_host, 1);
         line.host_lines = host_lines(report, activity, line.moved.to_host);
         line.prefetches = prefetch_lines(report, activity, scale);
         lines.push_back(std::move(line));
@@ -139,7 +140,7 @@ std::vector<ManagedLine> managed_lines(advice::Report& report) {
     std::ranges::stable_sort(lines, std::ranges::greater{}, [](const ManagedLine& line) {
         return std::pair(reader::saturated_sum(reader::saturated_sum(line.moved.to_device, line.moved.to_host),
                                                line.between_devices),
-                         line.activity.told.events);
+                         line.activity.recorded.events);
     });
     return lines;
 }
@@ -170,8 +171,8 @@ std::string managed_source_text(const advice::Report& report) {
         break;
     case trace::ManagedSourceKind::queue:
         text = "the driver's own events and totals";
-        if (!totals.tells(trace::ManagedEventKind::migration) &&
-            !totals.ever_told(trace::ManagedEventKind::migration))
+        if (!totals.records(trace::ManagedEventKind::migration) &&
+            !totals.ever_recorded(trace::ManagedEventKind::migration))
             text += ", single moves not among them";
         text += ": they do not say which kernel it was; those named ran at the time";
         break;

@@ -4,6 +4,7 @@
 #include "analyzer/advice/report.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,15 +13,15 @@ namespace umadvisor::reports {
 
 struct ManagedKernelLine {
     std::uint64_t function = 0, stack = 0; ///< stack: of one launch from that line
-    double share = 0; ///< of what was pulled to the device, in bytes; in faults where no bytes were told
-    double bytes = 0, faults = 0; ///< bytes: with what was not told
+    double share = 0; ///< of what was pulled to the device, in bytes; in faults where no bytes were recorded
+    double bytes = 0, faults = 0; ///< with what was not recorded
     bool candidates = false;      ///< in part shared with others that ran at the same time
 };
 
 struct ManagedHostLine {
     std::uint64_t code = 0; ///< frame; 0: not known
     std::uint64_t faults = 0;
-    double bytes = 0; ///< with what was not told
+    double bytes = 0; ///< with what was not recorded
 };
 
 struct ManagedPrefetchLine {
@@ -36,7 +37,8 @@ struct ManagedLine {
     managed::ManagedSiteActivity activity;
     managed::MovedBytes moved;
     managed::MovedBasis basis{};
-    std::uint64_t between_devices = 0;      ///< bytes, at the least
+    std::uint64_t between_devices = 0; ///< bytes, at the least
+    std::optional<std::uint64_t> host_faults, device_faults;
     std::vector<ManagedKernelLine> kernels; ///< those that pulled most first; as are the others
     std::vector<ManagedKernelLine> evictors;
     std::vector<ManagedHostLine> host_lines;

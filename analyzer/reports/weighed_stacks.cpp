@@ -29,7 +29,9 @@ std::vector<CodePlace> frames_of(const rules::Profile& profile, symbols::Symboli
                                  const WeighedSite& weighed, Weight by, bool full) {
     std::vector<CodePlace> frames = shown_frames(symbolizer, weighed.site.stack, full);
     const bool of_host = by == Weight::faults && weighed.site.entry == 0;
-    if (of_host) // the line is all that is known of it, if that
+    if (weighed.of_device)
+        frames = {named("(kernel not recorded)")};
+    else if (of_host) // the line is all that is known of it, if that
         frames.push_back(named("(caller not recorded)"));
     const std::string call = of_host ? "page fault" : profile.call_name(weighed.site.entry);
     // The runtime's own frames, where they are shown, name it already.

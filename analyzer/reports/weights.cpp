@@ -46,11 +46,12 @@ Sums bytes_allocated(const rules::Profile& profile) {
     return sums;
 }
 
-/// Where the host was when it faulted, and the launches of the kernels that did.
+/// Where the host was when it faulted, and the launches of the kernels that did. Together these are the faults
+/// of the run, as far as it is known whose they are.
 Sums page_faults(const rules::Profile& profile) {
     using Kind = trace::ManagedEventKind;
     const managed::ManagedTotals& totals = profile.managed().totals();
-    if (!totals.ever_told(Kind::host_fault) && !totals.ever_told(Kind::device_fault))
+    if (!totals.ever_recorded(Kind::host_fault) && !totals.ever_recorded(Kind::device_fault))
         throw reader::Error(profile.trace().file.path() +
                             ": has no fault counts; it tells where managed memory was, not who faulted it in");
     Sums sums;
@@ -59,9 +60,23 @@ Sums page_faults(const rules::Profile& profile) {
             reader::add_saturated(sums[{{code, 0}, 0}], access.faults);
         for (const auto& [kernel, share] : activity.kernels.sites)
             reader::add_saturated(sums[{{kernel.stack, kernel.entry}, kernel.function}],
-                                  reader::saturated(std::round(share.faults)));
+                                  reader::saturated(std::round(share.faults * totals.device_faults_each())));
     }
     return sums;
+}
+
+/// What the run had beyond `sums`.
+void add_unknown_faults(const managed::ManagedTotals& totals, const Sums& sums,
+                        std::vector<WeighedSite>& result) {
+    std::uint64_t host = 0, device = 0;
+    for (const auto& [site, sum] : sums)
+        reader::add_saturated(site.first.entry == 0 ? host : device, sum);
+    const auto add = [&result](std::uint64_t all, std::uint64_t known, bool of_device) {
+        if (all > known)
+            result.push_back({{0, 0}, 0, all - known, of_device});
+    };
+    add(totals.host_faults().value_or(0), host, false);
+    add(totals.device_faults().value_or(0), device, true);
 }
 
 Sums sums_of(const rules::Profile& profile, Weight weight) {
@@ -92,9 +107,12 @@ std::string_view words(Weight weight) {
 
 std::vector<WeighedSite> weigh(const rules::Profile& profile, Weight weight) {
     std::vector<WeighedSite> result;
-    for (const auto& [site, sum] : sums_of(profile, weight))
+    const Sums sums = sums_of(profile, weight);
+    for (const auto& [site, sum] : sums)
         if (sum != 0 && !reader::is_outside(site.first.stack))
             result.push_back({site.first, site.second, sum});
+    if (weight == Weight::faults)
+        add_unknown_faults(profile.managed().totals(), sums, result);
     return result;
 }
 

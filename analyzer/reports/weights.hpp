@@ -30,6 +30,7 @@ struct WeighedSite {
     ids::CallSite site;         ///< entry 0: no call but an access of the host
     std::uint64_t function = 0; ///< of the kernel that is held to have faulted; 0: no kernel
     std::uint64_t weight = 0;   ///< never 0
+    bool of_device = false;     ///< faults of a device, and it is not known of which kernel
 };
 
 /// Sites in the order of their stacks. Throws reader::Error where the trace does not tell.

@@ -205,12 +205,15 @@ private:
                           part_of(*live, record.address, record.bytes));
     }
 
+    void add(const trace::ManagedCounters& record) { read_.totals.add(record); }
     void add(const trace::ManagedDetail& record) {
+        read_.totals.add(record);
         faults_told_ = faults_told_ && record.lost == 0 &&
                        (record.kinds >> static_cast<unsigned>(trace::ManagedEventKind::device_fault) & 1) != 0;
         ever_detailed_ = true;
     }
     void add(const trace::ManagedEvent& record) {
+        read_.totals.add(record);
         using Kind = trace::ManagedEventKind;
         const bool to_device =
             record.kind == Kind::device_fault || (record.kind == Kind::migration && record.to != 0);
@@ -229,7 +232,7 @@ private:
                           : residency::Access::write;
         read_.job.add(time_of(record.start), StepKind::touch, part);
     }
-    /// Where no faults are told: what the host has mapped it has touched, from the first page on.
+    /// Where no faults are recorded: what the host has mapped it has touched, from the first page on.
     void add(const trace::Residency& record) {
         ever_sampled_ = true;
         const Live* const live = sampled_ ? find_moving(record.allocation) : nullptr;

@@ -1,6 +1,7 @@
 /// A job from a trace.
 #pragma once
 
+#include "analyzer/managed/managed_totals.hpp"
 #include "analyzer/reader/trace.hpp"
 #include "analyzer/whatif/job.hpp"
 
@@ -19,6 +20,7 @@ struct Unknowns {
 struct ReadJob {
     Job job;
     Unknowns unknowns;
+    managed::ManagedTotals totals; ///< what managed memory moved in the recorded run
     std::uint64_t duration_ns = 0, records = 0;
     std::set<std::uint64_t> devices; ///< that the program had a context on; none: not recorded
 };

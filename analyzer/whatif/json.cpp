@@ -24,6 +24,8 @@ Json policy_json(const Outlook& outlook, const std::optional<Moved>& moved) {
 } // namespace
 
 Json to_json(const Outlook& outlook) {
+    const auto& recorded = outlook.recorded_moved;
+    const auto& modelled = outlook.modelled;
     return {
         {"schema", "umadvisor-whatif-1"},
         {"program", outlook.program},
@@ -32,7 +34,11 @@ Json to_json(const Outlook& outlook) {
           {"devices", outlook.devices},
           {"memory_bytes", outlook.recorded_memory},
           {"duration_ns", outlook.recorded_ns},
-          {"moving_ns", if_timed(outlook, outlook.recorded_moving_ns)},
+          {"to_device_bytes", recorded ? Json(recorded->to_device) : Json()},
+          {"to_host_bytes", recorded ? Json(recorded->to_host) : Json()},
+          {"modelled_to_device_bytes", modelled ? Json(modelled->to_device) : Json()},
+          {"modelled_to_host_bytes", modelled ? Json(modelled->to_host) : Json()},
+          {"moving_ns", if_timed(outlook, outlook.modelled_moving_ns())},
           {"act", outlook.recorded_act}}},
         {"memory_bytes", outlook.capacity},
         {"act", outlook.act},

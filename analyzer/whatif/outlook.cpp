@@ -86,7 +86,16 @@ std::string program_of(const reader::Dictionary& dictionary) {
 } // namespace
 
 std::uint64_t Outlook::job_ns(const Moved& moved) const {
-    return recorded_ns - std::min(recorded_ns, recorded_moving_ns) + moved.ns;
+    return recorded_ns - std::min(recorded_ns, modelled_moving_ns()) + moved.ns;
+}
+
+bool Outlook::model_agrees() const {
+    const auto alike = [](std::uint64_t model, std::uint64_t recorded) {
+        return std::max(model, recorded) - std::min(model, recorded) <= recorded / 10;
+    };
+    return !recorded_moved || !modelled ||
+           (alike(modelled->to_device, recorded_moved->to_device) &&
+            alike(modelled->to_host, recorded_moved->to_host));
 }
 
 Outlook outlook(reader::Trace& trace, const Question& question) {
@@ -129,6 +138,8 @@ Outlook outlook(reader::Trace& trace, const Question& question) {
     found.parts_told = job.parts_told;
     found.unknowns = read.unknowns;
     found.recorded_ns = read.duration_ns;
+    if (read.totals.exact() != nullptr || read.totals.recorded().events != 0)
+        found.recorded_moved = read.totals.moved();
     const residency::Parameters parameters = parameters_of(dictionary);
     const Policy acting = lists(question.act, "prefetch") ? Policy::prefetch : Policy::on_demand;
     if (found.starts()) {
@@ -141,13 +152,12 @@ Outlook outlook(reader::Trace& trace, const Question& question) {
             if (other && other->bytes() < found.optimum->bytes())
                 found.optimum = other;
     }
-    if (found.recorded_memory != 0 && found.unmeasured.empty()) {
+    if (found.recorded_memory != 0) {
         const bool rewritten = acted(dictionary, "rewrite=all");
         const ReadJob again = rewritten == found.rewritten ? ReadJob() : read_job(trace, rewritten);
-        found.recorded_moving_ns = replay(rewritten == found.rewritten ? job : again.job,
-                                          acted(dictionary, "prefetch") ? Policy::prefetch : Policy::on_demand,
-                                          found.recorded_memory, prices_of(question.rates, 0), parameters)
-                                       .ns;
+        found.modelled = replay(rewritten == found.rewritten ? job : again.job,
+                                acted(dictionary, "prefetch") ? Policy::prefetch : Policy::on_demand,
+                                found.recorded_memory, prices_of(question.rates, 0), parameters);
     }
     return found;
 }

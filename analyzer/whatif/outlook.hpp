@@ -36,8 +36,14 @@ struct Outlook {
     bool rewritten = false, moves = false, parts_told = false; ///< moves: some of its memory
     Unknowns unknowns;
     std::uint64_t recorded_ns = 0;
-    std::uint64_t recorded_moving_ns = 0; ///< by the model; 0 where the card or its link is not known
+    /// What managed memory moved in the recorded run, as reports have it; nothing where it was not recorded.
+    std::optional<managed::MovedBytes> recorded_moved;
+    std::optional<Moved> modelled; ///< the recorded run on its own card by the model
 
+    /// Of the recorded run, by the model; 0 where the card or its link is not known.
+    std::uint64_t modelled_moving_ns() const { return modelled && unmeasured.empty() ? modelled->ns : 0; }
+    /// The model moves each way what the recorded run moved, but for a tenth.
+    bool model_agrees() const;
     bool starts() const { return peak.stays <= capacity; } ///< else it is out of memory
     bool fits() const { return peak.all <= capacity; }
     /// On a card where it does not start there is none.

@@ -77,11 +77,22 @@ void write_prices(const Outlook& outlook, std::ostream& out) {
         << " for a prefetch, measured on " << outlook.rates_of
         << "; it overlaps with nothing. What is evicted is always copied back\n";
     out << "the whole job took " << time_of(outlook.recorded_ns) << " on " << outlook.device << " with "
-        << text_of(outlook.recorded_memory) << ", of which " << time_of(outlook.recorded_moving_ns)
+        << text_of(outlook.recorded_memory) << ", of which " << time_of(outlook.modelled_moving_ns())
         << " were moving by the same model\n";
 }
 
+/// What the run moved stands in the table; the other rows are the model's.
+void write_model(const Outlook& outlook, std::ostream& out) {
+    if (!outlook.on_demand || outlook.model_agrees())
+        return;
+    out << "  ! the rows below the first are a simulation: of the recorded run it moves "
+        << text_of(outlook.modelled->to_device) << " to the device and " << text_of(outlook.modelled->to_host)
+        << " to the host. What host and device do at the same time, and what launches leave out of their "
+           "allocations, is not in it: figures for another card are as far off\n";
+}
+
 void write_basis(const Outlook& outlook, std::ostream& out) {
+    write_model(outlook, out);
     write_prices(outlook, out);
     if (outlook.launches != 0)
         out << (outlook.parts_told
@@ -121,6 +132,10 @@ void write_text(const Outlook& outlook, std::ostream& out) {
                            {"moving", "moving"},
                            {"job", "whole job"}},
                           {}};
+        if (outlook.recorded_moved)
+            table.rows.push_back({std::string("as recorded"), text_of(outlook.recorded_moved->to_device),
+                                  text_of(outlook.recorded_moved->to_host), std::string(), std::string(),
+                                  time_of(outlook.recorded_ns)});
         write_row(outlook, "on demand", outlook.on_demand, table);
         write_row(outlook, "--act " + outlook.act, outlook.acted, table);
         write_row(outlook, "at best (Belady)", outlook.optimum, table);

@@ -38,35 +38,36 @@ ManagedJson parameters_json(const trace::ManagedSource& source) {
             {"thrashing_pin_us", source.thrashing_pin}};
 }
 
-/// Null: such events were never told, so nobody knows.
-ManagedJson told_faults(const managed::ManagedTotals& totals, Kind kind, std::uint64_t faults) {
-    return totals.counts(kind, faults) ? ManagedJson(faults) : ManagedJson();
+/// Null: it is not known.
+ManagedJson count_json(const std::optional<std::uint64_t>& count) {
+    return count ? ManagedJson(*count) : ManagedJson();
+}
+
+/// As recorded. Null: such events were never reported.
+ManagedJson recorded_json(const managed::ManagedTotals& totals, Kind kind, std::uint64_t count) {
+    return totals.counts(kind, count) ? ManagedJson(count) : ManagedJson();
 }
 
 ManagedJson totals_json(const managed::ManagedTotals& totals) {
-    const managed::ManagedTally& told = totals.told();
-    ManagedJson told_json{
-        {"events", told.events},
-        {"bytes_to_device", sum_of(told.to_device)},
-        {"bytes_to_host", sum_of(told.to_host)},
-        {"bytes_between_devices", told.between_devices},
-        {"host_faults", told_faults(totals, Kind::host_fault, sum_of(told.host_faults))},
-        {"device_faults", told_faults(totals, Kind::device_fault, sum_of(told.device_faults))}};
-    const trace::ManagedCounters* const exact = totals.exact();
-    ManagedJson object = ManagedJson::object();
-    object["exact"] = exact != nullptr && totals.uncounted().empty();
-    object["bytes_to_device"] =
-        exact != nullptr ? ManagedJson(exact->bytes_to_device) : told_json["bytes_to_device"];
-    object["bytes_to_host"] = exact != nullptr ? ManagedJson(exact->bytes_to_host) : told_json["bytes_to_host"];
-    object["host_faults"] = exact != nullptr ? ManagedJson(exact->host_faults) : told_json["host_faults"];
-    object["device_faults"] = exact != nullptr ? ManagedJson(exact->device_faults) : told_json["device_faults"];
-    object["told"] = std::move(told_json);
-    return object;
+    const managed::ManagedTally& recorded = totals.recorded();
+    const managed::MovedBytes moved = totals.moved();
+    return {{"exact", totals.exact() != nullptr && totals.uncounted().empty()},
+            {"bytes_to_device", moved.to_device},
+            {"bytes_to_host", moved.to_host},
+            {"host_faults", count_json(totals.host_faults())},
+            {"device_faults", count_json(totals.device_faults())},
+            {"told",
+             {{"events", recorded.events},
+              {"bytes_to_device", sum_of(recorded.to_device)},
+              {"bytes_to_host", sum_of(recorded.to_host)},
+              {"bytes_between_devices", recorded.between_devices},
+              {"host_faults", recorded_json(totals, Kind::host_fault, sum_of(recorded.host_faults))},
+              {"device_faults", recorded_json(totals, Kind::device_fault, sum_of(recorded.device_faults))}}}};
 }
 
-/// Null: no moves were told, so the rule had nothing to go by.
+/// Null: no moves were recorded, so the rule had nothing to go by.
 ManagedJson thrashing_pages_json(const managed::ManagedActivity& managed) {
-    if (!managed.totals().ever_told(Kind::migration))
+    if (!managed.totals().ever_recorded(Kind::migration))
         return nullptr;
     const managed::ThrashingPages pages = managed.thrashing_pages();
     return {{"told", pages.told}, {"by_rule", pages.found}, {"both", pages.agreed}};
@@ -122,8 +123,7 @@ ManagedJson life_json(const advice::Report& report, const managed::AllocationLif
 }
 
 ManagedJson line_json(advice::Report& report, const ManagedLine& line) {
-    const managed::ManagedTotals& totals = report.profile.managed().totals();
-    const managed::ManagedTally& told = line.activity.told;
+    const managed::ManagedTally& recorded = line.activity.recorded;
     ManagedJson host = ManagedJson::array(), prefetches = ManagedJson::array();
     for (const ManagedHostLine& each : line.host_lines)
         host.push_back({{"line", place_json(report, each.code)},
@@ -147,20 +147,20 @@ ManagedJson line_json(advice::Report& report, const ManagedLine& line) {
         {"bytes_to_device", line.moved.to_device},
         {"bytes_to_host", line.moved.to_host},
         {"basis", name(line.basis)},
-        {"bytes_between_devices", told.between_devices},
+        {"bytes_between_devices", recorded.between_devices},
         {"by_cause",
-         {{"to_device", by_name(told.to_device, &managed::migration_cause_name)},
-          {"to_host", by_name(told.to_host, &managed::migration_cause_name)}}},
-        {"host_faults", told_faults(totals, Kind::host_fault, sum_of(told.host_faults))},
-        {"host_faults_by_access", by_name(told.host_faults, &managed::fault_access_name)},
-        {"device_faults", told_faults(totals, Kind::device_fault, sum_of(told.device_faults))},
-        {"device_faults_by_access", by_name(told.device_faults, &managed::fault_access_name)},
-        {"thrashings", told.thrashings},
-        {"thrashing_bytes", told.thrashing_bytes},
-        {"throttlings", told.throttlings},
-        {"throttled_ns", report.profile.nanoseconds(told.throttled_ticks)},
-        {"remote_mapped_bytes", by_name(told.remote_bytes, &managed::remote_map_cause_name)},
-        {"read_duplicated_bytes", told.read_duplicated_bytes},
+         {{"to_device", by_name(recorded.to_device, &managed::migration_cause_name)},
+          {"to_host", by_name(recorded.to_host, &managed::migration_cause_name)}}},
+        {"host_faults", count_json(line.host_faults)},
+        {"host_faults_by_access", by_name(recorded.host_faults, &managed::fault_access_name)},
+        {"device_faults", count_json(line.device_faults)},
+        {"device_faults_by_access", by_name(recorded.device_faults, &managed::fault_access_name)},
+        {"thrashings", recorded.thrashings},
+        {"thrashing_bytes", recorded.thrashing_bytes},
+        {"throttlings", recorded.throttlings},
+        {"throttled_ns", report.profile.nanoseconds(recorded.throttled_ticks)},
+        {"remote_mapped_bytes", by_name(recorded.remote_bytes, &managed::remote_map_cause_name)},
+        {"read_duplicated_bytes", recorded.read_duplicated_bytes},
         {"kernels", kernels_json(report, line.kernels)},
         {"evictors", kernels_json(report, line.evictors)},
         {"host_lines", std::move(host)},
@@ -214,7 +214,7 @@ nlohmann::ordered_json managed_json(advice::Report& report) {
                        {"driver_release", source.driver_release},
                        {"parameters", parameters_json(source)},
                        {"totals", totals_json(managed.totals())},
-                       {"told_share", managed.totals().told_share()},
+                       {"told_share", managed.totals().recorded_share()},
                        {"lost_events", managed.totals().lost()},
                        {"thrashing_pages", thrashing_pages_json(managed)},
                        {"coarser_allocations", managed.block_budget().coarser}};
@@ -227,14 +227,14 @@ nlohmann::ordered_json managed_json(advice::Report& report) {
     object["verdicts"] = std::move(verdicts);
     object["allocations"] = std::move(allocations);
     const managed::ManagedTally& unattributed = managed.unattributed();
-    const managed::MovedBytes untold = managed.estimate().untold();
+    const managed::MovedBytes rest = managed.account().unassigned();
     object["unattributed"] = {{"events", unattributed.events},
                               {"bytes_to_device", sum_of(unattributed.to_device)},
                               {"bytes_to_host", sum_of(unattributed.to_host)},
                               {"host_faults", sum_of(unattributed.host_faults)},
-                              {"device_faults", sum_of(unattributed.device_faults)},
-                              {"untold_bytes_to_device", untold.to_device},
-                              {"untold_bytes_to_host", untold.to_host}};
+                              {"device_faults", managed.totals().device_faults(unattributed).value_or(0)},
+                              {"untold_bytes_to_device", rest.to_device},
+                              {"untold_bytes_to_host", rest.to_host}};
     return object;
 }
 

@@ -221,6 +221,21 @@ SliceTrack& MemoryTracks::managed_track(const trace::ManagedEvent& record) {
     return *track;
 }
 
+/// The same figures as in a report, which has them in all.
+void MemoryTracks::tell(const trace::ManagedCounters& record) {
+    totals_.add(record);
+    const auto set = [&](std::size_t number, const char* name, Unit unit, std::uint64_t value) {
+        std::unique_ptr<Track>& track = total_tracks_[number];
+        if (!track)
+            track = run_.track({.name = name, .parent = run_.process(), .counter = true, .unit = unit});
+        track->add(run_.at(record.start), {.type = EventType::counter, .value = counted(value)});
+    };
+    set(0, "managed memory: moved to the device", Unit::bytes, totals_.moved().to_device);
+    set(1, "managed memory: moved to the host", Unit::bytes, totals_.moved().to_host);
+    set(2, "managed memory: host faults", Unit::none, totals_.host_faults().value_or(0));
+    set(3, "managed memory: device faults", Unit::none, totals_.device_faults().value_or(0));
+}
+
 void MemoryTracks::tell(const trace::ManagedEvent& record) {
     Live* const live = live_at(record.address);
     std::vector<Argument> arguments{{"bytes", record.bytes}, {"address", record.address}};

@@ -2,10 +2,12 @@
 /// happened to managed memory.
 #pragma once
 
+#include "analyzer/managed/managed_totals.hpp"
 #include "analyzer/reports/memory_history.hpp"
 #include "analyzer/reports/perfetto/perfetto_run.hpp"
 #include "trace/managed_records.hpp"
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -31,6 +33,7 @@ public:
     void add(const trace::Alloc& record) { hold(record.start, record); }
     void add(const trace::Free& record) { hold(record.start, record); }
     void add(const trace::ManagedEvent& record) { hold(record.start, record); }
+    void add(const trace::ManagedCounters& record) { hold(record.start, record); }
     void add(const trace::Copy& record);
     /// Call once, after the last.
     void finish(std::int64_t end);
@@ -52,7 +55,7 @@ private:
         std::uint64_t start = 0, allocation = 0, bytes = 0;
         bool to_device = false;
     };
-    using Record = std::variant<trace::Alloc, trace::Free, Copied, trace::ManagedEvent>;
+    using Record = std::variant<trace::Alloc, trace::Free, Copied, trace::ManagedEvent, trace::ManagedCounters>;
     struct Held {
         std::uint64_t start = 0, order = 0;
         Record record;
@@ -67,6 +70,7 @@ private:
     void tell(const trace::Free& record);
     void tell(const Copied& copied);
     void tell(const trace::ManagedEvent& record);
+    void tell(const trace::ManagedCounters& record);
     void tell_steps();
     Line& line_of(std::uint64_t stack);
     void count(Line& line, std::unique_ptr<Track>& track, std::string_view what, std::uint64_t bytes,
@@ -87,6 +91,8 @@ private:
     std::unordered_map<std::uint64_t, Live> live_;                      ///< by allocation
     std::map<std::string, Line> lines_;
     std::unique_ptr<Track> group_; ///< of all lines
+    managed::ManagedTotals totals_;
+    std::array<std::unique_ptr<Track>, 4> total_tracks_; ///< bytes each way, faults on either side
     struct DeviceCounter {
         std::unique_ptr<Track> track;
         std::uint64_t bytes = UINT64_MAX; ///< told last

@@ -67,6 +67,7 @@ private:
     }
     void bind(const Nullable& number) { number.known ? bind_number(number.value) : bind_null(); }
     void bind(double value);
+    void bind(const std::optional<std::uint64_t>& number) { bind(number ? Nullable(*number) : Nullable()); }
     void bind(const std::optional<double>& value) { value ? bind(*value) : bind_null(); }
     void bind(std::string_view text); ///< valid until the row is written
     void bind_number(std::int64_t value);

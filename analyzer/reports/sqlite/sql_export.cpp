@@ -5,6 +5,7 @@
 #include "analyzer/reader/saturated.hpp"
 #include "analyzer/reader/shown_name.hpp"
 #include "analyzer/reports/completeness_text.hpp"
+#include "analyzer/reports/managed_lines.hpp"
 #include "analyzer/reports/run_walk.hpp"
 #include "analyzer/reports/sqlite/sql_memory.hpp"
 #include "analyzer/reports/sqlite/sql_schema.hpp"
@@ -69,7 +70,8 @@ public:
           copies_(database, "copies", 18),
           launches_(database, "launches", 18),
           findings_(database, "findings", 16),
-          ranks_(database, "ranks", 21) {}
+          ranks_(database, "ranks", 21),
+          managed_lines_(database, "managed_lines", 12) {}
 
     void event(const reader::ThreadCursor& cursor) override {
         std::visit(
@@ -86,13 +88,14 @@ private:
     void tell_copy(const WalkedCall& call, std::int64_t of);
     void tell_launch(const WalkedCall& call, std::int64_t of);
     void tell_findings();
+    void add_managed_lines();
     void tell_entries();
     void tell_stack(std::uint64_t stack);
 
     advice::Report& report_;
     SqlExport::Rows& rows_;
     SqlMemory memory_;
-    Insert entries_, functions_, stacks_, calls_, copies_, launches_, findings_, ranks_;
+    Insert entries_, functions_, stacks_, calls_, copies_, launches_, findings_, ranks_, managed_lines_;
     std::unordered_set<std::uint64_t> told_entries_, told_functions_, told_stacks_;
     std::unordered_map<std::uint32_t, std::int64_t> last_calls_; ///< by thread
     struct Totals {
@@ -207,18 +210,32 @@ void RunRows::tell_findings() {
     std::ranges::for_each(report_.unpriced, tell);
 }
 
+void RunRows::add_managed_lines() {
+    for (const ManagedLine& line : managed_lines(report_)) {
+        tell_stack(line.site.stack);
+        told_entries_.insert(line.site.entry);
+        managed_lines_.row(rows_.runs, line.site.stack, line.site.entry,
+                           shown(report_.trace.dictionary.string(line.site.symbol)), line.allocations,
+                           line.allocated_bytes, line.moved.to_device, line.moved.to_host,
+                           managed::name(line.basis), line.between_devices, line.host_faults,
+                           line.device_faults);
+    }
+}
+
 void RunRows::finish(const std::string& job) {
     memory_.finish([this](std::uint64_t stack) { tell_stack(stack); },
                    [this](std::uint64_t entry) { told_entries_.insert(entry); });
     tell_findings();
+    add_managed_lines();
     tell_entries();
     const trace::Process process = process_of(report_);
     const SqlMemory::Totals& memory = memory_.totals();
+    const managed::ManagedTotals& managed = report_.profile.managed().totals();
     ranks_.row(rows_.runs, job, number_of(process.rank), shown(process.host), totals_.calls, totals_.call_ns,
                totals_.waited_ns, totals_.copies, totals_.copy_ns, totals_.to_device, totals_.to_host,
                totals_.launches, totals_.kernel_ns, memory.allocations, memory.allocated_bytes,
-               memory.moved_to_device, memory.moved_to_host, memory.host_faults, memory.device_faults,
-               report_.findings.size() + report_.unpriced.size(), report_.together_ns);
+               managed.moved().to_device, managed.moved().to_host, managed.host_faults(),
+               managed.device_faults(), report_.findings.size() + report_.unpriced.size(), report_.together_ns);
 }
 
 void add_run(Database& database, const SqlExport::Rows& rows, advice::Report& report, const std::string& job,

@@ -120,15 +120,12 @@ Nullable SqlMemory::number_of(const Allocation* allocation) {
 void SqlMemory::move(const trace::ManagedEvent& record, Allocation* allocation) {
     moves_.row(run_, trace_.time.at(record.start), trace_.time.length(record.duration), number_of(allocation),
                record.address, record.bytes, device_of(record.from), device_of(record.to), cause_of(record));
-    if (record.to == 0 && record.from != 0) {
-        reader::add_saturated(totals_.moved_to_host, record.bytes);
-        if (allocation != nullptr)
-            reader::add_saturated(allocation->moved_to_host, record.bytes);
-    } else if (record.from == 0 && record.to != 0) {
-        reader::add_saturated(totals_.moved_to_device, record.bytes);
-        if (allocation != nullptr)
-            reader::add_saturated(allocation->moved_to_device, record.bytes);
-    }
+    if (allocation == nullptr)
+        return;
+    if (record.to == 0 && record.from != 0)
+        reader::add_saturated(allocation->moved_to_host, record.bytes);
+    else if (record.from == 0 && record.to != 0)
+        reader::add_saturated(allocation->moved_to_device, record.bytes);
 }
 
 void SqlMemory::fault(const trace::ManagedEvent& record, Allocation* allocation) {
@@ -137,7 +134,6 @@ void SqlMemory::fault(const trace::ManagedEvent& record, Allocation* allocation)
     stacks_.insert(record.code);
     faults_.row(run_, trace_.time.at(record.start), of_host ? -1 : device_of(record.to), number_of(allocation),
                 record.address, record.bytes, access_of(record), count, record.thread, record.code);
-    reader::add_saturated(of_host ? totals_.host_faults : totals_.device_faults, count);
     if (allocation != nullptr)
         reader::add_saturated(of_host ? allocation->host_faults : allocation->device_faults, count);
 }

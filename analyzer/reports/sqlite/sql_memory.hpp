@@ -30,8 +30,7 @@ public:
                 const std::function<void(std::uint64_t)>& entry);
 
     struct Totals {
-        std::uint64_t allocations = 0, allocated_bytes = 0, moved_to_device = 0, moved_to_host = 0,
-                      host_faults = 0, device_faults = 0;
+        std::uint64_t allocations = 0, allocated_bytes = 0;
     };
     const Totals& totals() const { return totals_; }
 

@@ -6,7 +6,7 @@ namespace umadvisor::reports {
 
 inline constexpr const char* sql_tables = R"(
 PRAGMA application_id = 0x756d6164;
-PRAGMA user_version = 1;
+PRAGMA user_version = 2;
 
 CREATE TABLE runs (
     run INTEGER PRIMARY KEY, trace TEXT, job TEXT, program TEXT, command_line TEXT, host TEXT, rank TEXT,
@@ -53,6 +53,10 @@ CREATE TABLE allocations (
     address INTEGER, bytes INTEGER, device INTEGER, allocated_ns INTEGER, freed_ns INTEGER, free_stack INTEGER,
     copied_to_device_bytes INTEGER, copied_to_host_bytes INTEGER, moved_to_device_bytes INTEGER,
     moved_to_host_bytes INTEGER, host_faults INTEGER, device_faults INTEGER);
+CREATE TABLE managed_lines (
+    run INTEGER REFERENCES runs, stack INTEGER, entry INTEGER, variable TEXT, allocations INTEGER,
+    allocated_bytes INTEGER, moved_to_device_bytes INTEGER, moved_to_host_bytes INTEGER, basis TEXT,
+    moved_between_devices_bytes INTEGER, host_faults INTEGER, device_faults INTEGER);
 CREATE TABLE moves (
     run INTEGER REFERENCES runs, start_ns INTEGER, duration_ns INTEGER, allocation INTEGER, address INTEGER,
     bytes INTEGER, from_device INTEGER, to_device INTEGER, cause TEXT);

@@ -256,8 +256,8 @@ text::Table managed_table(advice::Report& report) {
                        {"line", "Line"}},
                       {}};
     const managed::ManagedTotals& totals = report.profile.managed().totals();
-    const auto faults = [&totals](trace::ManagedEventKind kind, std::uint64_t told) {
-        return totals.counts(kind, told) ? text::Cell(told) : text::Cell();
+    const auto faults = [](const std::optional<std::uint64_t>& count) {
+        return count ? text::Cell(*count) : text::Cell();
     };
     std::vector<WeighedRow> rows;
     std::uint64_t allocations = 0, allocated = 0;
@@ -266,10 +266,7 @@ text::Table managed_table(advice::Report& report) {
         rows.push_back(
             {static_cast<double>(line.moved.to_device) + static_cast<double>(line.moved.to_host),
              {text::Cell(), line.moved.to_device, line.moved.to_host, std::string(name(line.basis)),
-              faults(trace::ManagedEventKind::host_fault, managed::sum_of(line.activity.told.host_faults)),
-              faults(trace::ManagedEventKind::device_fault,
-                     totals.device_faults(managed::sum_of(line.activity.told.device_faults))),
-              line.allocations, line.allocated_bytes,
+              faults(line.host_faults), faults(line.device_faults), line.allocations, line.allocated_bytes,
               !variable.empty() ? "variable " + variable : report.symbolizer.line(line.site.stack).text()}});
         allocations += line.allocations;
         allocated += line.allocated_bytes;

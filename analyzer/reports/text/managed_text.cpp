@@ -26,11 +26,11 @@ std::string both_ways(std::uint64_t to_device, std::uint64_t to_host) {
 }
 
 /// Empty: nothing did.
-std::string between_text(const managed::ManagedTotals& totals, std::uint64_t told) {
-    if (told == 0)
+std::string between_text(const managed::ManagedTotals& totals, std::uint64_t bytes) {
+    if (bytes == 0)
         return "";
-    return std::string(totals.between_devices_is_estimated() ? ", at least " : ", ") +
-           size_text(totals.between_devices(told)) + " between devices";
+    return std::string(totals.between_devices_is_estimated() ? ", at least " : ", ") + size_text(bytes) +
+           " between devices";
 }
 
 std::string micros(std::uint64_t us) {
@@ -60,29 +60,20 @@ void write_parameters(std::ostream& out, const trace::ManagedSource& source) {
 }
 
 std::string faults_text(const managed::ManagedTotals& totals) {
-    const trace::ManagedCounters* const exact = totals.exact();
-    const auto text = [&](trace::ManagedEventKind kind, std::uint64_t counted, std::uint64_t told,
-                          const char* noun) {
-        if (exact != nullptr)
-            return count_text(counted, noun);
-        return totals.counts(kind, told) ? count_text(told, noun) : std::string(noun) + "s not told";
+    const auto text = [](const std::optional<std::uint64_t>& faults, const char* noun) {
+        return faults ? count_text(*faults, noun) : std::string(noun) + "s not told";
     };
-    return text(trace::ManagedEventKind::host_fault, exact == nullptr ? 0 : exact->host_faults,
-                sum_of(totals.told().host_faults), "host fault") +
-           ", " +
-           text(trace::ManagedEventKind::device_fault, exact == nullptr ? 0 : exact->device_faults,
-                sum_of(totals.told().device_faults), "device fault");
+    return text(totals.host_faults(), "host fault") + ", " + text(totals.device_faults(), "device fault");
 }
 
 void write_totals(std::ostream& out, const managed::ManagedActivity& managed, trace::ManagedSourceKind source) {
     const managed::ManagedTotals& totals = managed.totals();
-    const trace::ManagedCounters* const exact = totals.exact();
-    out << "    in all: "
-        << (exact != nullptr ? both_ways(exact->bytes_to_device, exact->bytes_to_host)
-                             : both_ways(sum_of(totals.told().to_device), sum_of(totals.told().to_host)))
-        << between_text(totals, totals.told().between_devices) << "; " << faults_text(totals) << "\n";
-    if (exact != nullptr && totals.told_share() < 1)
-        out << "    the driver reported " << static_cast<int>(std::floor(totals.told_share() * 100))
+    const managed::MovedBytes moved = totals.moved();
+    out << "    in all: " << both_ways(moved.to_device, moved.to_host)
+        << between_text(totals, totals.between_devices(totals.recorded().between_devices)) << "; "
+        << faults_text(totals) << "\n";
+    if (totals.exact() != nullptr && totals.recorded_share() < 1)
+        out << "    the driver reported " << static_cast<int>(std::floor(totals.recorded_share() * 100))
             << "% of these bytes move by move; each line says where the rest comes from\n";
     if (!totals.uncounted().empty())
         out << "  ! without what moved while --act relieve had no use for the driver's queue, and left it "
@@ -93,9 +84,8 @@ void write_totals(std::ostream& out, const managed::ManagedActivity& managed, tr
     if (managed.unattributed().events != 0)
         out << "    " << count_text(managed.unattributed().events, "event")
             << " in no managed allocation that is known\n";
-    if (const managed::MovedBytes untold = managed.estimate().untold();
-        untold.to_device != 0 || untold.to_host != 0)
-        out << "    " << both_ways(untold.to_device, untold.to_host) << " of memory that nothing tells apart\n";
+    if (const managed::MovedBytes rest = managed.account().unassigned(); rest.any())
+        out << "    " << both_ways(rest.to_device, rest.to_host) << " of memory that nothing tells apart\n";
     if (managed.block_budget().coarser != 0)
         out << "    blocks of " << count_text(managed.block_budget().coarser, "allocation")
             << " are looked at in pieces larger than 2 MiB, to save memory\n";
@@ -115,8 +105,8 @@ std::string basis_text(managed::MovedBasis basis) {
         return " (counted)";
     case managed::MovedBasis::stays:
         return " (as it was seen here and there)";
-    case managed::MovedBasis::extrapolated:
-        return " (extrapolated)";
+    case managed::MovedBasis::at_least:
+        return " (at least)";
     case managed::MovedBasis::launches:
         return " (as launches reached nothing else)";
     case managed::MovedBasis::none:
@@ -126,26 +116,26 @@ std::string basis_text(managed::MovedBasis basis) {
 }
 
 /// What happened to it beside moving.
-std::string events_text(const advice::Report& report, const managed::ManagedTotals& totals,
-                        const managed::ManagedTally& told) {
+std::string events_text(const advice::Report& report, const ManagedLine& line) {
+    const managed::ManagedTally& recorded = line.activity.recorded;
     std::string text;
     const auto add = [&text](const std::string& part) { text += "; " + part; };
-    if (const std::uint64_t faults = sum_of(told.host_faults); faults != 0)
+    if (const std::uint64_t faults = line.host_faults.value_or(0); faults != 0)
         add(count_text(faults, "host fault"));
-    if (const std::uint64_t faults = totals.device_faults(sum_of(told.device_faults)); faults != 0)
+    if (const std::uint64_t faults = line.device_faults.value_or(0); faults != 0)
         add(count_text(faults, "device fault"));
-    if (told.thrashings != 0)
-        add("thrashing found " + count_text(told.thrashings, "time"));
-    if (told.throttlings != 0)
-        add("throttled " + count_text(told.throttlings, "time") + " for " +
-            text::time_text(static_cast<double>(report.profile.nanoseconds(told.throttled_ticks))));
-    if (const std::uint64_t bytes = told.to_host[static_cast<std::size_t>(trace::MigrationCause::eviction)];
+    if (recorded.thrashings != 0)
+        add("thrashing found " + count_text(recorded.thrashings, "time"));
+    if (recorded.throttlings != 0)
+        add("throttled " + count_text(recorded.throttlings, "time") + " for " +
+            text::time_text(static_cast<double>(report.profile.nanoseconds(recorded.throttled_ticks))));
+    if (const std::uint64_t bytes = recorded.to_host[static_cast<std::size_t>(trace::MigrationCause::eviction)];
         bytes != 0)
         add(size_text(bytes) + " evicted");
-    if (const std::uint64_t bytes = sum_of(told.remote_bytes); bytes != 0)
+    if (const std::uint64_t bytes = sum_of(recorded.remote_bytes); bytes != 0)
         add(size_text(bytes) + " mapped remotely");
-    if (told.read_duplicated_bytes != 0)
-        add(size_text(told.read_duplicated_bytes) + " read-duplicated");
+    if (recorded.read_duplicated_bytes != 0)
+        add(size_text(recorded.read_duplicated_bytes) + " read-duplicated");
     return text;
 }
 
@@ -231,8 +221,8 @@ void write_line(std::ostream& out, advice::Report& report, const ManagedLine& li
     out << "    "
         << (line.site.symbol != 0 || line.site.stack == 0 ? "" : place_text(report, line.site.stack) + "   ")
         << allocation_name(report, line) << ": " << both_ways(line.moved.to_device, line.moved.to_host)
-        << between_text(report.profile.managed().totals(), line.activity.told.between_devices)
-        << basis_text(line.basis) << events_text(report, report.profile.managed().totals(), line.activity.told);
+        << between_text(report.profile.managed().totals(), line.between_devices) << basis_text(line.basis)
+        << events_text(report, line);
     if (line.activity.round_trips != 0)
         out << "; " << count_text(line.activity.round_trips, "round trip") << " of blocks";
     out << "\n";

@@ -36,10 +36,10 @@ Memories memories_of(const Profile& profile, const FirstLaunches& firsts, const 
             std::ranges::copy(found->second.first_launches, std::back_inserter(memory.first_launches));
         }
     }
-    const managed::MovedEstimate estimate = profile.managed().estimate();
+    const managed::Account account = profile.managed().account();
     for (auto& [line, memory] : memories) {
-        memory.moved = estimate.moved(memory.activity);
-        memory.basis = estimate.basis(memory.activity);
+        memory.moved = account.moved(memory.activity);
+        memory.basis = account.basis(memory.activity);
     }
     return memories;
 }

@@ -215,7 +215,7 @@ PlacedByLine placed_by_line(const Profile& profile, const LineOf& line_of) {
 
 std::optional<RemoteAtomics> remote_atomics(const ManagedMemory& memory, const PlacedByLine& placed,
                                             const LineOf& line_of) {
-    const managed::ManagedTally& told = memory.activity.told;
+    const managed::ManagedTally& told = memory.activity.recorded;
     const std::uint64_t atomics = told.device_faults[static_cast<std::size_t>(trace::FaultAccess::atomic)];
     const std::uint64_t mapped = managed::sum_of(told.remote_bytes);
     if (atomics == 0 && mapped == 0)

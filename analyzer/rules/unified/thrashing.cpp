@@ -22,11 +22,11 @@ managed::MovedBytes moved_by_thrashing(const Habit& habit) {
 /// counts pages, many of which come at once.
 std::uint64_t host_held_up(const Habit& habit) {
     const managed::ManagedTotals& totals = habit.memory.profile.managed().totals();
-    if (totals.ever_told(trace::ManagedEventKind::host_fault))
-        return managed::sum_of(habit.memory.activity.told.host_faults);
-    const bool seen = !totals.ever_told(trace::ManagedEventKind::thrashing) &&
-                      !totals.ever_told(trace::ManagedEventKind::migration);
-    return seen ? habit.totals.times : habit.memory.activity.told.thrashings;
+    if (totals.ever_recorded(trace::ManagedEventKind::host_fault))
+        return managed::sum_of(habit.memory.activity.recorded.host_faults);
+    const bool seen = !totals.ever_recorded(trace::ManagedEventKind::thrashing) &&
+                      !totals.ever_recorded(trace::ManagedEventKind::migration);
+    return seen ? habit.totals.times : habit.memory.activity.recorded.thrashings;
 }
 
 std::string pinned_of_its_own(bool runtime) {
@@ -38,7 +38,7 @@ std::string pinned_of_its_own(bool runtime) {
 
 Advice advise_thrashing(const Habit& habit) {
     const ManagedMemory& memory = habit.memory;
-    const managed::ManagedTally& told = memory.activity.told;
+    const managed::ManagedTally& told = memory.activity.recorded;
     const managed::MovedBytes moved = moved_by_thrashing(habit);
     const double faults_ns = std::max(habit.by_faults(moved, 0), static_cast<double>(host_held_up(habit)) *
                                                                      memory.profile.rates().host_fault_ns);

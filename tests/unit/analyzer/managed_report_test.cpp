@@ -152,7 +152,7 @@ BOOST_AUTO_TEST_CASE(the_document_holds_the_same_in_numbers) {
     BOOST_TEST(line["kernels"][0]["line"]["text"] == "0x400020");
     BOOST_TEST(line["kernels"][0]["share"] == 0.75);
     BOOST_TEST(line["kernels"][0]["bytes"] == 6 * mib);
-    BOOST_TEST(line["kernels"][0]["faults"] == 32.0);
+    BOOST_TEST(line["kernels"][0]["faults"] == 40.0);
     BOOST_TEST(line["kernels"][0]["candidates"] == true);
     BOOST_TEST_REQUIRE(line["host_lines"].size() == 1u);
     BOOST_TEST(line["host_lines"][0]["line"]["text"] == "0x400030");

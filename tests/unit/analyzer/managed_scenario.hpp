@@ -83,9 +83,9 @@ struct ManagedRead {
                 return what;
         throw std::out_of_range("no such site");
     }
-    managed::MovedBytes moved(std::uint64_t stack) const { return activity.estimate().moved(site(stack)); }
-    managed::MovedBasis basis(std::uint64_t stack) const { return activity.estimate().basis(site(stack)); }
-    managed::MovedBytes untold() const { return activity.estimate().untold(); }
+    managed::MovedBytes moved(std::uint64_t stack) const { return activity.account().moved(site(stack)); }
+    managed::MovedBasis basis(std::uint64_t stack) const { return activity.account().basis(site(stack)); }
+    managed::MovedBytes unassigned() const { return activity.account().unassigned(); }
 };
 
 } // namespace umadvisor::test

@@ -75,7 +75,7 @@ BOOST_FIXTURE_TEST_CASE(what_a_table_points_to_moves_and_not_the_table, Counted)
     check(read, table_line, granule, 0);
     check(read, line, 32 * mib, 24 * mib);
     check(read, other_line, 8 * mib, 0);
-    BOOST_TEST(read.untold().to_device == 0u);
+    BOOST_TEST(read.unassigned().to_device == 0u);
 }
 
 /// Nothing tells it apart from memory of another line that lies on the host, too.

@@ -53,7 +53,7 @@ BOOST_FIXTURE_TEST_CASE(a_call_a_copy_and_a_launch_have_a_row_each, Scenario) {
     device_time(7, 300'000);
     synchronize();
     const std::string db = exported({path()});
-    BOOST_TEST(asked(db, "PRAGMA user_version") == "1");
+    BOOST_TEST(asked(db, "PRAGMA user_version") == "2");
     BOOST_TEST(asked(db, "PRAGMA integrity_check") == "ok");
     BOOST_TEST(
         asked(db, "SELECT e.name, duration_ns, status, bytes, measured, by_umadvisor FROM calls JOIN entries e "

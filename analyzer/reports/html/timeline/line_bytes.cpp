@@ -83,7 +83,7 @@ void RowBytes::put_stays(const LineRow& line) {
         bytes_.number(ticks(part.begin));
         bytes_.number(ticks(part.end - part.begin));
         bytes_.number(part.bytes);
-        bytes_.number(part.moved);
+        bytes_.number(part.copied + part.moved_up + part.moved_down);
     }
     std::map<std::array<std::uint8_t, places>, std::uint64_t> kinds;
     for (const StayPiece& piece : line.stays)
@@ -108,10 +108,14 @@ void RowBytes::put_stays(const LineRow& line) {
 void RowBytes::put_binned_moves(const LineRow& line, std::size_t coarse) {
     bytes_.byte(0);
     bytes_.number(LineRow::bins / coarse);
-    for (std::size_t bin = 0; bin < line.binned_moves.size(); bin += coarse) {
+    constexpr std::size_t prefetches = static_cast<std::size_t>(MoveCause::prefetch) * LineRow::bins,
+                          down = move_causes * LineRow::bins;
+    for (std::size_t bin = 0; bin < down; bin += coarse) {
         double sum = 0;
-        for (std::size_t i = 0; i < coarse; ++i)
-            sum += line.binned_moves[bin + i];
+        for (std::size_t i = bin; i < bin + coarse; ++i)
+            sum += line.binned_moves[i] + (i >= prefetches && i < prefetches + LineRow::bins
+                                               ? line.binned_moves[down + i - prefetches]
+                                               : 0);
         bytes_.number(reader::saturated(sum));
     }
 }

@@ -65,6 +65,7 @@ public:
     }
     Timeline finish() {
         steps_.finish(out_, report_.symbolizer);
+        bring_moves_to_account();
         return std::move(out_);
     }
 
@@ -154,6 +155,7 @@ private:
     void reached(const Tag& tag, double begin, double end);
 
     void finish_rows();
+    void bring_moves_to_account();
 
     advice::Report& report_;
     const rules::Profile& profile_;

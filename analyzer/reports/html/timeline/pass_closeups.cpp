@@ -99,7 +99,7 @@ void Pass::take_closeups() {
                 line->parts.push_back(
                     sight.number < out_.lines[sight.row].parts.size()
                         ? out_.lines[sight.row].parts[sight.number]
-                        : AllocationPart{sight.begin, sight.end, sight.bytes, 0, sight.number});
+                        : AllocationPart{sight.begin, sight.end, sight.bytes, sight.number, 0, 0, 0});
                 break;
             case Sight::Of::move:
                 line->moves.push_back({sight.begin, sight.bytes, sight.number, (sight.state & 1) != 0,

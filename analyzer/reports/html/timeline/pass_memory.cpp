@@ -186,12 +186,6 @@ void Pass::add(const trace::ManagedCounters& record) {
                       prefetched_down_};
     totals_ = record;
     totals_at_ = now;
-    if (any_managed_) {
-        PlaceStep told = step_at(PlaceStep::Kind::totals, now, 0);
-        told.bytes = reader::saturated(interval.up);
-        told.on_host = reader::saturated(interval.down);
-        step(told);
-    }
     prefetched_up_ = prefetched_down_ = 0;
     if (interval.up + interval.down + interval.host_faults + interval.device_faults != 0 &&
         now > interval.begin)
@@ -204,7 +198,7 @@ void Pass::stay(std::uint32_t number, std::uint32_t part, double begin, double e
     if (line.binned_stays.empty()) {
         line.binned_stays.resize(places * LineRow::bins);
         line.binned_alive.resize(LineRow::bins);
-        line.binned_moves.resize(5 * LineRow::bins);
+        line.binned_moves.resize(LineRow::move_bins * LineRow::bins);
     }
     for_bins(out_.span, LineRow::bins, begin, end, [&](std::size_t bin, double covered) {
         const auto weight = static_cast<float>(covered);
@@ -242,14 +236,17 @@ void Pass::stay(std::uint32_t number, std::uint32_t part, double begin, double e
 void Pass::move(std::uint32_t number, std::uint32_t part, double time, bool up, MoveCause cause,
                 std::uint64_t bytes) {
     LineRow& line = out_.lines[number];
-    (up ? line.moved_up : line.moved_down) += bytes;
+    const bool copied = cause == MoveCause::copy;
+    (copied ? (up ? line.copied_up : line.copied_down) : (up ? line.moved_up : line.moved_down)) += bytes;
     if (line.binned_moves.empty())
-        line.binned_moves.resize(5 * LineRow::bins);
+        line.binned_moves.resize(LineRow::move_bins * LineRow::bins);
     const double place = (time - out_.span.begin) / out_.span.length() * LineRow::bins;
     const auto bin = static_cast<std::size_t>(std::clamp(place, 0.0, LineRow::bins - 1.0));
-    line.binned_moves[static_cast<std::size_t>(cause) * LineRow::bins + bin] += static_cast<float>(bytes);
-    if (part < line.parts.size())
-        line.parts[part].moved += bytes;
+    line.binned_moves[LineRow::move_bin(cause, up) * LineRow::bins + bin] += static_cast<float>(bytes);
+    if (part < line.parts.size()) {
+        AllocationPart& of = line.parts[part];
+        (copied ? of.copied : up ? of.moved_up : of.moved_down) += bytes;
+    }
     closeups_.add({time, time + 1, bytes, number, part, Sight::Of::move,
                    static_cast<std::uint8_t>(static_cast<unsigned>(cause) << 1 | (up ? 1u : 0u))});
     if (!line.moves_exact)

@@ -9,7 +9,6 @@ namespace {
 
 constexpr std::uint64_t granule = 64 * 1024; ///< the driver moves no less for a fault
 constexpr std::uint64_t page_bytes = 4096;
-constexpr std::size_t most_arrivals = 4096;
 
 } // namespace
 
@@ -36,8 +35,6 @@ void Placement::take(const PlaceStep& step) {
         return free(step);
     if (step.kind == Kind::wait)
         return wait(step.time);
-    if (step.kind == Kind::totals)
-        return totals(step);
     Live* const live = find(step);
     if (live == nullptr)
         return;
@@ -152,8 +149,8 @@ void Placement::free(const PlaceStep& step) {
     count(step.time);
 }
 
-/// Says where it is from what was told last until then. `moving` of it are on their way from the host or the
-/// device.
+/// Reports where it was from the last report on until then. `moving` of it are on their way from the host or
+/// the device.
 void Placement::tell(Live& live, double until, std::uint64_t moving, bool from_host) {
     if (until <= live.at)
         return;
@@ -187,7 +184,7 @@ void Placement::to_host(Live& live, std::uint64_t bytes) {
     live.host += taken;
 }
 
-/// Nobody looked after a launch that may reach it: what the host keeps is taken to be as after the launch
+/// No look followed a launch that may reach it: what the host keeps is assumed to be as after the launch
 /// before.
 void Placement::settle_launch(Live& live) {
     const std::uint64_t stays = reader::saturated(live.kept * static_cast<double>(live.host + live.evicted));
@@ -200,7 +197,7 @@ void Placement::settle_launch(Live& live) {
     const bool faults = !live.prefetched_up && moves > 0;
     tell(live, end, moves, true);
     if (faults)
-        tell_move(live, live.launched, true, MoveCause::device_fault, moves);
+        sink_.move(live.line, live.number, live.launched, true, MoveCause::device_fault, moves);
     to_device(live, moves);
     live.unpopulated = 0;
     live.launched = -1;
@@ -213,7 +210,7 @@ void Placement::look(Live& live, const PlaceStep& step) {
         return;
     const bool whole = step.offset == 0 && step.bytes + page_bytes > live.size;
     std::uint64_t host = step.on_host;
-    if (!whole) // the part that was looked at is taken for the rest
+    if (!whole) // the part that was looked at stands for the rest
         host = reader::saturated(static_cast<double>(step.on_host) /
                                  static_cast<double>(std::max(step.bytes, page_bytes)) *
                                  static_cast<double>(live.size));
@@ -223,10 +220,9 @@ void Placement::look(Live& live, const PlaceStep& step) {
         const std::uint64_t moved = before - std::min(before, host);
         tell(live, live.waited > live.launched ? live.waited : step.time, moved, true);
         if (moved != 0)
-            tell_move(live, live.launched, true,
-                      live.prefetched_up ? MoveCause::prefetch : MoveCause::device_fault, moved);
+            sink_.move(live.line, live.number, live.launched, true,
+                       live.prefetched_up ? MoveCause::prefetch : MoveCause::device_fault, moved);
         live.kept = before == 0 ? 0 : static_cast<double>(host) / static_cast<double>(std::max(before, host));
-        first_used_there(live, live.launched, live.unpopulated - std::min(live.unpopulated, host));
         live.unpopulated = live.evicted = live.both = 0;
         live.host = host;
         live.launched = -1;
@@ -248,8 +244,8 @@ void Placement::look(Live& live, const PlaceStep& step) {
                 if (i != steps)
                     to_host(live, moved / steps);
             }
-            tell_move(live, from, false, live.prefetched_down ? MoveCause::prefetch : MoveCause::host_fault,
-                      moved);
+            sink_.move(live.line, live.number, from, false,
+                       live.prefetched_down ? MoveCause::prefetch : MoveCause::host_fault, moved);
         }
         tell(live, step.time);
         live.unpopulated -= first;
@@ -258,8 +254,8 @@ void Placement::look(Live& live, const PlaceStep& step) {
         const double from = live.at;
         tell(live, step.time, gone > live.size / 64 ? gone : 0, true);
         if (gone > live.size / 64)
-            tell_move(live, from, true, live.prefetched_up ? MoveCause::prefetch : MoveCause::device_fault,
-                      gone);
+            sink_.move(live.line, live.number, from, true,
+                       live.prefetched_up ? MoveCause::prefetch : MoveCause::device_fault, gone);
         live.prefetched_up = false;
     }
     live.both = 0;
@@ -286,16 +282,14 @@ void Placement::fault(Live& live, const PlaceStep& step) {
     }
     if (step.moves_told || live.device() == 0)
         return;
-    if (faulted_.size() < most_arrivals)
-        faulted_.push_back({live.id, 0, step.time});
     const std::uint64_t moved = std::min(live.device(), std::max(grown, granule));
-    tell_move(live, step.time, false, MoveCause::host_fault, moved);
+    sink_.move(live.line, live.number, step.time, false, MoveCause::host_fault, moved);
     to_host(live, moved);
 }
 
 void Placement::migrate(Live& live, const PlaceStep& step) {
     tell(live, step.time);
-    tell_move(live, step.time, step.up, step.cause, step.bytes);
+    sink_.move(live.line, live.number, step.time, step.up, step.cause, step.bytes);
     if (step.up) {
         to_device(live, step.bytes);
     } else if (step.cause == MoveCause::eviction) {
@@ -315,12 +309,10 @@ void Placement::prefetch(Live& live, const PlaceStep& step) {
     const std::uint64_t there = step.up ? live.host + live.evicted : live.device();
     const std::uint64_t moved = std::min(bytes, there);
     if (!step.moves_told && moved != 0) {
-        tell_move(live, step.time, step.up, MoveCause::prefetch, moved);
+        sink_.move(live.line, live.number, step.time, step.up, MoveCause::prefetch, moved);
         tell(live, std::max(step.until, step.time + static_cast<double>(moved) / rate_ * 1e9), moved, step.up);
     }
     (step.up ? live.prefetched_up : live.prefetched_down) = true;
-    if (step.up && !step.moves_told)
-        first_used_there(live, step.time, std::min(bytes - moved, live.unpopulated), MoveCause::prefetch);
     if (step.moves_told)
         return;
     if (step.up)
@@ -338,10 +330,9 @@ void Placement::work(Live& live, const PlaceStep& step) {
     const std::uint64_t bytes = std::min(step.bytes, live.size);
     const std::uint64_t moved = step.moves_told ? 0 : std::min(bytes, live.host + live.evicted);
     if (moved > bytes / 64)
-        tell_move(live, step.time, true, MoveCause::device_fault, moved);
+        sink_.move(live.line, live.number, step.time, true, MoveCause::device_fault, moved);
     tell(live, step.until, moved, true);
     to_device(live, moved);
-    first_used_there(live, step.time, std::min(live.unpopulated, bytes - moved));
     live.unpopulated -= std::min(live.unpopulated, bytes);
     live.front = 0;
 }
@@ -353,58 +344,6 @@ void Placement::wait(double time) {
             found->second.waited = time;
     }
     launched_.clear();
-}
-
-void Placement::tell_move(const Live& live, double time, bool up, MoveCause cause, std::uint64_t bytes) {
-    (up ? told_up_ : told_down_) += static_cast<double>(bytes);
-    sink_.move(live.line, live.number, time, up, cause, bytes);
-}
-
-void Placement::first_used_there(const Live& live, double time, std::uint64_t bytes, MoveCause cause) {
-    if (bytes != 0 && first_used_.size() < most_arrivals)
-        first_used_.push_back({live.id, bytes, time, cause});
-}
-
-/// More has moved than was seen. To the device came what seemed to be used there first: the driver had kept
-/// pages of it on the host. To the host came more with each fault than the page that was asked for. Looks come
-/// a little later than the totals that count what they find: what is missing may be told until the next.
-void Placement::totals(const PlaceStep& step) {
-    const auto up = static_cast<double>(step.bytes), down = static_cast<double>(step.on_host);
-    const double missing = std::max(0.0, up + missing_up_ - told_up_);
-    double sum = 0;
-    for (const Arrival& arrival : first_used_)
-        sum += static_cast<double>(arrival.bytes);
-    const double came = std::min(missing, sum);
-    for (const Arrival& arrival : first_used_)
-        if (const auto found = live_.find(arrival.allocation); found != live_.end() && came > 0)
-            sink_.move(found->second.line, found->second.number, arrival.time, true, arrival.cause,
-                       reader::saturated(static_cast<double>(arrival.bytes) * came / sum));
-    missing_up_ = std::min(up, missing - came);
-    missing_down_ = std::min(down, returned(std::max(0.0, down + missing_down_ - told_down_), step.time));
-    first_used_.clear();
-    faulted_.clear();
-    told_up_ = told_down_ = 0;
-}
-
-/// Gives so many bytes to those that the host took back by faults, the last first. Returns what is left.
-double Placement::returned(double missing, double time) {
-    for (auto fault = faulted_.rbegin(); fault != faulted_.rend(); ++fault) {
-        const auto found = live_.find(fault->allocation);
-        if (found == live_.end())
-            continue;
-        Live& live = found->second;
-        const std::uint64_t device = live.device();
-        const std::uint64_t bytes = std::min(device, reader::saturated(missing));
-        if (bytes < page_bytes)
-            continue;
-        tell(live, fault->time);
-        sink_.move(live.line, live.number, fault->time, false, MoveCause::host_fault, bytes);
-        to_host(live, bytes);
-        resident_ -= device - live.device();
-        missing -= static_cast<double>(bytes);
-        count(time);
-    }
-    return missing;
 }
 
 void Placement::finish(double end) {

@@ -1,5 +1,6 @@
 /// Where the memory of each allocation was over time, for the page's rows. Worked out from what was seen (looks
-/// at the page table, faults, moves that the driver told) and, between these, from what launches reached.
+/// at the page table, faults, moves that the driver reported) and, between these, from what launches reached.
+/// How much moved, managed::Account says: the page's moves are brought to that.
 #pragma once
 
 #include "trace/values.hpp"
@@ -18,6 +19,7 @@ enum class Place : std::uint8_t { device, both, moving, evicted, host, unpopulat
 inline constexpr std::size_t places = 6;
 
 enum class MoveCause : std::uint8_t { device_fault, host_fault, prefetch, copy, eviction };
+inline constexpr std::size_t move_causes = 5;
 
 /// One thing that happened to an allocation. Times are nanoseconds since the trace began.
 struct PlaceStep {
@@ -35,7 +37,6 @@ struct PlaceStep {
         prefetch,
         mapped, ///< the device reaches it where it is
         duplicated,
-        totals, ///< of the driver, since they were told last: `bytes` to the device, `on_host` to the host
     };
     double time = 0, until = 0;
     Kind kind{};
@@ -87,13 +88,6 @@ private:
         std::uint64_t device() const { return size - std::min(size, host + both + evicted + unpopulated); }
     };
 
-    /// A part of an allocation that came to a side, as far as was seen without a move.
-    struct Arrival {
-        std::uint64_t allocation = 0, bytes = 0;
-        double time = 0;
-        MoveCause cause = MoveCause::device_fault;
-    };
-
     Live* find(const PlaceStep& step);
     void alloc(const PlaceStep& step);
     void free(const PlaceStep& step);
@@ -107,20 +101,12 @@ private:
     void prefetch(Live& live, const PlaceStep& step);
     void work(Live& live, const PlaceStep& step);
     void wait(double time);
-    void totals(const PlaceStep& step);
-    void first_used_there(const Live& live, double time, std::uint64_t bytes,
-                          MoveCause cause = MoveCause::device_fault);
-    double returned(double missing, double time);
-    void tell_move(const Live& live, double time, bool up, MoveCause cause, std::uint64_t bytes);
     void count(double time);
 
     PlacementSink& sink_;
     double rate_;
     std::unordered_map<std::uint64_t, Live> live_;     ///< by allocation
     std::map<std::uint64_t, std::uint64_t> addresses_; ///< of live ones
-    std::vector<Arrival> first_used_, faulted_;        ///< since the totals were told
-    double told_up_ = 0, told_down_ = 0;               ///< bytes, likewise
-    double missing_up_ = 0, missing_down_ = 0;         ///< bytes that no move explains, of the totals before
     std::vector<std::uint64_t> launched_;
     std::vector<std::uint32_t> numbers_;         ///< by line
     std::uint64_t allocated_ = 0, resident_ = 0; ///< of devices; resident: managed

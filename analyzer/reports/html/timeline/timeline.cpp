@@ -1,6 +1,8 @@
 #include "analyzer/reports/html/timeline/timeline.hpp"
 
+#include "analyzer/reader/saturated.hpp"
 #include "analyzer/reports/html/timeline/pass.hpp"
+#include "analyzer/reports/managed_lines.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -20,8 +22,59 @@ void LineRow::extend_part(std::uint32_t number, double begin, double end, std::u
         parts.resize(number + 1);
     AllocationPart& part = parts[number];
     if (part.bytes == 0)
-        part = {begin, end, its_bytes, 0, number};
+        part = {begin, end, its_bytes, number, 0, 0, 0};
     part.end = end;
+}
+
+void LineRow::scale_moves(double up, double down) {
+    const auto scale = [](std::uint64_t& value, double by) {
+        value = reader::saturated(static_cast<double>(value) * by);
+    };
+    scale(moved_up, up);
+    scale(moved_down, down);
+    for (AllocationPart& part : parts) {
+        scale(part.moved_up, up);
+        scale(part.moved_down, down);
+    }
+    for (MoveMark& move : moves)
+        if (move.cause != MoveCause::copy)
+            scale(move.bytes, move.up ? up : down);
+    const auto scale_bins = [this](MoveCause cause, bool is_up, double by) {
+        const std::size_t from = move_bin(cause, is_up) * bins;
+        for (std::size_t i = from; i < from + bins; ++i)
+            binned_moves[i] *= static_cast<float>(by);
+    };
+    if (binned_moves.empty())
+        return;
+    scale_bins(MoveCause::device_fault, true, up);
+    scale_bins(MoveCause::prefetch, true, up);
+    scale_bins(MoveCause::host_fault, false, down);
+    scale_bins(MoveCause::eviction, false, down);
+    scale_bins(MoveCause::prefetch, false, down);
+}
+
+/// What was seen of moves is drawn where it was seen, and adds up to what the report says has moved.
+void Pass::bring_moves_to_account() {
+    for (const reports::ManagedLine& managed : reports::managed_lines(report_)) {
+        if (managed.basis == managed::MovedBasis::none)
+            continue;
+        const std::uint64_t stack = report_.symbolizer.line_stack(managed.site.stack);
+        for (std::uint32_t number = 0; number < out_.lines.size(); ++number) {
+            LineRow& line = out_.lines[number];
+            if (line.stack != stack || line.entry != managed.site.entry || line.symbol != managed.site.symbol ||
+                line.memory != managed.site.memory)
+                continue;
+            const auto ratio = [](std::uint64_t moved, std::uint64_t drawn) {
+                return drawn == 0 ? 1 : static_cast<double>(moved) / static_cast<double>(drawn);
+            };
+            const double up = ratio(managed.moved.to_device, line.moved_up),
+                         down = ratio(managed.moved.to_host, line.moved_down);
+            line.scale_moves(up, down);
+            for (auto& [call, detail] : out_.details)
+                if (const auto found = detail.lines.find(number); found != detail.lines.end())
+                    found->second.scale_moves(up, down);
+        }
+    }
 }
 
 void Pass::take(const reader::ThreadCursor& cursor) {

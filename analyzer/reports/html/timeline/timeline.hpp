@@ -72,8 +72,9 @@ StayPiece stay_piece(double begin, double end, std::uint32_t number, const std::
 
 struct AllocationPart {
     double begin = 0, end = 0;
-    std::uint64_t bytes = 0, moved = 0;
-    std::uint32_t number = 0; ///< which of the line's allocations
+    std::uint64_t bytes = 0;
+    std::uint32_t number = 0;                               ///< which of the line's allocations
+    std::uint64_t copied = 0, moved_up = 0, moved_down = 0; ///< bytes
 };
 
 /// All allocations of one line of the program.
@@ -89,13 +90,23 @@ struct LineRow {
     std::vector<MoveMark> moves;
     Stretches launches; ///< that reach it
     bool stays_exact = true, moves_exact = true, launches_exact = true;
-    std::vector<float> binned_stays;            ///< bytes x share of the bin, by place
-    std::vector<float> binned_moves;            ///< bytes, by cause; five of them
-    std::vector<float> binned_alive;            ///< share of the bin
-    std::uint64_t moved_up = 0, moved_down = 0; ///< as drawn
+    std::vector<float> binned_stays; ///< bytes x share of the bin, by place
+    /// Bytes, by move_bin().
+    std::vector<float> binned_moves;
+    std::vector<float> binned_alive;              ///< share of the bin
+    std::uint64_t copied_up = 0, copied_down = 0; ///< by copies
+    std::uint64_t moved_up = 0, moved_down = 0;   ///< by all else
 
     /// Allocation (or block) `number` of the row was there until `end`, and first at `begin` where it is new.
     void extend_part(std::uint32_t number, double begin, double end, std::uint64_t its_bytes);
+
+    static constexpr std::size_t move_bins = move_causes + 1;
+    /// Moves of one cause and direction: only prefetches go both ways. Copies have one bin for both.
+    static std::size_t move_bin(MoveCause cause, bool up) {
+        return cause == MoveCause::prefetch && !up ? move_causes : static_cast<std::size_t>(cause);
+    }
+    /// Multiplies what moved each way, other than by copies.
+    void scale_moves(double up, double down);
 };
 
 /// The blocks of one allocation, which are the parts of the row.

@@ -199,7 +199,7 @@ private:
             const auto found = moved.find(line.stack);
             return found != moved.end() && line.memory == trace::Memory::managed
                        ? found->second->moved.to_device + found->second->moved.to_host
-                       : line.moved_up + line.moved_down;
+                       : line.copied_up + line.copied_down;
         };
         std::ranges::stable_sort(order, std::greater<>(),
                                  [&](std::size_t i) { return std::pair(weight(i), timeline_.lines[i].bytes); });
@@ -225,11 +225,9 @@ private:
                 {"bytes", line.bytes},
                 {"largest", line.largest},
                 {"first", line.first},
-                {"up", managed != nullptr ? managed->moved.to_device : line.moved_up},
-                {"down", managed != nullptr ? managed->moved.to_host : line.moved_down},
+                {"up", managed != nullptr ? managed->moved.to_device : line.copied_up},
+                {"down", managed != nullptr ? managed->moved.to_host : line.copied_down},
                 {"basis", managed != nullptr ? Json(name(managed->basis)) : Json()},
-                {"drawn_up", line.moved_up},
-                {"drawn_down", line.moved_down},
                 {"launches_told", line.launches_exact},
                 {"at", rows_.put(line, coarse)},
                 {"blocks", blocks(line)}};

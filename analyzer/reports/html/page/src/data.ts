@@ -36,7 +36,7 @@ export interface Detail {
 
 export interface LineMeta {
   name: string; place: string; call: string; memory: string; count: number; bytes: number; largest: number; first: number;
-  up: number; down: number; basis: string | null; drawn_up: number; drawn_down: number; launches_told: boolean; at: number; blocks: { number: number; bytes: number; at: number }[];
+  up: number; down: number; basis: string | null; launches_told: boolean; at: number; blocks: { number: number; bytes: number; at: number }[];
 }
 export interface FindingMark { row: number | null; at: number | null; from: number | null; until: number | null; length: number }
 export interface Flame { words: string; sum: number; time: boolean; count: boolean; frames: string[]; stacks: number[][] }
