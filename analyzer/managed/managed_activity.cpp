@@ -351,8 +351,11 @@ void ManagedActivity::finish() {
     for (const auto& [line, site] : sites_)
         seen.add(site.seen);
     const MovedBytes whole = totals_.moved();
-    if (!alike(seen.to_device, whole.to_device) || !alike(seen.to_host, whole.to_host))
+    if (!alike(seen.to_device, whole.to_device) || !alike(seen.to_host, whole.to_host)) {
+        for (auto& [line, site] : sites_)
+            ledger_.take_back(site.limit_least_shares());
         return;
+    }
     for (auto& [line, site] : sites_)
         site.shares.all = {scaled(site.seen.to_device, seen.to_device, whole.to_device),
                            scaled(site.seen.to_host, seen.to_host, whole.to_host)};

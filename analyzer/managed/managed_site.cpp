@@ -99,12 +99,28 @@ void ManagedSiteActivity::take_life(const ManagedAllocation& allocation) {
                 stays,           allocation.stays.left_out()};
 }
 
+MovedBytes ManagedSiteActivity::limit_least_shares() {
+    if (read_mostly)
+        return {};
+    const MovedBytes certain = moved_of(recorded), before = shares.least;
+    const MovedBytes moved{std::max(certain.to_device, before.to_device),
+                           std::max(certain.to_host, before.to_host)};
+    const auto limited = [this](std::uint64_t there, std::uint64_t back, std::uint64_t at_least) {
+        return std::max(at_least, std::min(there, reader::saturated_sum(back, held)));
+    };
+    MovedBytes& least = shares.least;
+    least.to_device = std::min(before.to_device, limited(moved.to_device, moved.to_host, certain.to_device));
+    least.to_host = std::min(before.to_host, limited(moved.to_host, moved.to_device, certain.to_host));
+    return {before.to_device - least.to_device, before.to_host - least.to_host};
+}
+
 void ManagedSiteActivity::add(const ManagedSiteActivity& other) {
     moves.add(other.moves);
     launches.add(other.launches);
     read_mostly = read_mostly || other.read_mostly;
     recorded.add(other.recorded);
     shares.add(other.shares);
+    reader::add_saturated(held, other.held);
     seen.add(other.seen);
     for (const auto& [to, from] : {std::pair{&kernels, &other.kernels}, {&evictors, &other.evictors}}) {
         for (const auto& [site, share] : from->sites) {

@@ -97,6 +97,7 @@ struct ManagedSiteActivity {
     bool read_mostly = false;   ///< it may lie on both sides
     ManagedTally recorded;      ///< events
     TotalsShare shares;
+    std::uint64_t held = 0;                         ///< bytes of all its allocations, in whole pages
     MovedBytes seen;                                ///< by stays
     KernelShares kernels;                           ///< that pulled it to the device
     KernelShares evictors;                          ///< that ran when it had to make room
@@ -126,6 +127,9 @@ struct ManagedSiteActivity {
         if (neighbours.size() < most_neighbours)
             neighbours.insert(other);
     }
+    /// Takes from the least shares what cannot have moved, and returns it: memory that lies on one side at a
+    /// time goes to a side at most once more than it comes back from there.
+    MovedBytes limit_least_shares();
     /// The same for where it was: that of the allocation that moved most is kept.
     void take_life(const ManagedAllocation& allocation);
 

@@ -73,6 +73,7 @@ std::uint64_t MoveLedger::open(std::uint64_t address, std::uint64_t bytes, Manag
     memory.pages = static_cast<double>(memory.end - memory.first);
     memory.granule_rest = static_cast<double>(up(memory.end, granule) - memory.end);
     memory.block_rest = static_cast<double>(up(memory.end, block_bytes) - memory.end);
+    reader::add_saturated(site.held, memory.end - memory.first);
     book_->keep_apart(number);
     return number;
 }
@@ -303,6 +304,11 @@ void MoveLedger::Book::settle_front() {
     any_settled = true;
     entries -= interval.entries.size();
     open.pop_front();
+}
+
+void MoveLedger::take_back(const MovedBytes& moved) {
+    book_->to_device.may_be_others += static_cast<double>(moved.to_device);
+    book_->to_host.may_be_others += static_cast<double>(moved.to_host);
 }
 
 MovedBytes MoveLedger::unassigned() const {

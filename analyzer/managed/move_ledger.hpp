@@ -52,6 +52,8 @@ public:
     /// Call once, at the end.
     void finish();
 
+    /// So much of what was given is not that memory's after all.
+    void take_back(const MovedBytes& moved);
     /// What no memory can be given of the totals.
     MovedBytes unassigned() const;
     /// Of what was given, what may as well be memory of another line.

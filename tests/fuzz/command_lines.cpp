@@ -52,7 +52,7 @@ void add_reports(Lines& lines) {
     lines.add("report --all --color always TRACE", Format::coloured);
     lines.add("report --fail-on low TRACE", Format::text, true);
     lines.add("report TRACE OTHER");
-    lines.add("report --json TRACE", Format::json);
+    lines.add("report --json --jobs 2 TRACE", Format::json);
     lines.add("report --json --full-stacks --no-cache TRACE OTHER", Format::json);
     lines.add("report --markdown TRACE", Format::markdown);
     lines.add("report --markdown --all TRACE OTHER", Format::markdown);

@@ -99,13 +99,6 @@ struct Story {
         made.bytes = 4096;
         return take(made);
     }
-    /// What the driver has counted since it did last.
-    Story& totals(double time, std::uint64_t to_device, std::uint64_t to_host) {
-        PlaceStep made = step(Kind::totals, time);
-        made.bytes = to_device;
-        made.on_host = to_host;
-        return take(made);
-    }
     Story& prefetch(double time, bool moves_told) {
         PlaceStep made = step(Kind::prefetch, time);
         made.bytes = 4 * mib;
@@ -164,15 +157,6 @@ BOOST_FIXTURE_TEST_CASE(what_is_first_used_there_does_not_move, Story) {
     round(100, 200).look(210, 0, true).until(300);
     BOOST_TEST(seen.at(250).of(Place::device) == 1);
     BOOST_TEST(seen.moves.empty());
-}
-
-BOOST_FIXTURE_TEST_CASE(what_the_driver_counts_tells_more_than_faults, Story) {
-    round(100, 200).totals(205, 4 * mib, 0).look(210, 0, true); // it was on the host after all
-    fault(300, 0).totals(400, 0, 2 * mib).until(500);
-    BOOST_TEST(moved(true) == 4 * mib);
-    BOOST_TEST(moved(false) == 2 * mib);
-    BOOST_TEST(seen.at(450).of(Place::host) == 0.5);
-    BOOST_TEST(seen.resident == 0);
 }
 
 BOOST_FIXTURE_TEST_CASE(a_prefetch_and_an_eviction_are_told_as_such, Story) {
