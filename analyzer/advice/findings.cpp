@@ -105,7 +105,7 @@ double gained(double price_ns, const timeline::Gain& gain) {
     return std::min(price_ns, std::max(gain.saved_ns, price_ns * gain.critical_share()));
 }
 
-/// What is replayed of a run's findings.
+/// The edits that one replay of a run follows side by side.
 struct Edits {
     std::vector<timeline::Edit>
         replayed;                    ///< of each finding, dearest first; of all together; of `chosen`, each way

@@ -6,7 +6,8 @@
 
 namespace umadvisor::cli {
 
-/// What is wrong with a list, separated by commas, that may have these words (trace::act_word); empty: nothing.
+/// Returns what is wrong with a list of words, separated by commas; empty if each is one of `words`
+/// (trace::act_word).
 std::string act_trouble(const std::string& list, std::string_view words);
 
 } // namespace umadvisor::cli

@@ -17,8 +17,9 @@ class Samples {
 public:
     static constexpr std::size_t most = 262'144;
 
-    /// `use` gets the device's time in nanoseconds, without what the measurement itself took; once, or never.
-    /// What it refers to must live as long as records are read. A call that was not sampled carries 0.
+    /// Calls `use` once the device's time of the call is read, if ever: in nanoseconds, less what the
+    /// measurement itself took. The objects that `use` refers to must live as long as records are read. Does
+    /// nothing for sample 0: the call was not sampled.
     template <std::invocable<std::uint64_t> Use>
     void await(std::uint64_t sample, Use&& use) {
         if (sample != 0)

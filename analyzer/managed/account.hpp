@@ -22,18 +22,18 @@ std::string_view name(MovedBasis basis);
 
 /// All outputs take their figures of managed memory from here. `totals` and `ledger` must outlive it.
 ///
-/// Where every move was recorded, the records are added up. Else what the driver's totals grew by is shared
-/// among the memory that can have moved. Where there are no totals, either, what was seen of it counts.
+/// If every move was recorded, the account adds up the records. Otherwise it shares the growth of the driver's
+/// totals among the memory that can have moved. Without totals, it counts the moves that looks and faults show.
 class Account {
 public:
     Account(const ManagedTotals& totals, const MoveLedger& ledger);
 
-    /// Of a line: bytes between host and device.
+    /// The bytes that moved between host and device, of the memory that this line allocates.
     MovedBytes moved(const ManagedSiteActivity& site) const;
     MovedBasis basis(const ManagedSiteActivity& site) const;
     /// Bytes between devices, at the least.
     std::uint64_t between_devices(const ManagedSiteActivity& site) const;
-    /// Nothing: it is not known which of the run's faults were on this memory.
+    /// Returns nothing if no event shows which of the run's faults were on this memory.
     std::optional<std::uint64_t> host_faults(const ManagedSiteActivity& site) const {
         return totals_.host_faults(site.recorded);
     }
@@ -41,9 +41,9 @@ public:
         return totals_.device_faults(site.recorded);
     }
 
-    /// Of the run.
+    /// The totals of the whole run.
     const ManagedTotals& run() const { return totals_; }
-    /// What moved in the run, and it is not known of which memory.
+    /// The bytes that moved in the run and that belong to no known line.
     MovedBytes unassigned() const;
 
 private:

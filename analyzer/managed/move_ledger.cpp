@@ -99,7 +99,7 @@ void MoveLedger::Book::leave_address(std::uint64_t number) {
         by_address.erase(at);
 }
 
-/// nullptr: its interval has been shared, or the memory is no more.
+/// Returns nullptr if the interval has been shared already or the memory was freed.
 ledger::Entry* MoveLedger::Book::find(std::uint64_t memory, std::uint64_t time) {
     if ((any_settled && time <= settled) || !memories.contains(memory))
         return nullptr;
@@ -119,7 +119,7 @@ void MoveLedger::close(std::uint64_t memory, std::uint64_t time) {
         book_->erase(memory);
 }
 
-/// Where it is used.
+/// As find(); marks the memory as used in that interval.
 ledger::Entry* MoveLedger::Book::use(std::uint64_t memory, std::uint64_t time) {
     Entry* const entry = find(memory, time);
     if (entry != nullptr)
@@ -226,7 +226,8 @@ ledger::Parts MoveLedger::Book::parts_of(const Interval& interval, const Interva
     return parts;
 }
 
-/// The line whose memory alone was used, by anybody; nullptr: none, or there may be others.
+/// Returns the line if the interval used memory of one line only; nullptr if it used none, or maybe that of
+/// several.
 const ManagedSiteActivity* MoveLedger::Book::only_used(const Interval& interval) const {
     if (interval.unknown_used)
         return nullptr;

@@ -10,9 +10,10 @@
 namespace umadvisor::managed {
 
 /// Shares each interval between two readings among the memory that can have moved in it: first what events
-/// recorded of it, then what looks at the host's page table say, then what was used on the other side than
-/// where it lay; and as kernels find memory through pointers that lie in other memory, whatever else lay there.
-/// Nothing gets more than can have moved of it; what is left stays unassigned.
+/// recorded of it, then what looks at the host's page table show, then memory that was used on the other side
+/// than the one where it lay. The last share goes to memory that no call names, since kernels also find memory
+/// through pointers that lie in other memory. No allocation gets more than can have moved of it; the rest stays
+/// unassigned.
 ///
 /// Steps and events may come late: those of an interval that has been shared are left out. Memory: a row for
 /// each live allocation, `most_open` intervals, and `most_entries` uses of allocations in these.
@@ -44,7 +45,7 @@ public:
 
     /// Since the last reading of the totals a kernel that reaches managed memory was launched or ran.
     void run(const facts::KernelSite& kernel);
-    /// Since then memory may have been used that is not known.
+    /// Since the last reading, unknown memory may have been used.
     void use_unknown();
 
     /// The totals have grown by so much since they were read last.
@@ -52,13 +53,14 @@ public:
     /// Call once, at the end.
     void finish();
 
-    /// So much of what was given is not that memory's after all.
+    /// Counts these bytes as guessed: the account has found that the line which got them cannot have moved
+    /// them.
     void take_back(const MovedBytes& moved);
-    /// What no memory can be given of the totals.
+    /// The part of the totals that no memory can have moved.
     MovedBytes unassigned() const;
-    /// Of what was given, what may as well be memory of another line.
+    /// The assigned bytes that memory of another line may have moved instead.
     MovedBytes guessed() const;
-    /// Each way nearly all that moved could be given to some memory, and little of it by guess.
+    /// True if nearly all that moved, each way, is assigned to some memory, and little of it by guess.
     bool closes() const;
 
 private:

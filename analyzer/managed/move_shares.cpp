@@ -8,7 +8,8 @@
 namespace umadvisor::managed::ledger {
 namespace {
 
-/// Of what moved one way, what is assigned to no memory or by a guess: more says that the shares are wrong.
+/// The largest part of what moved one way that may be unassigned or guessed. If it is more, the shares are
+/// wrong.
 constexpr double most_unsure = 0.05;
 
 double positive(double value) {
@@ -16,11 +17,11 @@ double positive(double value) {
 }
 
 enum class RoomKind : std::uint8_t { seen, likely };
-/// How much more of it can have moved.
+/// Returns how many more bytes of the memory can have moved.
 using RoomOf = std::function<double(const Memory&, const Part&)>;
 
-/// Shares what moved one way in one interval. Where there is more room than is needed, and it is not only one
-/// line's, that is a guess.
+/// Shares what moved one way in one interval. If more bytes can have moved than did, of memory of several
+/// lines, the shares are guesses.
 class Sharing {
 public:
     Sharing(const ToShare& interval, Share Part::*way, Sum& sum, std::uint64_t moved)
@@ -82,7 +83,7 @@ public:
         rest_ -= given;
     }
 
-    /// Nothing else was used.
+    /// The rest goes to the one line whose memory was used.
     void give_only() {
         if (only_ == nullptr || rest_ < 1)
             return;
@@ -92,11 +93,11 @@ public:
         });
     }
 
-    /// What lies behind the memory that moves along with it.
+    /// The driver moves whole granules and blocks: also bytes behind the end of the memory.
     double behind(double Memory::*size) const { return room(room_behind(size)); }
     void give_behind(double Memory::*size) { give(RoomKind::likely, room_behind(size)); }
 
-    /// From here on memory takes part, too, that nothing is known to have used.
+    /// From here on, memory without a known use takes part, too.
     void add_unused() {
         if (memories_.size() <= most_searched)
             for (const auto& [number, memory] : memories_)
@@ -123,12 +124,13 @@ bool reached(const Memory& memory, const Part& part) {
     return memory.reached || part.entry.touched;
 }
 
-/// That the host asked for.
+/// Bytes that the host's faults and prefetches asked for.
 double asked_for(const Memory& memory, const Part& part) {
     return static_cast<double>(part.entry.host_faults) * static_cast<double>(block_bytes) + memory.to_host;
 }
 
-/// Kernels find memory through pointers that lie in other memory.
+/// Shares the rest among memory that no launch names: kernels find it through pointers that lie in other
+/// memory.
 void share_unreached(Sharing& share, const RoomOf& there) {
     const double in_granules = share.behind(&Memory::granule_rest),
                  in_blocks = share.behind(&Memory::block_rest);
@@ -152,7 +154,7 @@ bool Sum::closes() const {
     return unassigned + guessed <= most_unsure * all;
 }
 
-/// What the host faulted on or what is prefetched to it; else what was evicted.
+/// To the host went what it faulted on and what was prefetched to it; else what was evicted.
 void share_to_host(const ToShare& interval, Sum& sum) {
     Sharing share(interval, &Part::to_host, sum, interval.moved.to_host);
     const bool both_ways = interval.moved.to_device != 0;
@@ -182,7 +184,7 @@ void share_to_host(const ToShare& interval, Sum& sum) {
     share.give_only();
 }
 
-/// What launches reach; else what their kernels may have found through pointers.
+/// To the device went what launches reach; else what their kernels may have found through pointers.
 void share_to_device(const ToShare& interval, Sum& sum) {
     Sharing share(interval, &Part::to_device, sum, interval.moved.to_device);
     const auto there = [](const Memory& memory, const Part& part) {

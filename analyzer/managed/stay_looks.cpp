@@ -16,7 +16,7 @@ void Stays::arrived_by_faults(std::uint64_t left_on_host) {
     now().unmeasured = false;
 }
 
-/// Some was there, and launches since have pulled over more.
+/// A look shows that launches moved more of the allocation to the device, where a part of it lay before.
 void Stays::pulled_more(const UseStep& step) {
     if (step.host_bytes >= on_host_)
         return;
@@ -29,7 +29,7 @@ void Stays::pulled_more(const UseStep& step) {
     }
 }
 
-/// The first look at what was launched on, by launches that are over, since it came to the device.
+/// The first look after the launches that brought the allocation to the device have ended.
 void Stays::confirm_there(const UseStep& step) {
     if (step.host_bytes == 0 || step.host_bytes < on_host_) {
         arrived_by_faults(step.host_bytes);
@@ -42,14 +42,15 @@ void Stays::confirm_there(const UseStep& step) {
     }
 }
 
-/// Nobody tells of faults: the host took it back at some time after the last wait.
+/// A look shows that the host took memory back. Without records of its faults the time is unknown: the stay on
+/// the host begins at the last wait.
 void Stays::came_back(std::uint64_t bytes) {
     Stay& stay = begin(false, last_wait_);
     stay.by_fault = bytes;
     stay.ready = last_wait_;
 }
 
-/// Whatever moved it there, the looks of its time tell what did not go.
+/// Remembers that this stay on the device has been looked at: such looks show what stayed on the host.
 void Stays::note_look() {
     if (here() && now().on_device && waited_)
         now().looked_at = true;

@@ -24,8 +24,8 @@ WastedBytes wasted_at(const advice::Report& report, const tables::ActionSite& si
         return {bytes(Why::there), 0};
     case ActionKind::place_rewritten:
         return {0, bytes(Why::unused_on_device)};
-    case ActionKind::prefetch_to_host: // told by how long it stayed, and simcuda's clock stands still for the
-                                       // host
+    case ActionKind::prefetch_to_host:
+        // Judged by how long it stayed there; simcuda's clock stands still while the host works.
         return {0, report.trace.file.header().clock == trace::ClockKind::simulated
                        ? 0
                        : bytes(Why::unused_on_host)};

@@ -17,6 +17,18 @@ ActionKind kind_of(trace::Reason reason) {
 #define REASON(number, name, action) ActionKind::action,
 #include "trace/act.def"
     };
+    static_assert(
+        [] {
+            std::size_t next = 0;
+            for (const std::size_t number : {
+#define REASON(number, name, action) std::size_t{number},
+#include "trace/act.def"
+                 })
+                if (number != next++)
+                    return false;
+            return true;
+        }(),
+        "reasons stand in the order of their numbers");
     const auto number = static_cast<std::size_t>(reason);
     return number < std::size(kinds) ? kinds[number] : ActionKind::other;
 }

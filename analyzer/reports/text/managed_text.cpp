@@ -61,7 +61,7 @@ void write_parameters(std::ostream& out, const trace::ManagedSource& source) {
 
 std::string faults_text(const managed::ManagedTotals& totals) {
     const auto text = [](const std::optional<std::uint64_t>& faults, const char* noun) {
-        return faults ? count_text(*faults, noun) : std::string(noun) + "s not told";
+        return faults ? count_text(*faults, noun) : std::string(noun) + "s unknown";
     };
     return text(totals.host_faults(), "host fault") + ", " + text(totals.device_faults(), "device fault");
 }

@@ -47,10 +47,10 @@ struct SliceTally {
     }
 };
 
-constexpr std::uint64_t page_from(std::uint64_t address) {
+constexpr std::uint64_t first_page(std::uint64_t address) {
     return address / residency::page_bytes;
 }
-constexpr std::uint64_t page_behind(std::uint64_t end) {
+constexpr std::uint64_t end_page(std::uint64_t end) {
     return (end + residency::page_bytes - 1) / residency::page_bytes;
 }
 
@@ -61,14 +61,13 @@ struct Slices {
     std::uint64_t first = 0, end = 0; ///< addresses of the range
     std::uint64_t calls = 0, ticks = 0, bytes = 0;
     std::uint64_t work = 0; ///< number of the last work before it
-    bool open = false;
 
     /// A prefetch moves whole pages. If the ranges share a page or meet at its border, one call for both moves
     /// no page that neither of them moves.
     bool adjoins(const trace::Prefetch& next) const {
         const std::uint64_t next_end = next.address + next.bytes;
-        return next.address >= end ? page_from(next.address) <= page_behind(end)
-                                   : next_end <= first && page_behind(next_end) >= page_from(first);
+        return next.address >= end ? first_page(next.address) <= end_page(end)
+                                   : next_end <= first && end_page(next_end) >= first_page(first);
     }
     bool has_the_place_of(const trace::Prefetch& next) const {
         return last.stack == next.stack && last.entry == next.entry && last.allocation == next.allocation &&
@@ -97,14 +96,13 @@ public:
             end(slices);
         if (!small)
             return;
-        if (slices.open) {
+        if (slices.calls != 0) {
             slices.first = std::min(slices.first, record.address);
             slices.end = std::max(slices.end, record.address + record.bytes);
         } else {
             slices.first = record.address;
             slices.end = record.address + record.bytes;
         }
-        slices.open = true;
         slices.work = work_;
         slices.last = record;
         ++slices.calls;
@@ -129,8 +127,8 @@ public:
 private:
     bool continues(const Slices& slices, const trace::Prefetch& next) const {
         const std::uint64_t until = slices.last.start + slices.last.duration;
-        return slices.open && slices.work == work_ && slices.has_the_place_of(next) && slices.adjoins(next) &&
-               (next.start <= until || next.start - until <= most_between_);
+        return slices.calls != 0 && slices.work == work_ && slices.has_the_place_of(next) &&
+               slices.adjoins(next) && (next.start <= until || next.start - until <= most_between_);
     }
     void end(Slices& slices);
 
@@ -149,7 +147,6 @@ void SmallPrefetches::end(Slices& slices) {
         (slices.last.location == trace::Location::device ? tally.to_device : tally.to_host) += slices.bytes;
         tally.largest = std::max(tally.largest, slices.bytes);
     }
-    slices.open = false;
     slices.calls = slices.ticks = slices.bytes = 0;
 }
 

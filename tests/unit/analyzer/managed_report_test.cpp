@@ -184,7 +184,7 @@ BOOST_AUTO_TEST_CASE(what_was_never_told_is_not_zero) {
     BOOST_TEST(stats["tables"]["managed"][0]["bytes_to_device"] == mib);
     BOOST_TEST(stats["tables"]["managed"][0]["host_faults"].is_null());
     BOOST_TEST(stats["tables"]["managed"][0]["device_faults"].is_null());
-    BOOST_TEST(contains(section_of(path), "host faults not told, device faults not told"));
+    BOOST_TEST(contains(section_of(path), "host faults unknown, device faults unknown"));
 }
 
 BOOST_AUTO_TEST_CASE(each_source_says_what_it_cannot_see) {
