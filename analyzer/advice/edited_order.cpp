@@ -205,8 +205,8 @@ void EditedOrder::use(const Touch& touch, const facts::Call& run, const facts::C
 }
 
 /// Work that may use any memory meets all work of other streams.
-void EditedOrder::meet_untold(const MemoryUse& done, const facts::Call& run, const facts::Call& call,
-                              const facts::StreamOrder& base) {
+void EditedOrder::meet_unknown(const MemoryUse& done, const facts::Call& run, const facts::Call& call,
+                               const facts::StreamOrder& base) {
     const std::size_t stream = call.stream.number;
     if (stream >= last_.size()) {
         last_.resize(stream + 1);
@@ -264,7 +264,7 @@ void EditedOrder::add(const facts::Call& run, const MemoryUse& done, bool severa
     for (const Touch& touch : done.touches)
         use(touch, run, call, base);
     if (done.untold || !done.touches.empty())
-        meet_untold(done, run, call, base);
+        meet_unknown(done, run, call, base);
     if (done.freed != 0)
         uses_.erase(done.freed);
 }

@@ -135,8 +135,8 @@ private:
               const facts::StreamOrder& base);
     void use(const Touch& touch, const facts::Call& run, const facts::Call& call,
              const facts::StreamOrder& base);
-    void meet_untold(const MemoryUse& done, const facts::Call& run, const facts::Call& call,
-                     const facts::StreamOrder& base);
+    void meet_unknown(const MemoryUse& done, const facts::Call& run, const facts::Call& call,
+                      const facts::StreamOrder& base);
     bool is_lost(const Moments& earlier, const facts::StreamPlace& run, const facts::StreamPlace& edited,
                  const facts::StreamOrder& base) const;
     void note(const ids::CallSite& first, const ids::CallSite& second);

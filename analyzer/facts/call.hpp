@@ -38,6 +38,10 @@ struct StreamPlace {
     bool legacy = false, blocking = false; ///< blocking: in order with the legacy default stream
 };
 
+/// Base of what a user of the clock keeps for a call until the call is settled. The clock hands it back with
+/// the call; each user knows the one type of its own.
+struct CallNote {};
+
 /// Times are nanoseconds since the trace began.
 struct Call {
     ids::CallSite site;
@@ -70,7 +74,7 @@ struct Call {
     /// How far off `expected_ns` may be, from 0 (this work was measured) to 1 (a guess).
     double doubt = 1;
 
-    void* owner = nullptr; ///< of whoever asked for settled calls: totals of a copy or, with `kin`, of a launch
+    CallNote* note = nullptr; ///< null: the user of the clock keeps nothing for it
 
     Call() noexcept {} // not defaulted: to fill it with zeros first takes longer
 };

@@ -11,8 +11,8 @@ namespace umadvisor::facts {
 struct CallTime {
     std::uint64_t measured = 0, ticks = 0;
     std::uint64_t unmeasured = 0;
-    std::uint64_t told_for = 0; ///< of the unmeasured, as the samples say
-    double told_ticks = 0;      ///< and what they say it comes to
+    std::uint64_t known_for = 0; ///< of the unmeasured, as the samples say
+    double known_ticks = 0;      ///< and what they say it comes to
 
     void add(std::uint64_t duration, std::uint64_t stands_for) {
         if (duration == 0) {
@@ -23,22 +23,22 @@ struct CallTime {
         ticks += duration;
         if (stands_for == 0)
             return;
-        told_for += stands_for;
-        told_ticks += static_cast<double>(duration) * static_cast<double>(stands_for);
+        known_for += stands_for;
+        known_ticks += static_cast<double>(duration) * static_cast<double>(stands_for);
     }
     CallTime& operator+=(const CallTime& other) {
         measured += other.measured;
         ticks += other.ticks;
         unmeasured += other.unmeasured;
-        told_for += other.told_for;
-        told_ticks += other.told_ticks;
+        known_for += other.known_for;
+        known_ticks += other.known_ticks;
         return *this;
     }
 
     /// All of it. `alike` answers for unmeasured calls of which no sample tells.
     double total_ticks(const CallTime& alike) const {
-        const CallTime& known = told_for != 0 ? *this : alike;
-        const double usual = known.told_for != 0 ? known.told_ticks / static_cast<double>(known.told_for)
+        const CallTime& known = known_for != 0 ? *this : alike;
+        const double usual = known.known_for != 0 ? known.known_ticks / static_cast<double>(known.known_for)
                              : known.measured != 0
                                  ? static_cast<double>(known.ticks) / static_cast<double>(known.measured)
                                  : 0;

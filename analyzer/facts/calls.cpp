@@ -167,8 +167,8 @@ std::uint64_t Calls::graph_of(std::uint64_t version) {
 std::uint64_t Calls::work_of(std::uint64_t version) const {
     const auto& versions = trace_.dictionary.graph_versions;
     const auto found = versions.find(version);
-    const bool all_told = found != versions.end() && found->second.base == 0 && found->second.untold == 0;
-    return all_told ? found->second.content : version;
+    const bool all_known = found != versions.end() && found->second.base == 0 && found->second.untold == 0;
+    return all_known ? found->second.content : version;
 }
 
 std::optional<Call> Calls::of(const trace::GraphLaunch& record, const reader::ThreadCursor& cursor) {

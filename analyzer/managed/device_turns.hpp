@@ -12,12 +12,12 @@ namespace umadvisor::managed {
 struct DeviceTurns {
     std::uint64_t turns = 0;       ///< launches that reach it on the other device than the launch before them
     std::uint64_t whole_bytes = 0; ///< what would have moved if each turn moved all of it
-    std::uint64_t told_bytes = 0;  ///< that moved between the two, not by prefetch calls
+    std::uint64_t known_bytes = 0; ///< that moved between the two, not by prefetch calls
 
     void add(const DeviceTurns& other) {
         reader::add_saturated(turns, other.turns);
         reader::add_saturated(whole_bytes, other.whole_bytes);
-        reader::add_saturated(told_bytes, other.told_bytes);
+        reader::add_saturated(known_bytes, other.known_bytes);
     }
 };
 

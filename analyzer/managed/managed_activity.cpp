@@ -100,8 +100,8 @@ void ManagedActivity::forget_expired() {
 
 void ManagedActivity::judge(ManagedAllocation& allocation) {
     allocation.stays.finish();
-    terms_.faults_told = totals_.ever_recorded(trace::ManagedEventKind::host_fault);
-    terms_.thrashing_told = totals_.ever_recorded(trace::ManagedEventKind::thrashing);
+    terms_.faults_known = totals_.ever_recorded(trace::ManagedEventKind::host_fault);
+    terms_.thrashing_known = totals_.ever_recorded(trace::ManagedEventKind::thrashing);
     const Subject subject{allocation.stays, allocation.marks, terms_};
     for (const Verdict& verdict : managed::judge(subject))
         allocation.site->verdicts.add(verdict);
@@ -236,7 +236,7 @@ void ManagedActivity::add(const trace::Residency& record) {
                            .kind = record.moment == trace::SampleMoment::after_synchronize
                                        ? UseKind::look_after_wait
                                        : UseKind::look_before_launch,
-                           .faults_told = totals_.records(trace::ManagedEventKind::host_fault),
+                           .faults_known = totals_.records(trace::ManagedEventKind::host_fault),
                            .host_bytes = on_host,
                            .content = record.content,
                            .lone_line = record.lone_line,

@@ -52,7 +52,7 @@ void judge_read_back(const Subject& subject, std::vector<Verdict>& found) {
 
 /// Filled by the host's own code, as far as that is recorded, with what a kernel could have made.
 bool could_be_made_on_device(const Subject& subject, const Stay& filled) {
-    return subject.terms.faults_told
+    return subject.terms.faults_known
                ? filled.write_faults != 0 && filled.regularity != trace::Regularity::irregular
                : filled.regularity == trace::Regularity::regular;
 }

@@ -41,7 +41,7 @@ bool unused_on_host(const Subject& subject, const Stay& stay) {
 /// Prefetched after a launch that was not waited for and that may have pulled it over.
 bool behind_launch(const Subject& subject, const Stay& stay) {
     return stay.late_bytes != 0 &&
-           (subject.terms.faults_told ? stay.device_faults != 0 : stay.late_bytes >= subject.bytes() / 10 * 9);
+           (subject.terms.faults_known ? stay.device_faults != 0 : stay.late_bytes >= subject.bytes() / 10 * 9);
 }
 
 void judge_late(const Subject& subject, std::vector<Verdict>& found) {

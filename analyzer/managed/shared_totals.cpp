@@ -18,9 +18,9 @@ void SharedTotals::forget(const ManagedAllocation& allocation) {
 /// What the host did not ask for was evicted, from the largest allocation. Where moves are recorded one by one
 /// an eviction is recorded, too, and CUPTI's totals may have a move without the fault that asked for it.
 void SharedTotals::share(const trace::ManagedCounters& before, const trace::ManagedCounters& after,
-                         bool moves_told, std::span<ManagedAllocation* const> running) {
+                         bool moves_known, std::span<ManagedAllocation* const> running) {
     const std::uint64_t to_host = after.bytes_to_host - std::min(after.bytes_to_host, before.bytes_to_host);
-    const bool asked_for = prefetched_to_host_ || after.host_faults != before.host_faults || moves_told;
+    const bool asked_for = prefetched_to_host_ || after.host_faults != before.host_faults || moves_known;
     const auto largest = std::ranges::max_element(used_, {}, &ManagedAllocation::bytes);
     UseStep step{.time = after.start,
                  .kind = UseKind::totals,

@@ -21,8 +21,8 @@ public:
     /// Something of what comes to the host next was asked for.
     void prefetch_to_host() { prefetched_to_host_ = true; }
 
-    /// `moves_told`: one by one; `running`: what is still used in the time that begins now.
-    void share(const trace::ManagedCounters& before, const trace::ManagedCounters& after, bool moves_told,
+    /// `moves_known`: one by one; `running`: what is still used in the time that begins now.
+    void share(const trace::ManagedCounters& before, const trace::ManagedCounters& after, bool moves_known,
                std::span<ManagedAllocation* const> running);
     /// A fault is told late: the totals of its time may have been told without it.
     void share_late(ManagedAllocation& allocation, std::uint64_t time);

@@ -20,7 +20,7 @@ void Stays::arrived_by_faults(std::uint64_t left_on_host) {
 void Stays::pulled_more(const UseStep& step) {
     if (step.host_bytes >= on_host_)
         return;
-    if (step.faults_told) {
+    if (step.faults_known) {
         if (!prefetched_)
             arrived_by_faults(step.host_bytes);
     } else if (now().by_prefetch == 0) {
@@ -34,10 +34,10 @@ void Stays::confirm_there(const UseStep& step) {
     if (step.host_bytes == 0 || step.host_bytes < on_host_) {
         arrived_by_faults(step.host_bytes);
         seen_there_ = true;
-    } else if (!step.faults_told && !looked_) {
+    } else if (!step.faults_known && !looked_) {
         now().populated = false; // the host had it, and may have had it first
         before_launch_ = step.host_bytes;
-    } else if (!step.faults_told && step.host_bytes > on_host_) {
+    } else if (!step.faults_known && step.host_bytes > on_host_) {
         came_back(step.host_bytes - on_host_);
     }
 }
@@ -68,9 +68,9 @@ void Stays::look_before_launch(const UseStep& step) {
         } else if (now().by_fault != 0 && step.host_bytes > on_host_) {
             const std::uint64_t came = step.host_bytes - on_host_;
             now().by_fault =
-                step.faults_told ? std::max(now().by_fault, came) : std::min(bytes_, now().by_fault + came);
+                step.faults_known ? std::max(now().by_fault, came) : std::min(bytes_, now().by_fault + came);
         }
-    } else if (!step.faults_told && !seen_there_ && launches_.empty() && now().by_prefetch != 0 &&
+    } else if (!step.faults_known && !seen_there_ && launches_.empty() && now().by_prefetch != 0 &&
                last_wait_ > now().begin && step.host_bytes != 0) {
         came_back(step.host_bytes);
     } else if (!seen_there_ && launches_.empty()) {
@@ -79,7 +79,7 @@ void Stays::look_before_launch(const UseStep& step) {
         confirm_there(step);
     } else if (seen_there_ && step.host_bytes > on_host_) {
         const std::uint64_t came = step.host_bytes - on_host_;
-        if (step.faults_told) {
+        if (step.faults_known) {
             evicted_ += came;
         } else {
             came_back(came);

@@ -55,7 +55,7 @@ std::uint64_t quick_turns(const Subject& subject) {
 /// Pages by the driver's events; where those are not recorded, by its rule; where moves are not recorded
 /// either, turns.
 std::uint64_t thrashing_of(const Subject& subject) {
-    if (subject.terms.thrashing_told)
+    if (subject.terms.thrashing_known)
         return subject.marks.thrashing_pages;
     if (subject.marks.replayed_pages != 0)
         return subject.marks.replayed_pages;
@@ -145,8 +145,8 @@ void judge_turns(const Subject& subject, std::vector<Verdict>& found) {
         verdict.times = thrashing;
     } else if (!turns.alternate()) {
         return;
-    } else if (subject.terms.faults_told ? one_place_by_faults(subject, turns)
-                                         : one_place_by_looks(subject, turns)) {
+    } else if (subject.terms.faults_known ? one_place_by_faults(subject, turns)
+                                          : one_place_by_looks(subject, turns)) {
         verdict.kind = VerdictKind::false_sharing;
     } else if (content_of(turns) == Content::same && kernels_read(subject.marks)) {
         // Where kernels may write, the host may have written the same again.

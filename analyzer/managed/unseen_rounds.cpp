@@ -24,10 +24,10 @@ void UnseenRounds::take(const UseStep& step) {
         waited_ = true;
         return;
     case UseKind::look_before_launch:
-        given_up_ = given_up_ || step.faults_told;
+        given_up_ = given_up_ || step.faults_known;
         return look_before_launch(step.host_bytes);
     case UseKind::look_after_wait:
-        given_up_ = given_up_ || step.faults_told;
+        given_up_ = given_up_ || step.faults_known;
         return look_in_round(step.host_bytes);
     case UseKind::prefetch_to_device:
     case UseKind::prefetch_to_host:

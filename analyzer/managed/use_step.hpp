@@ -27,7 +27,7 @@ struct UseStep {
     std::uint64_t count = 1;             ///< launches, host faults
     std::uint64_t place = 0;             ///< host fault: frame of the instruction; prefetch: stack
     bool write = false;                  ///< host fault
-    bool faults_told = false;            ///< look: had the host faulted, its faults would have been told
+    bool faults_known = false;           ///< look: had the host faulted, its faults would have been told
     std::uint64_t host_bytes = 0;        ///< look: mapped by the host; totals: moved to the host
     std::uint64_t content = 0;           ///< look: of what is on the host; 0: not looked at
     std::uint64_t lone_line = 0;         ///< look: the only one of its page that has changed; 0: none is known

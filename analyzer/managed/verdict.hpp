@@ -45,8 +45,8 @@ struct Marks {
 /// What verdicts depend on beside the allocation.
 struct Terms {
     double ns_per_tick = 1;
-    bool thrashing_told = false; ///< the driver's own events were in the trace
-    bool faults_told = false;
+    bool thrashing_known = false; ///< the driver's own events were in the trace
+    bool faults_known = false;
     /// The clock goes on while the host computes; that of a simulated driver does not.
     bool host_time_known = true;
     /// The driver's parameters in force, or its defaults (uvm_perf_thrashing.c): an access within so long of

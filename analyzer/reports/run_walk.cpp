@@ -172,15 +172,15 @@ void Walk::add(const Record& record, const reader::ThreadCursor& cursor) {
             call.work = work_of(record);
             call.place = contexts_.of(cursor.thread(), call.stream);
         }
-        fact->owner = &call;
+        fact->note = &call;
     }
     clock_.add(*fact);
 }
 
 void Walk::settle(const timeline::Settled& settled) {
-    if (settled.call.owner == nullptr)
+    if (settled.call.note == nullptr)
         return;
-    WalkedCall& call = *static_cast<WalkedCall*>(settled.call.owner);
+    WalkedCall& call = *static_cast<WalkedCall*>(settled.call.note);
     call.waited_ns = std::min(call.duration_ns, reader::saturated(settled.waited_ns));
     if (call.work != WorkKind::none) {
         // Where that explains a wait, the clock lets measured work take longer or shorter than it did.

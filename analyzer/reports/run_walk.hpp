@@ -15,7 +15,7 @@ namespace umadvisor::reports {
 enum class WorkKind : std::uint8_t { none, kernel, copy, set, prefetch, graph, host_function };
 
 /// Times are nanoseconds since the trace began.
-struct WalkedCall {
+struct WalkedCall : facts::CallNote {
     std::uint32_t thread = 0; ///< as the file numbers it
     std::uint64_t entry = 0, stack = 0;
     std::uint64_t status = 0; ///< CUresult

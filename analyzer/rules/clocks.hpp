@@ -5,8 +5,8 @@
 #include "analyzer/facts/device_work.hpp"
 #include "analyzer/facts/host_times.hpp"
 #include "analyzer/rules/profile.hpp"
-#include "analyzer/tables/copies.hpp"
 #include "analyzer/tables/named_ranges.hpp"
+#include "analyzer/tables/settled_totals.hpp"
 #include "analyzer/timeline/clock.hpp"
 
 #include <cstdint>
@@ -21,13 +21,9 @@ struct Profile::Clocks {
               device_work.settle(settled.call, settled.device_ns);
               if (settled.call.range != 0)
                   ranges.settle(settled.call, settled.waited_ns);
-              if (settled.call.owner == nullptr)
-                  return;
-              if (settled.call.kin != 0) // a launch
-                  static_cast<tables::LaunchTotals*>(settled.call.owner)->settled_ns += settled.device_ns;
-              else
-                  tables::Copies::settle(*static_cast<tables::CopyTotals*>(settled.call.owner),
-                                         settled.call.bytes, settled.own_ns());
+              if (settled.call.note != nullptr)
+                  static_cast<tables::SettledTotals*>(settled.call.note)
+                      ->settle(settled.call, settled.device_ns, settled.own_ns());
           }),
           predicted({}, {}, true) {}
 

@@ -93,7 +93,7 @@ tables::Tally FateTotals::compared(Fate fate) const {
     return all;
 }
 
-tables::Tally FateTotals::taken_for_alike(Fate fate) const {
+tables::Tally FateTotals::counted_as_alike(Fate fate) const {
     const std::uint64_t alike = compared(fate).count;
     if (fate == Fate::unused || looked_at < not_looked_at.count || looked_at < alike || alike == 0)
         return {};
@@ -102,7 +102,7 @@ tables::Tally FateTotals::taken_for_alike(Fate fate) const {
 
 tables::Tally FateTotals::told(Fate fate) const {
     tables::Tally all = compared(fate);
-    all.add(taken_for_alike(fate));
+    all.add(counted_as_alike(fate));
     return all;
 }
 

@@ -44,7 +44,7 @@ struct FateTotals {
     /// Not of those that were not looked at.
     tables::Tally compared(Fate fate) const;
     /// Where half were looked at or more, the others are taken to be like them: so many of them.
-    tables::Tally taken_for_alike(Fate fate) const;
+    tables::Tally counted_as_alike(Fate fate) const;
     /// Both.
     tables::Tally told(Fate fate) const;
 };

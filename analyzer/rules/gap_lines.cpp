@@ -1,7 +1,7 @@
 #include "analyzer/rules/gap_lines.hpp"
 
 #include "analyzer/rules/line_rule.hpp"
-#include "analyzer/rules/untold_work.hpp"
+#include "analyzer/rules/unknown_work.hpp"
 #include "analyzer/rules/words.hpp"
 
 #include <algorithm>
@@ -51,7 +51,7 @@ std::string turns_text(const Profile& profile, const GapLine& line) {
 
 std::vector<Finding> find_gaps(const Profile& profile, const LineOf& line_of, const Rule& rule,
                                std::initializer_list<WaitReason> reasons, DescribeGap describe) {
-    if (work_is_untold(profile))
+    if (work_is_unknown(profile))
         return {};
     const auto& sites = profile.counted<IdleGaps>().sites();
     std::map<ids::CallSite, std::uint64_t> calls;

@@ -83,12 +83,11 @@ void add_copy(tables::Copies& copies, const trace::Copy& record, const reader::T
               facts::Call& call) {
     tables::CopyTotals* const totals = copies.add(record);
     if (totals == nullptr || record.staged == 0) {
-        call.owner = totals;
+        call.note = totals;
         return;
     }
     const std::uint64_t ticks = record.duration - std::min(record.duration, record.wait_duration);
-    tables::Copies::settle(*totals, record.bytes,
-                           std::min(static_cast<double>(time.length(ticks)), call.expected_ns));
+    totals->add_own_time(record.bytes, std::min(static_cast<double>(time.length(ticks)), call.expected_ns));
 }
 
 } // namespace
@@ -210,7 +209,7 @@ void Profile::observe(const trace::Launch& record, const reader::Shape* shape, s
     }
     if (call != nullptr && call->kin != 0 &&
         group != nullptr) // a failed launch has no kin, and nothing settles for it
-        call->owner = &group->second;
+        call->note = &group->second;
     if (shape == nullptr)
         return;
     allocations_.launch(record, *shape);

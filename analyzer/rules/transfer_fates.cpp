@@ -1,6 +1,6 @@
 #include "analyzer/rules/transfer_fates.hpp"
 
-#include "analyzer/rules/untold_work.hpp"
+#include "analyzer/rules/unknown_work.hpp"
 #include "analyzer/rules/words.hpp"
 
 #include <algorithm>
@@ -54,13 +54,13 @@ Spent spent_on(const Profile& profile, const tables::CopySite& site, const table
 
 } // namespace
 
-bool fates_are_told(const Profile& profile) {
-    return !work_is_untold(profile) && std::ranges::none_of(profile.counted(), &CountedEntry::moves_memory);
+bool fates_are_known(const Profile& profile) {
+    return !work_is_unknown(profile) && std::ranges::none_of(profile.counted(), &CountedEntry::moves_memory);
 }
 
 std::map<std::uint64_t, FateGroup> transfers_of_fate(const Profile& profile, Fate fate, const LineOf& line_of) {
     std::map<std::uint64_t, FateGroup> groups;
-    if (!fates_are_told(profile))
+    if (!fates_are_known(profile))
         return groups;
     for (const auto& [site, totals] : profile.counted<DeviceContents>().sites()) {
         const tables::Tally told = totals.told(fate);
@@ -71,7 +71,7 @@ std::map<std::uint64_t, FateGroup> transfers_of_fate(const Profile& profile, Fat
         group.transfers.add(told);
         if (!site.copy.graph)
             group.calls.add({site.copy.stack, site.copy.entry}, told.count);
-        const std::uint64_t not_looked_at = totals.taken_for_alike(fate).count;
+        const std::uint64_t not_looked_at = totals.counted_as_alike(fate).count;
         group.not_looked_at += not_looked_at;
         group.in_part += told.count - not_looked_at - std::min(told.count - not_looked_at, totals.seen.count);
         group.freed += totals.freed;

@@ -23,7 +23,7 @@ struct FateGroup {
 };
 
 /// Whether anything can be told: the trace has all calls that may have used or written device memory.
-bool fates_are_told(const Profile& profile);
+bool fates_are_known(const Profile& profile);
 
 /// By line. Empty where nothing can be told.
 std::map<std::uint64_t, FateGroup> transfers_of_fate(const Profile& profile, Fate fate, const LineOf& line_of);

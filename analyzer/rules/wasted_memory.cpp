@@ -2,7 +2,7 @@
 
 #include "analyzer/rules/library_memory.hpp"
 #include "analyzer/rules/line_rule.hpp"
-#include "analyzer/rules/untold_work.hpp"
+#include "analyzer/rules/unknown_work.hpp"
 #include "analyzer/rules/words.hpp"
 
 #include <algorithm>
@@ -81,7 +81,7 @@ Confidence confidence_at_peak(const Profile& profile, const WastedLine& line) {
 
 std::vector<Finding> find_wasted(const Profile& profile, const LineOf& line_of, const Rule& rule,
                                  trace::Memory memory, tables::Waste waste, DescribeWaste describe) {
-    if (memory_use_is_untold(profile))
+    if (memory_use_is_unknown(profile))
         return {};
     using Key = std::pair<std::uint64_t, std::uint64_t>; ///< line and device
     std::map<Key, WastedLine> lines;

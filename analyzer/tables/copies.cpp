@@ -47,12 +47,12 @@ CopyTotals* Copies::add(const trace::Copy& copy) {
     return &totals;
 }
 
-void Copies::settle(CopyTotals& totals, std::uint64_t bytes, double own_ns) {
-    (bytes < small_copy_bytes ? totals.small : totals.large).own_ns += own_ns;
-    if (totals.link == nullptr || bytes < link_copy_bytes)
+void CopyTotals::add_own_time(std::uint64_t bytes, double own_ns) {
+    (bytes < small_copy_bytes ? small : large).own_ns += own_ns;
+    if (link == nullptr || bytes < link_copy_bytes)
         return;
-    totals.link->bytes += bytes;
-    totals.link->seconds += own_ns * 1e-9;
+    link->bytes += bytes;
+    link->seconds += own_ns * 1e-9;
 }
 
 void Copies::add_replayed(const trace::Copy& copy, std::uint64_t count) {

@@ -7,6 +7,7 @@
 #include "analyzer/facts/samples.hpp"
 #include "analyzer/ids/call_site.hpp"
 #include "analyzer/reader/dictionary.hpp"
+#include "analyzer/tables/settled_totals.hpp"
 
 #include <compare>
 #include <cstdint>
@@ -58,7 +59,7 @@ struct LinkRate {
     double bytes_per_second() const { return seconds > 0 ? static_cast<double>(bytes) / seconds : 0; }
 };
 
-struct CopyTotals {
+struct CopyTotals final : SettledTotals {
     facts::Direction direction{};
     Tally small, large;        ///< below small_copy_bytes, and the others; ticks of the calls
     facts::Footprint pageable; ///< of the large ones: the pageable memory that they are copied from or to
@@ -66,6 +67,10 @@ struct CopyTotals {
     std::uint64_t largest = 0;
     std::uint64_t measured = 0, measured_bytes = 0, measured_ns = 0; ///< device time of sampled copies
     LinkRate* link = nullptr; ///< of the link that synchronous copies of a size show
+
+    void settle(const facts::Call& call, double, double own_ns) override { add_own_time(call.bytes, own_ns); }
+    /// A copy of `bytes` took `own_ns` without its wait for earlier work.
+    void add_own_time(std::uint64_t bytes, double own_ns);
 };
 
 /// Adds copies of the program up; failed ones and umadvisor's own are counted apart. Memory: one entry a site.
@@ -75,10 +80,8 @@ public:
     Copies(const reader::Dictionary& dictionary, facts::Samples& samples)
         : dictionary_(dictionary), samples_(samples) {}
 
-    /// Where the copy was added up, for settle(). nullptr: it failed, or it is umadvisor's.
+    /// Where the copy was added up. nullptr: it failed, or it is umadvisor's.
     CopyTotals* add(const trace::Copy& copy);
-    /// A copy of `bytes` that was added up there took `own_ns` without its wait for earlier work.
-    static void settle(CopyTotals& totals, std::uint64_t bytes, double own_ns);
     /// Copies that a graph made: `copy` stands for each of `count`. Their calls took no time.
     void add_replayed(const trace::Copy& copy, std::uint64_t count);
 

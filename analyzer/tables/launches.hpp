@@ -6,6 +6,7 @@
 #include "analyzer/facts/samples.hpp"
 #include "analyzer/reader/flat_map.hpp"
 #include "analyzer/reader/thread_cursor.hpp"
+#include "analyzer/tables/settled_totals.hpp"
 
 #include <compare>
 #include <cstdint>
@@ -31,7 +32,7 @@ struct LaunchGroup {
     auto operator<=>(const LaunchGroup&) const = default;
 };
 
-struct LaunchTotals {
+struct LaunchTotals final : SettledTotals {
     std::uint64_t count = 0, failed = 0;
     facts::CallTime call_time;
     std::uint64_t replayed = 0;                                  ///< of `count`, as nodes of graphs
@@ -42,6 +43,7 @@ struct LaunchTotals {
     double settled_ns = 0;
     const LaunchTotals* outside = nullptr; ///< the same launches outside the ranges that are looked at
 
+    void settle(const facts::Call&, double device_ns, double) override { settled_ns += device_ns; }
     void measure(std::uint64_t nanoseconds);
     /// Mean of the measured launches without the longest, which often paid for faults or code loading.
     double usual_ns() const;

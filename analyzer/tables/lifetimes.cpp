@@ -102,7 +102,7 @@ void Lifetimes::add(const trace::Free& record) {
 
 void Lifetimes::use(std::uint64_t allocation, Live& live, std::uint64_t start, std::uint64_t end) {
     // What was untold may have used it before.
-    if (live.first_use == 0 && live.start > untold_until_)
+    if (live.first_use == 0 && live.start > unknown_until_)
         live.peak->use.begin(live.slot);
     else
         live.peak->use.extend(live.slot);
@@ -116,7 +116,7 @@ void Lifetimes::use(std::uint64_t allocation, Live& live, std::uint64_t start, s
 }
 
 void Lifetimes::end_use(const Live& live) {
-    if (live.awaited || live.start <= untold_until_)
+    if (live.awaited || live.start <= unknown_until_)
         live.peak->use.extend(live.slot);
     live.peak->use.remove(live.slot);
 }
@@ -218,7 +218,7 @@ bool Lifetimes::judge_use(std::uint64_t allocation, const Live& live, std::uint6
 }
 
 void Lifetimes::judge(std::uint64_t allocation, const Live& live, std::uint64_t end) {
-    if (live.start <= untold_until_ || live.start > live.peak->at || end < live.peak->at)
+    if (live.start <= unknown_until_ || live.start > live.peak->at || end < live.peak->at)
         return;
     if (live.first_use == 0) {
         count(live, Waste::never_used, live.bytes, end - live.start, end);
@@ -236,7 +236,7 @@ std::vector<IdleHolding> Lifetimes::idle(std::uint64_t now) const {
     for (const auto& [allocation, live] : live_) {
         const LifetimeSite& site = live.site->first;
         if (paused_ || site.memory != trace::Memory::device || live.first_use == 0 || live.awaited ||
-            live.start <= untold_until_ || now <= live.last_use)
+            live.start <= unknown_until_ || now <= live.last_use)
             continue;
         const std::uint64_t ticks = now - live.last_use;
         if (static_cast<double>(ticks) < close_ticks_ || ticks < (now - live.start) / least_idle_share)
@@ -257,7 +257,7 @@ std::vector<IdleHolding> Lifetimes::idle(std::uint64_t now) const {
 void Lifetimes::judge_leaks(std::uint64_t end) {
     std::map<const Site*, std::vector<std::pair<std::uint64_t, std::uint64_t>>> left;
     for (const auto& [allocation, live] : live_)
-        if (live.start > untold_until_)
+        if (live.start > unknown_until_)
             left[live.site].emplace_back(live.start, allocation);
     for (auto& [site, made] : left) {
         std::ranges::sort(made);
@@ -343,7 +343,7 @@ void Lifetimes::count_lock(const Live& live, std::uint64_t unlock_ticks) {
     if (!facts::is_page_locked(live.site->first.memory))
         return;
     LockTotals& totals = live.site->second.lock;
-    totals.needed |= live.used_otherwise || live.reached_by_kernel || live.start <= untold_until_;
+    totals.needed |= live.used_otherwise || live.reached_by_kernel || live.start <= unknown_until_;
     if (live.copies == 0)
         return;
     ++totals.count;

@@ -146,7 +146,7 @@ private:
     void share_out();
     void copied(const trace::Copy& record, std::uint64_t allocation, bool up);
     void count_lock(const Live& live, std::uint64_t unlock_ticks);
-    void untold(std::uint64_t at) { untold_until_ = at; }
+    void untold(std::uint64_t at) { unknown_until_ = at; }
     void judge(std::uint64_t allocation, const Live& live, std::uint64_t end);
     bool judge_use(std::uint64_t allocation, const Live& live, std::uint64_t end);
     void judge_leaks(std::uint64_t end);
@@ -165,8 +165,8 @@ private:
     std::size_t made_count_ = 0;         ///< in made_
     std::vector<std::uint64_t> awaited_; ///< used since the last wait
     std::array<Recent, 256> recent_{};
-    std::uint64_t generation_ = 1;   ///< goes up with each wait and each new shape
-    std::uint64_t untold_until_ = 0; ///< what was live then may have been used
+    std::uint64_t generation_ = 1;    ///< goes up with each wait and each new shape
+    std::uint64_t unknown_until_ = 0; ///< what was live then may have been used
     bool paused_ = false;
 };
 

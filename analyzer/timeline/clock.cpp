@@ -94,7 +94,7 @@ void Clock::expect() {
             places_.push_back(&call);
         if (pending.fixed)
             continue;
-        pending.told_ns = call.waits == Waits::itself ? 0 : latency_ * share_before;
+        pending.submit_ns = call.waits == Waits::itself ? 0 : latency_ * share_before;
         const Group* group = known_of(call);
         if (group == nullptr && unsure)
             group = told_of(call);
@@ -129,7 +129,7 @@ void Clock::add(const facts::Call& call) {
     end = pending.call.start + pending.call.duration;
     pending.own_ns = pending.call.duration;
     if (call.queues == Queues::record)
-        pending.told_ns = latency_ * share_before;
+        pending.submit_ns = latency_ * share_before;
     if (call.sample != 0 && call.group != 0) {
         awaited_.add(call.sample, call.group);
         groups_[call.group].kin = call.kin;
@@ -170,13 +170,13 @@ Growing Clock::simulate(double factor, bool all_alike) {
                 const double slope = pending.expected_ns * (all_alike ? 1 : pending.weight);
                 length = {pending.expected_ns + (factor - 1) * slope, slope};
             }
-            const Growing ready = trial_.ready(call, Growing{call.start + pending.told_ns, 0});
+            const Growing ready = trial_.ready(call, Growing{call.start + pending.submit_ns, 0});
             done = ready + length;
             trial_.queue(call, done);
             pending.begin = ready.at;
             pending.end = done.at;
         } else if (call.queues == Queues::record) {
-            trial_.record(call, Growing{call.start + pending.told_ns, 0});
+            trial_.record(call, Growing{call.start + pending.submit_ns, 0});
         } else if (call.queues == Queues::join) {
             trial_.join(call, trial_.event(call.event));
         }
@@ -284,7 +284,7 @@ void Clock::fit(Pending& last) {
     // What had ended when the call began is not what held it up: that time is its own.
     const bool explained = itself || !blocked || done.at > call.start;
     if (itself) // the copy itself may have taken what its own call took, no longer
-        last.waited_ns = std::clamp(last.begin - call.start - last.told_ns, 0.0, call.duration);
+        last.waited_ns = std::clamp(last.begin - call.start - last.submit_ns, 0.0, call.duration);
     else if (blocked)
         last.waited_ns = explained ? std::clamp(call.duration - least, 0.0, call.duration) : 0;
     else if (!call.surely_waits)
@@ -326,13 +326,13 @@ void Clock::settle(std::size_t count) {
     for (Pending& pending : std::span(window_.begin(), count)) {
         const facts::Call& call = pending.call;
         if (call.queues == Queues::work)
-            pending.end = base_.ready(call, call.start + pending.told_ns) + pending.device_ns;
+            pending.end = base_.ready(call, call.start + pending.submit_ns) + pending.device_ns;
         if (!replays_.empty())
             replays_.settle(pending, base_);
         if (call.queues == Queues::work) {
             base_.queue(call, pending.end);
         } else if (call.queues == Queues::record) {
-            base_.record(call, call.start + pending.told_ns);
+            base_.record(call, call.start + pending.submit_ns);
         } else if (call.queues == Queues::join) {
             base_.join(call, base_.event(call.event));
         }

@@ -44,7 +44,7 @@ double Clock::awaited_with(Pending::Split Pending::*split) {
         trial_.take(base_, *place);
     for (const Pending& pending : window_) {
         const facts::Call& call = pending.call;
-        const Growing told{call.start + pending.told_ns, 0};
+        const Growing told{call.start + pending.submit_ns, 0};
         if (call.queues == Queues::work) {
             const double ns = pending.undecided ? (pending.*split).device_ns : pending.device_ns;
             trial_.queue(call, trial_.ready(call, told) + Growing{ns, 0});

@@ -190,14 +190,14 @@ void Replays::step(Lanes& lanes, const Pending& pending, const Unheld& unheld, b
         } else if (queue != nullptr) {
             end = later(end, room(lanes, *queue, call, unheld.length) + own);
         }
-        done = lanes.done(call, later(start + pending.told_ns, end - own), device, in_own_stream);
+        done = lanes.done(call, later(start + pending.submit_ns, end - own), device, in_own_stream);
         without_gone(done, never);
         lanes.queue(call, done, in_own_stream);
         if (queue != nullptr)
             queue->push(done);
     } else if (call.queues == facts::Queues::record) {
         const Times before = lanes.state.event(call.event);
-        lanes.state.record(call, start + pending.told_ns);
+        lanes.state.record(call, start + pending.submit_ns);
         without_gone(lanes.state.event(call.event), [&](std::size_t lane) { return before.at[lane]; });
     } else if (call.queues == facts::Queues::join) {
         Times event = lanes.state.event(call.event);
@@ -228,7 +228,7 @@ void Replays::step(Lanes& lanes, const Pending& pending, const Unheld& unheld, b
     if (watched_ / Times::count == first_replay / Times::count && call.thread < spared_.threads.size()) {
         const std::size_t lane = watched_ - first_replay;
         const double until = waits_for_itself(call) ? done.at[lane] - device.at[lane] : end.at[lane];
-        const double since = waits_for_itself(call) ? start.at[lane] + pending.told_ns : called.at[lane];
+        const double since = waits_for_itself(call) ? start.at[lane] + pending.submit_ns : called.at[lane];
         double added_ns = 0;
         for (const Deed& deed : deeds)
             if (deed.replay == watched_)

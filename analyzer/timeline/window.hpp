@@ -20,7 +20,7 @@ struct Pending {
     double device_ns = 0;      ///< as fitted
     bool fixed = false;        ///< device_ns is final
     double begin = 0, end = 0; ///< of the work, as simulated last; when it is settled, as fitted
-    double told_ns = 0;        ///< from the call's start until the device knows of the work
+    double submit_ns = 0;      ///< from the call's start until the device knows of the work
     double own_ns = 0;         ///< that the call takes when what it waits for is done
     double wake_ns = 0;        ///< from the end of what it waited for to its return
     double waited_ns = 0;

@@ -116,7 +116,7 @@ std::uint64_t Job::reach_bytes(const Step& step) const {
     std::uint64_t bytes = 0;
     for (const std::uint32_t number : reach(step)) {
         const Extent& extent = extents_[number];
-        if (!parts_told)
+        if (!parts_known)
             bytes += extent.bytes;
         else
             for (std::uint64_t block = 0; block < extent.blocks(); ++block)

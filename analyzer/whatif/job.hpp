@@ -74,10 +74,10 @@ public:
     std::uint64_t launches() const { return launches_; }
     std::uint64_t left_out() const { return left_out_; }
     /// False, as long as nothing else is said: launches are taken to reach the whole of their extents.
-    bool parts_told = false;
+    bool parts_known = false;
     /// Whether launches reach this block of the extent.
     bool reaches(const Extent& extent, std::uint64_t block) const {
-        return !parts_told || extent.reached[block];
+        return !parts_known || extent.reached[block];
     }
     std::uint64_t reach_bytes(const Step& step) const; ///< of the blocks that a launch reaches
 

@@ -40,7 +40,7 @@ public:
             ++read_.records;
             std::visit([this](const auto& record) { observe(record); }, cursor->event());
         }
-        read_.job.parts_told = faults_told_ && ever_detailed_;
+        read_.job.parts_known = faults_known_ && ever_detailed_;
         read_.unknowns.host_blind = read_.unknowns.host_blind || (sampled_ && !ever_sampled_);
         read_.job.finish();
         return std::move(read_);
@@ -208,8 +208,8 @@ private:
     void add(const trace::ManagedCounters& record) { read_.totals.add(record); }
     void add(const trace::ManagedDetail& record) {
         read_.totals.add(record);
-        faults_told_ = faults_told_ && record.lost == 0 &&
-                       (record.kinds >> static_cast<unsigned>(trace::ManagedEventKind::device_fault) & 1) != 0;
+        faults_known_ = faults_known_ && record.lost == 0 &&
+                        (record.kinds >> static_cast<unsigned>(trace::ManagedEventKind::device_fault) & 1) != 0;
         ever_detailed_ = true;
     }
     void add(const trace::ManagedEvent& record) {
@@ -246,7 +246,7 @@ private:
     reader::Trace& trace_;
     facts::Samples samples_; ///< device times are of no use here
     tables::Graphs graphs_;
-    bool rewritten_, sampled_ = false, ever_sampled_ = false, faults_told_ = true, ever_detailed_ = false;
+    bool rewritten_, sampled_ = false, ever_sampled_ = false, faults_known_ = true, ever_detailed_ = false;
     const reader::ThreadCursor* cursor_ = nullptr;
     ReadJob read_;
     std::unordered_map<std::uint64_t, Live> live_;      ///< by id

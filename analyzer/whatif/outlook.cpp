@@ -135,7 +135,7 @@ Outlook outlook(reader::Trace& trace, const Question& question) {
     found.moves = std::ranges::any_of(job.extents(), &Extent::moves);
     found.launches = job.launches();
     found.left_out = job.left_out();
-    found.parts_told = job.parts_told;
+    found.parts_known = job.parts_known;
     found.unknowns = read.unknowns;
     found.recorded_ns = read.duration_ns;
     if (read.totals.exact() != nullptr || read.totals.recorded().events != 0)

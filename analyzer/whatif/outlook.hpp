@@ -33,7 +33,7 @@ struct Outlook {
     std::string unmeasured;
     Job::Peak peak;
     std::uint64_t launches = 0, left_out = 0;
-    bool rewritten = false, moves = false, parts_told = false; ///< moves: some of its memory
+    bool rewritten = false, moves = false, parts_known = false; ///< moves: some of its memory
     Unknowns unknowns;
     std::uint64_t recorded_ns = 0;
     /// What managed memory moved in the recorded run, as reports have it; nothing where it was not recorded.

@@ -95,7 +95,7 @@ void write_basis(const Outlook& outlook, std::ostream& out) {
     write_model(outlook, out);
     write_prices(outlook, out);
     if (outlook.launches != 0)
-        out << (outlook.parts_told
+        out << (outlook.parts_known
                     ? "launches reach the 2 MiB blocks that faults or prefetches were told of\n"
                     : "launches are taken to reach the whole of their allocations: not all device "
                       "faults were recorded (umadvisor run --um-detail faults)\n");

@@ -7,6 +7,8 @@
 #include "analyzer/rules/unified/managed.hpp"
 #include "analyzer/symbols/demangle.hpp"
 
+#include <cmath>
+
 namespace umadvisor::reports {
 namespace {
 
@@ -81,7 +83,7 @@ ManagedJson kernels_json(advice::Report& report, const std::vector<ManagedKernel
              {"line", place_json(report, kernel.stack)},
              {"share", kernel.share},
              {"bytes", reader::saturated(kernel.bytes)},
-             {"faults", kernel.faults},
+             {"faults", reader::saturated(std::round(kernel.faults))},
              {"candidates", kernel.candidates}});
     return list;
 }

@@ -70,7 +70,7 @@ void write_actions_section(advice::Report& report, std::ostream& out) {
         out << "- " << tables::text_of(line.kind).title << ": "
             << plain(action_text(report, line.totals, line.wasted, line.gain_ns)) << " (" << plain(line.basis)
             << ")\n";
-        for (const ActionPlace* const place : told_places(line))
+        for (const ActionPlace* const place : known_places(line))
             out << "  - " << place_markdown(advice::resolve_place(report, place->stack, "")) << ": "
                 << plain(action_text(report, place->totals, place->wasted, place->gain_ns)) << "\n";
     }

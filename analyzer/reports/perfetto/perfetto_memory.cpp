@@ -10,7 +10,7 @@
 namespace umadvisor::reports::perfetto {
 namespace {
 
-constexpr std::uint64_t told_late_ns = 50'000'000;
+constexpr std::uint64_t known_late_ns = 50'000'000;
 constexpr std::size_t most_held = 1 << 16;
 
 template <std::size_t N>
@@ -79,7 +79,7 @@ MemoryTracks::MemoryTracks(Run& run, DeviceTrack device_track)
     const std::uint64_t second = run.trace().time.length(1'000'000'000); // of as many ticks
     delay_ = second == 0
                  ? 0
-                 : reader::saturated(1e9 * static_cast<double>(told_late_ns) / static_cast<double>(second));
+                 : reader::saturated(1e9 * static_cast<double>(known_late_ns) / static_cast<double>(second));
 }
 
 void MemoryTracks::hold(std::uint64_t start, Record record) {

@@ -96,7 +96,7 @@ private:
     SqlExport::Rows& rows_;
     SqlMemory memory_;
     Insert entries_, functions_, stacks_, calls_, copies_, launches_, findings_, ranks_, managed_lines_;
-    std::unordered_set<std::uint64_t> told_entries_, told_functions_, told_stacks_;
+    std::unordered_set<std::uint64_t> known_entries_, known_functions_, known_stacks_;
     std::unordered_map<std::uint32_t, std::int64_t> last_calls_; ///< by thread
     struct Totals {
         std::uint64_t calls = 0, call_ns = 0, waited_ns = 0, copies = 0, copy_ns = 0, to_device = 0,
@@ -106,7 +106,7 @@ private:
 };
 
 void RunRows::tell_stack(std::uint64_t stack) {
-    if (stack == 0 || !told_stacks_.insert(stack).second)
+    if (stack == 0 || !known_stacks_.insert(stack).second)
         return;
     const symbols::CodePlace place = report_.symbolizer.line(stack);
     std::string frames;
@@ -119,7 +119,7 @@ void RunRows::tell_stack(std::uint64_t stack) {
 
 void RunRows::call(const WalkedCall& call) {
     tell_stack(call.stack);
-    told_entries_.insert(call.entry);
+    known_entries_.insert(call.entry);
     if (!call.part) {
         last_calls_[call.thread] = ++rows_.calls;
         calls_.row(rows_.calls, rows_.runs, call.thread, call.entry, call.stack, call.start_ns,
@@ -173,7 +173,7 @@ void RunRows::tell_copy(const WalkedCall& call, std::int64_t of) {
 void RunRows::tell_launch(const WalkedCall& call, std::int64_t of) {
     const bool graph = call.work == WorkKind::graph;
     const Placed placed(call);
-    if (!graph && told_functions_.insert(call.function).second) {
+    if (!graph && known_functions_.insert(call.function).second) {
         const std::string name = symbols::demangle(report_.trace.dictionary.function_symbol(call.function));
         functions_.row(rows_.runs, call.function, shown(name));
     }
@@ -185,7 +185,7 @@ void RunRows::tell_launch(const WalkedCall& call, std::int64_t of) {
 }
 
 void RunRows::tell_entries() {
-    for (const std::uint64_t entry : told_entries_)
+    for (const std::uint64_t entry : known_entries_)
         entries_.row(rows_.runs, entry, shown(report_.trace.dictionary.symbol(entry)),
                      reader::plain(report_.profile.call_name(entry)));
 }
@@ -213,7 +213,7 @@ void RunRows::tell_findings() {
 void RunRows::add_managed_lines() {
     for (const ManagedLine& line : managed_lines(report_)) {
         tell_stack(line.site.stack);
-        told_entries_.insert(line.site.entry);
+        known_entries_.insert(line.site.entry);
         managed_lines_.row(rows_.runs, line.site.stack, line.site.entry,
                            shown(report_.trace.dictionary.string(line.site.symbol)), line.allocations,
                            line.allocated_bytes, line.moved.to_device, line.moved.to_host,
@@ -224,7 +224,7 @@ void RunRows::add_managed_lines() {
 
 void RunRows::finish(const std::string& job) {
     memory_.finish([this](std::uint64_t stack) { tell_stack(stack); },
-                   [this](std::uint64_t entry) { told_entries_.insert(entry); });
+                   [this](std::uint64_t entry) { known_entries_.insert(entry); });
     tell_findings();
     add_managed_lines();
     tell_entries();

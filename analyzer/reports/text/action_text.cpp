@@ -29,7 +29,7 @@ std::string action_text(const advice::Report& report, const tables::ActionTotals
     return text;
 }
 
-std::vector<const ActionPlace*> told_places(const ActionLine& line) {
+std::vector<const ActionPlace*> known_places(const ActionLine& line) {
     std::vector<const ActionPlace*> told;
     const std::size_t count = line.places.size();
     for (std::size_t i = 0; i < count; ++i) {
@@ -48,7 +48,7 @@ void write_actions(advice::Report& report, std::ostream& out) {
         out << "    " << tables::text_of(line.kind).title << ": "
             << action_text(report, line.totals, line.wasted, line.gain_ns) << "\n";
         out << "        " << (line.gain_ns ? "from " : "") << line.basis << "\n";
-        for (const ActionPlace* const place : told_places(line))
+        for (const ActionPlace* const place : known_places(line))
             out << "        "
                 << (place->stack == 0 ? "no stack recorded" : report.symbolizer.line(place->stack).text())
                 << "   " << action_text(report, place->totals, place->wasted, place->gain_ns) << "\n";

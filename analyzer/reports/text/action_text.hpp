@@ -16,6 +16,6 @@ std::string action_text(const advice::Report& report, const tables::ActionTotals
                         const WastedBytes& wasted, const std::optional<double>& gain_ns);
 
 /// Those worth naming: the ones that gained most, and the ones that lost most. The latter come last.
-std::vector<const ActionPlace*> told_places(const ActionLine& line);
+std::vector<const ActionPlace*> known_places(const ActionLine& line);
 
 } // namespace umadvisor::reports

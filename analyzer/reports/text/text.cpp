@@ -9,7 +9,7 @@
 #include "analyzer/reports/text/call_times.hpp"
 #include "analyzer/reports/text/managed_text.hpp"
 #include "analyzer/rules/library_memory.hpp"
-#include "analyzer/rules/untold_work.hpp"
+#include "analyzer/rules/unknown_work.hpp"
 #include "analyzer/rules/words.hpp"
 #include "analyzer/text/terminal_text.hpp"
 
@@ -254,7 +254,7 @@ void write_lookups(std::ostream& out, const reader::Dictionary& dictionary) {
 std::string off_because(const advice::Report& report) {
     if (!missing_lines(report.trace).empty())
         return "records are missing";
-    if (rules::work_is_untold(report.profile))
+    if (rules::work_is_unknown(report.profile))
         return "the device did work that no record tells of";
     return "work of one kind took other times from round to round, or the device had work of others to do";
 }

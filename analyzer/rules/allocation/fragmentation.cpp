@@ -3,7 +3,7 @@
 #include "analyzer/ids/call_site.hpp"
 #include "analyzer/reader/dictionary.hpp"
 #include "analyzer/rules/line_rule.hpp"
-#include "analyzer/rules/untold_work.hpp"
+#include "analyzer/rules/unknown_work.hpp"
 #include "analyzer/rules/words.hpp"
 #include "analyzer/tables/failed_calls.hpp"
 
@@ -108,7 +108,7 @@ Finding describe_fragmentation(const Profile& profile, std::uint64_t, const Fail
 
 std::vector<Finding> find_fragmentation(const Profile& profile, const LineOf& line_of) {
     // Of several devices a failed call does not say which.
-    if (memory_use_is_untold(profile) || profile.dictionary().devices.size() != 1)
+    if (memory_use_is_unknown(profile) || profile.dictionary().devices.size() != 1)
         return {};
     const std::uint64_t device_bytes = profile.dictionary().devices.front().memory_bytes;
     std::map<std::uint64_t, FailureLine> lines;

@@ -1,7 +1,7 @@
 /// Host memory that is page-locked for so few copies that ordinary memory would take less time, slower copies
 /// and all.
 #include "analyzer/rules/line_rule.hpp"
-#include "analyzer/rules/untold_work.hpp"
+#include "analyzer/rules/unknown_work.hpp"
 #include "analyzer/rules/words.hpp"
 
 #include <algorithm>
@@ -106,7 +106,7 @@ std::optional<Finding> describe_lock(const Profile& profile, std::uint64_t, cons
 } // namespace
 
 std::vector<Finding> find_pinned_once(const Profile& profile, const LineOf& line_of) {
-    if (memory_use_is_untold(profile))
+    if (memory_use_is_unknown(profile))
         return {};
     std::map<std::uint64_t, LockLine> lines;
     for (const auto& [site, totals] : profile.lifetimes().sites())

@@ -1,6 +1,6 @@
 /// Calls that fail: what a program does not look at, and what makes all other advice idle.
 #include "analyzer/rules/finding.hpp"
-#include "analyzer/rules/untold_work.hpp"
+#include "analyzer/rules/unknown_work.hpp"
 #include "analyzer/rules/words.hpp"
 
 #include <algorithm>
@@ -127,7 +127,7 @@ std::vector<Holder> holders_of(const Profile& profile, const LineOf& line_of,
         holder.count += holding.count;
         holder.bytes += holding.bytes;
     }
-    if (!memory_use_is_untold(profile))
+    if (!memory_use_is_unknown(profile))
         for (const tables::IdleHolding& idle : first.idle)
             if (const auto found = lines.find({line_of(idle.stack), profile.call_name(idle.entry)});
                 found != lines.end()) {

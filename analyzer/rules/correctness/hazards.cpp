@@ -1,7 +1,7 @@
 /// Work on the same bytes that nothing orders: UMA-602 to 604.
 #include "analyzer/rules/hazards.hpp"
 #include "analyzer/rules/finding.hpp"
-#include "analyzer/rules/untold_work.hpp"
+#include "analyzer/rules/unknown_work.hpp"
 #include "analyzer/rules/words.hpp"
 
 #include <algorithm>
@@ -112,12 +112,12 @@ Finding describe(const Profile& profile, const LineOf& line_of, const HazardSite
 } // namespace
 
 std::vector<Finding> find_hazards(const Profile& profile, const LineOf& line_of) {
-    if (work_is_untold(profile) || profile.paused() || !profile.trace().file.completeness().whole())
+    if (work_is_unknown(profile) || profile.paused() || !profile.trace().file.completeness().whole())
         return {};
     std::map<std::tuple<HazardKind, std::uint64_t, std::uint64_t>, std::pair<HazardSite, HazardTotals>>
         by_lines;
     for (const auto& [site, totals] : profile.counted<Hazards>().sites()) {
-        if (!is_of_source(site.kind) && memory_use_is_untold(profile))
+        if (!is_of_source(site.kind) && memory_use_is_unknown(profile))
             continue;
         const auto [line, other] = lines_of(site, line_of);
         const auto [known, fresh] = by_lines.try_emplace({site.kind, line, other}, site, totals);

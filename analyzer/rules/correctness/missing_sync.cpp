@@ -3,7 +3,7 @@
 
 #include "analyzer/rules/correctness/missing_syncs.hpp"
 #include "analyzer/rules/finding.hpp"
-#include "analyzer/rules/untold_work.hpp"
+#include "analyzer/rules/unknown_work.hpp"
 #include "analyzer/rules/words.hpp"
 
 #include <algorithm>
@@ -75,7 +75,7 @@ Finding describe(const Profile& profile, const LineOf& line_of, const ids::Alloc
 
 std::set<std::uint64_t> lines_that_race(const Profile& profile, const LineOf& line_of) {
     std::set<std::uint64_t> lines;
-    if (work_is_untold(profile))
+    if (work_is_unknown(profile))
         return lines;
     for (const auto& [site, missing] : profile.counted<MissingSyncs>().sites())
         lines.insert(line_of(site.stack));
@@ -83,7 +83,7 @@ std::set<std::uint64_t> lines_that_race(const Profile& profile, const LineOf& li
 }
 
 std::vector<Finding> find_missing_syncs(const Profile& profile, const LineOf& line_of) {
-    if (work_is_untold(profile))
+    if (work_is_unknown(profile))
         return {};
     std::map<std::uint64_t, Finding> by_line;
     for (const auto& [site, missing] : profile.counted<MissingSyncs>().sites()) {

@@ -82,7 +82,7 @@ void MissingSyncs::add(const Launched& launched) {
                                   made->memory != trace::Memory::device;
                        });
     if (!known) {
-        untold_launch_ = record.start;
+        unknown_launch_ = record.start;
         return close_all(record.start, true);
     }
     std::size_t index = 0;
@@ -204,7 +204,7 @@ void MissingSyncs::judge(const Memory& memory, const Window& window) {
         return;
     const auto flag = std::ranges::find_if(
         small_reads_, [&](std::uint64_t time) { return window.begin <= time && time < window.end; });
-    const bool waited = window.waited || (window.end < memory.until && window.end < untold_launch_);
+    const bool waited = window.waited || (window.end < memory.until && window.end < unknown_launch_);
     MissingSync seen;
     for (const Read& read : window.reads) {
         const bool missing = read.time < window.last_launch || !waited;

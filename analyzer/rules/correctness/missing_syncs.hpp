@@ -96,8 +96,8 @@ private:
     std::deque<std::uint64_t> small_reads_; ///< times; the last of them: some are told late
     std::uint64_t thread_ = 0;              ///< that touches managed memory
     bool on_purpose_ = false;
-    std::uint64_t untold_launch_ = 0; ///< ticks: of the last that may reach any memory
-    bool joined_ = false;             ///< streams wait for each other
+    std::uint64_t unknown_launch_ = 0; ///< ticks: of the last that may reach any memory
+    bool joined_ = false;              ///< streams wait for each other
     Sites sites_;
 };
 

@@ -1,7 +1,7 @@
 /// Synchronisations when nothing has been queued since the last one.
 #include "analyzer/rules/line_rule.hpp"
 #include "analyzer/rules/sync/idle_syncs.hpp"
-#include "analyzer/rules/untold_work.hpp"
+#include "analyzer/rules/unknown_work.hpp"
 #include "analyzer/rules/words.hpp"
 
 #include <map>
@@ -50,7 +50,7 @@ std::optional<Finding> describe_sync(const Profile& profile, const SyncKey& key,
 } // namespace
 
 std::vector<Finding> find_redundant_syncs(const Profile& profile, const LineOf& line_of) {
-    if (work_is_untold(profile))
+    if (work_is_unknown(profile))
         return {};
     std::map<SyncKey, SyncLine> lines;
     for (const auto& [site, totals] : profile.counted<IdleSyncs>().sites()) {

@@ -11,7 +11,7 @@
 #include "analyzer/rules/edited_calls.hpp"
 #include "analyzer/rules/finding.hpp"
 #include "analyzer/rules/python/python_statements.hpp"
-#include "analyzer/rules/untold_work.hpp"
+#include "analyzer/rules/unknown_work.hpp"
 #include "analyzer/rules/words.hpp"
 #include "analyzer/tables/copies.hpp"
 #include "trace/memory_records.hpp"
@@ -263,7 +263,7 @@ Finding describe(const Profile& profile, const std::map<std::uint64_t, NeedlessL
 } // namespace
 
 std::vector<Finding> find_sync_each_launch(const Profile& profile, const LineOf& line_of) {
-    if (work_is_untold(profile))
+    if (work_is_unknown(profile))
         return {};
     std::map<std::uint64_t, NeedlessLine> lines;
     EditedCalls calls;

@@ -2,7 +2,7 @@
 #include "analyzer/rules/edited_calls.hpp"
 #include "analyzer/rules/finding.hpp"
 #include "analyzer/rules/transfers/default_stream_order.hpp"
-#include "analyzer/rules/untold_work.hpp"
+#include "analyzer/rules/unknown_work.hpp"
 #include "analyzer/rules/words.hpp"
 
 #include <algorithm>
@@ -57,7 +57,7 @@ Finding describe(const Profile& profile, const std::map<std::uint64_t, DefaultLi
 } // namespace
 
 std::vector<Finding> find_default_stream(const Profile& profile, const LineOf& line_of) {
-    if (memory_use_is_untold(profile))
+    if (memory_use_is_unknown(profile))
         return {};
     std::map<std::uint64_t, DefaultLine> lines;
     EditedCalls calls;

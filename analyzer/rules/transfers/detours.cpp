@@ -9,7 +9,7 @@ namespace umadvisor::rules {
 namespace {
 
 constexpr std::size_t most_threads = 1024;
-constexpr std::uint64_t least_told_bytes = 64 * 1024;
+constexpr std::uint64_t least_known_bytes = 64 * 1024;
 /// The host had no time to look at half of the bytes, at a rate that no program reaches that computes with
 /// them.
 constexpr double looking_rate = 40e9;
@@ -76,7 +76,7 @@ void ThroughHost::upload(Thread& thread, const trace::Copy& copy) {
 
 void ThroughHost::add(const trace::Copy& copy, std::uint32_t on) {
     if (copy.status != 0 || copy.captured != 0 || copy.origin != trace::Origin::program || copy.width != 0 ||
-        copy.bytes < least_told_bytes)
+        copy.bytes < least_known_bytes)
         return;
     const bool down =
         copy.source_memory == trace::Memory::device && facts::is_host_memory(copy.destination_memory);

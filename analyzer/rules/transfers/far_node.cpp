@@ -185,7 +185,7 @@ double kept_share(const Profile& profile, const tables::CopySite& site) {
     if (profile.counted<ThroughHost>().tells_of({site.stack, site.entry}))
         return 0;
     const auto found = profile.copies().sites().find(site);
-    if (!fates_are_told(profile) || found == profile.copies().sites().end())
+    if (!fates_are_known(profile) || found == profile.copies().sites().end())
         return 1;
     const auto all = static_cast<double>(found->second.large.bytes);
     return 1 - static_cast<double>(profile.counted<DeviceContents>().told(site, false).bytes) / all;

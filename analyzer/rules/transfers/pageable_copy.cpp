@@ -59,7 +59,7 @@ bool is_fault(const tables::CopySite& site, facts::Direction direction) {
 constexpr std::uint64_t least_uses = 2;
 
 /// Its calls are counted by the rule narrow-rows.
-bool told_of_narrow_rows(const Profile& profile, const tables::CopySite& site) {
+bool narrow_rows_of(const Profile& profile, const tables::CopySite& site) {
     if (site.graph)
         return false;
     const auto& sites = profile.narrow_rows().sites();
@@ -147,23 +147,23 @@ std::optional<Finding> describe_pageable(const Profile& profile, const Key& key,
 } // namespace
 
 std::vector<Finding> find_pageable_copies(const Profile& profile, const LineOf& line_of) {
-    const bool managed_are_told = !made_managed(profile);
-    const bool content_is_told = fates_are_told(profile);
+    const bool managed_are_known = !made_managed(profile);
+    const bool content_is_known = fates_are_known(profile);
     std::map<Key, PageableCopies> groups;
     for (const auto& [site, totals] : profile.copies().sites()) {
         // Small copies cost their call whatever the memory: the rule small-copies speaks of them.
         if (!is_fault(site, totals.direction) || totals.large.count == 0)
             continue;
-        if (managed_are_told && copies_managed(site))
+        if (managed_are_known && copies_managed(site))
             continue; // the rule managed-copied advises to do without the copy
-        if (told_of_narrow_rows(profile, site))
+        if (narrow_rows_of(profile, site))
             continue;
         if (!site.graph && profile.counted<ThroughHost>().tells_of({site.stack, site.entry}))
             continue; // the rule through-host advises to do without the copy
         // The rules on content advise to do without the copy.
         const tables::Tally rest =
-            content_is_told ? totals.large.without(profile.counted<DeviceContents>().told(site, false))
-                            : totals.large;
+            content_is_known ? totals.large.without(profile.counted<DeviceContents>().told(site, false))
+                             : totals.large;
         if (rest.count == 0)
             continue;
         PageableCopies& group = groups[{line_of(site.stack), totals.direction, site.asynchronous, site.graph}];

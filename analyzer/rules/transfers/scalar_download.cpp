@@ -2,7 +2,7 @@
 #include "analyzer/rules/line_rule.hpp"
 #include "analyzer/rules/sync/idle_syncs.hpp"
 #include "analyzer/rules/transfers/scalar_downloads.hpp"
-#include "analyzer/rules/untold_work.hpp"
+#include "analyzer/rules/unknown_work.hpp"
 #include "analyzer/rules/words.hpp"
 
 #include <algorithm>
@@ -87,7 +87,7 @@ std::optional<Finding> describe_scalars(const Profile& profile, std::uint64_t, c
 } // namespace
 
 std::vector<Finding> find_scalar_downloads(const Profile& profile, const LineOf& line_of) {
-    if (work_is_untold(profile))
+    if (work_is_unknown(profile))
         return {};
     std::map<std::uint64_t, ScalarLine> lines;
     for (const auto& [site, totals] : profile.counted<ScalarDownloads>().sites())

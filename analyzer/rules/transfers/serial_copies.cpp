@@ -3,7 +3,7 @@
 #include "analyzer/rules/transfer_fates.hpp"
 #include "analyzer/rules/transfers/detours.hpp"
 #include "analyzer/rules/transfers/engine_times.hpp"
-#include "analyzer/rules/untold_work.hpp"
+#include "analyzer/rules/unknown_work.hpp"
 #include "analyzer/rules/words.hpp"
 
 #include <algorithm>
@@ -275,7 +275,7 @@ bool goes_through_host(const Profile& profile, const WorkPattern& pattern) {
 class NeedlessUploads {
 public:
     explicit NeedlessUploads(const Profile& profile) {
-        if (!fates_are_told(profile))
+        if (!fates_are_known(profile))
             return;
         for (const auto& [site, totals] : profile.counted<DeviceContents>().sites()) {
             const std::uint64_t told = totals.told(site.fate).count;
@@ -318,7 +318,7 @@ private:
 } // namespace
 
 std::vector<Finding> find_serial_copies(const Profile& profile, const LineOf& line_of) {
-    if (work_is_untold(profile))
+    if (work_is_unknown(profile))
         return {};
     const Machine machine = machine_of(profile);
     const NeedlessUploads needless(profile);

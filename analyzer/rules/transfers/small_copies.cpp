@@ -170,7 +170,7 @@ struct Usual {
 };
 
 std::map<ids::CallSite, Usual> usual_copies(const Profile& profile) {
-    const bool content_is_told = fates_are_told(profile);
+    const bool content_is_known = fates_are_known(profile);
     std::map<ids::CallSite, tables::Tally> all, rest;
     std::map<ids::CallSite, Usual> result;
     for (const auto& [site, totals] : profile.copies().sites()) {
@@ -181,8 +181,9 @@ std::map<ids::CallSite, Usual> usual_copies(const Profile& profile) {
             continue;
         const ids::CallSite key{site.stack, site.entry};
         all[key].add(totals.small);
-        rest[key].add(content_is_told ? totals.small.without(profile.counted<DeviceContents>().told(site, true))
-                                      : totals.small);
+        rest[key].add(content_is_known
+                          ? totals.small.without(profile.counted<DeviceContents>().told(site, true))
+                          : totals.small);
         result[key].site = &site;
         result[key].direction = totals.direction;
     }

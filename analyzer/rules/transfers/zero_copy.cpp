@@ -3,7 +3,7 @@
 #include "analyzer/rules/finding.hpp"
 #include "analyzer/rules/link_time.hpp"
 #include "analyzer/rules/transfers/remote_uses.hpp"
-#include "analyzer/rules/untold_work.hpp"
+#include "analyzer/rules/unknown_work.hpp"
 #include "analyzer/rules/words.hpp"
 
 #include <algorithm>
@@ -290,7 +290,7 @@ Finding describe(const Profile& profile, const Shared& shared) {
 
 std::vector<Finding> find_remote_uses(const Profile& profile, const LineOf& line_of) {
     // What is missing may be the wait behind which the host changes the memory.
-    if (work_is_untold(profile) || !profile.trace().file.completeness().whole())
+    if (work_is_unknown(profile) || !profile.trace().file.completeness().whole())
         return {};
     std::vector<Finding> findings;
     for (const Shared& shared : shared_memory(profile, line_of)) {

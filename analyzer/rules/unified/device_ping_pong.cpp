@@ -26,7 +26,7 @@ std::optional<Bounce> bounce_of(const ManagedMemory& memory) {
     std::optional<Bounce> most;
     for (const auto& [pair, turns] : memory.activity.devices.pairs()) {
         const std::uint64_t bytes =
-            std::min(turns.whole_bytes, memory.profile.managed().totals().between_devices(turns.told_bytes));
+            std::min(turns.whole_bytes, memory.profile.managed().totals().between_devices(turns.known_bytes));
         if (turns.turns >= least_turns && bytes != 0 && bytes >= turns.whole_bytes / exchanged_part &&
             (!most || bytes > most->bytes))
             most = {pair, turns, bytes};

@@ -1,7 +1,7 @@
 /// Managed memory that nobody has touched has no pages. The first kernel that uses it has them made, fault by
 /// fault; a prefetch makes them all at once.
 #include "analyzer/rules/unified/managed.hpp"
-#include "analyzer/rules/untold_work.hpp"
+#include "analyzer/rules/unknown_work.hpp"
 #include "analyzer/rules/words.hpp"
 
 #include <algorithm>
@@ -133,7 +133,7 @@ Finding describe_population(const ManagedMemory& memory, const Populated& all) {
 } // namespace
 
 std::vector<Finding> find_population(const Profile& profile, const LineOf& line_of) {
-    if (memory_use_is_untold(profile)) // somebody may have used it before
+    if (memory_use_is_unknown(profile)) // somebody may have used it before
         return {};
     const FirstLaunches firsts = first_launches_of(profile);
     std::map<ids::AllocationSite, std::pair<ManagedMemory, Populated>> lines;

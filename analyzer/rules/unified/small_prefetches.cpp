@@ -3,7 +3,7 @@
 #include "analyzer/facts/call.hpp"
 #include "analyzer/facts/per_thread.hpp"
 #include "analyzer/rules/line_rule.hpp"
-#include "analyzer/rules/untold_work.hpp"
+#include "analyzer/rules/unknown_work.hpp"
 #include "analyzer/rules/words.hpp"
 #include "residency/geometry.hpp"
 
@@ -163,7 +163,7 @@ std::string joined_call(const Line<SliceTally>& line) {
 
 std::optional<Finding> SmallPrefetches::judge(const Line<SliceTally>& line) const {
     const SliceTally& tally = line.tally;
-    if (tally.count < least_calls || work_is_untold(line.profile))
+    if (tally.count < least_calls || work_is_unknown(line.profile))
         return std::nullopt;
     const machine::Rates& rates = line.profile.rates();
     const auto calls = static_cast<double>(tally.calls), groups = static_cast<double>(tally.groups),

@@ -91,7 +91,7 @@ BOOST_FIXTURE_TEST_CASE(a_launch_of_unknown_reach_leaves_counters_to_nobody, Man
     counters(0, 0);
     const auto line = stack(), memory = managed(8 * mib, line);
     launch(function("_Z6kernelv"), {memory});
-    launch_untold();
+    launch_unknown();
     counters(mib, 0);
     counters(2 * mib, 0);
     const ManagedRead read(*this);

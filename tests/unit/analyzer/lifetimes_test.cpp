@@ -196,7 +196,7 @@ BOOST_AUTO_TEST_CASE(what_kernels_may_have_reached_unseen_is_not_judged) {
         p.free(unused);
         p.nothing_is_found();
     };
-    with([](Program& p) { p.launch_untold(); });
+    with([](Program& p) { p.launch_unknown(); });
     with([](Program& p) { p.launch_graph(); });
     with([](Program& p) { p.pause(); });
     with([](Program& p) { p.builder.counters[p.entry("cuTexObjectCreate", false)] = 1; });

@@ -158,7 +158,7 @@ BOOST_FIXTURE_TEST_CASE(several_launches_share_evenly_and_say_so, Managed) {
     launch(two, {memory}); // the same place once more is no further candidate
     migrate(address_of(memory), 2 * mib, device);
     now += 10;
-    launch_untold(three); // its parameters are not known: it may reach anything
+    launch_unknown(three); // its parameters are not known: it may reach anything
     fault(Kind::device_fault, address_of(memory), 5);
     const ManagedRead read(*this);
     const managed::KernelShares& kernels = read.site(line).kernels;

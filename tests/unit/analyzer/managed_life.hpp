@@ -17,7 +17,7 @@ public:
     static constexpr std::uint64_t step_ns = 1'000'000;
 
     explicit Life(std::uint64_t bytes = 4 * mib) : stays_(bytes, budget_) {
-        terms.faults_told = terms.thrashing_told = true;
+        terms.faults_known = terms.thrashing_known = true;
     }
 
     managed::Marks marks;
@@ -47,7 +47,7 @@ public:
     }
     Life& look(std::uint64_t host_bytes, std::uint64_t content = 0, std::uint64_t lone_line = 0) {
         return add({.kind = managed::UseKind::look_before_launch,
-                    .faults_told = terms.faults_told,
+                    .faults_known = terms.faults_known,
                     .host_bytes = host_bytes,
                     .content = content,
                     .lone_line = lone_line});
@@ -55,13 +55,13 @@ public:
     /// All is on the host.
     Life& look_at_filled(bool regular) {
         return add({.kind = managed::UseKind::look_before_launch,
-                    .faults_told = terms.faults_told,
+                    .faults_known = terms.faults_known,
                     .host_bytes = stays_.bytes(),
                     .regularity = regular ? trace::Regularity::regular : trace::Regularity::irregular});
     }
     Life& look_after(std::uint64_t host_bytes) {
         return add({.kind = managed::UseKind::look_after_wait,
-                    .faults_told = terms.faults_told,
+                    .faults_known = terms.faults_known,
                     .host_bytes = host_bytes});
     }
     Life& totals(std::uint64_t to_host, std::uint64_t device_faults = 0, std::uint64_t evicted = 0) {

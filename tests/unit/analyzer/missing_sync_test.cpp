@@ -164,8 +164,8 @@ BOOST_AUTO_TEST_CASE(other_frees_wait_for_the_device) {
     behind.touch();
     BOOST_TEST(!behind.is_told());
 
-    enum class Then { launch, launch_untold, free_all };
-    for (const Then then : {Then::launch, Then::launch_untold, Then::free_all}) {
+    enum class Then { launch, launch_unknown, free_all };
+    for (const Then then : {Then::launch, Then::launch_unknown, Then::free_all}) {
         Program p; // whose kernel may write what the host does not read
         const std::uint64_t temporary = p.allocate(mib, trace::Memory::device);
         const std::uint64_t page_locked = p.allocate(mib, trace::Memory::pinned);
@@ -174,7 +174,7 @@ BOOST_AUTO_TEST_CASE(other_frees_wait_for_the_device) {
         p.free(temporary);
         if (then == Then::launch)
             p.launch();
-        else if (then == Then::launch_untold)
+        else if (then == Then::launch_unknown)
             p.launch(page_locked);
         p.synchronize();
         p.free(p.memory);

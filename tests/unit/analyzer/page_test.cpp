@@ -99,11 +99,11 @@ struct Story {
         made.bytes = 4096;
         return take(made);
     }
-    Story& prefetch(double time, bool moves_told) {
+    Story& prefetch(double time, bool moves_known) {
         PlaceStep made = step(Kind::prefetch, time);
         made.bytes = 4 * mib;
         made.up = true;
-        made.moves_told = moves_told;
+        made.moves_known = moves_known;
         return take(made);
     }
     /// A kernel that uses it, and a wait for it.
@@ -188,7 +188,7 @@ BOOST_AUTO_TEST_CASE(moves_that_are_told_show_where_each_block_was) {
         made.time = made.until = time;
         made.address = address;
         made.bytes = bytes;
-        made.moves_told = true;
+        made.moves_known = true;
         return made;
     };
     PlaceStep alloc = step(Kind::alloc, 0, 16 * mib, 6 * mib);

@@ -46,7 +46,7 @@ BOOST_AUTO_TEST_CASE(one_that_differs_in_the_whole_leaves_those_that_were_compar
 BOOST_AUTO_TEST_CASE(whatever_may_have_written_there_in_between) {
     const std::function<void()> writers[] = {
         [&] { use(); },
-        [&] { launch_untold(); },
+        [&] { launch_unknown(); },
         [&] { launch_graph(); },
         [&] { act_on_stream(0, trace::StreamAction::write_value); },
         [&] { pause(); },

@@ -120,9 +120,9 @@ BOOST_AUTO_TEST_CASE(threads_that_hand_over_gain_what_the_first_gains) {
     const Program program = [](Machine& machine) {
         std::vector<std::vector<Machine::Step>> threads(2);
         for (std::uint32_t i = 1; i <= 50; ++i) {
-            const double told_ns = told(static_cast<int>(i), 300 * us);
+            const double submit_ns = told(static_cast<int>(i), 300 * us);
             threads[0].push_back(
-                {[=](Machine& m) { m.launch(300 * us, 101, told_ns); }, i == 1 ? 0 : 2 * i - 2});
+                {[=](Machine& m) { m.launch(300 * us, 101, submit_ns); }, i == 1 ? 0 : 2 * i - 2});
             threads[0].push_back({[](Machine& m) { m.wait(101); }});
             threads[0].push_back({[=](Machine& m) { m.post(2 * i - 1); }});
             threads[1].push_back({[](Machine& m) { m.work(400 * us); }, 2 * i - 1});

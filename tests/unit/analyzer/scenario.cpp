@@ -202,7 +202,7 @@ void Scenario::launch(std::uint64_t function, std::initializer_list<std::uint64_
     add_launch(shape, allocations, sample);
 }
 
-void Scenario::launch_untold(std::uint64_t function) {
+void Scenario::launch_unknown(std::uint64_t function) {
     add_launch(trace::LaunchShape{.function = function}, {}, 0);
 }
 

@@ -111,7 +111,7 @@ public:
     void launch(std::uint64_t function, std::initializer_list<std::uint64_t> allocations,
                 const LaunchOptions& options);
     /// A launch of which nothing tells what it reaches.
-    void launch_untold(std::uint64_t function = 0);
+    void launch_unknown(std::uint64_t function = 0);
     /// A graph of unknown nodes.
     void launch_graph(std::uint64_t stream = 0);
     void host_function(std::uint64_t stream = 0, std::uint32_t thread = 1);

@@ -92,14 +92,14 @@ BOOST_FIXTURE_TEST_CASE(where_nobody_looked_what_came_back_had_been_pulled_over,
 }
 
 BOOST_FIXTURE_TEST_CASE(without_faults_a_look_tells_of_the_return, Life) {
-    terms.faults_told = false;
+    terms.faults_known = false;
     look(0).device_round().look(2 << 20).device_round();
     BOOST_TEST(text(stays()) == "device populated, host 2097152 by fault, device 2097152 by fault");
 }
 
 BOOST_AUTO_TEST_CASE(without_faults_a_look_tells_of_the_return_after_a_prefetch_too) {
     Life life, under_way;
-    life.terms.faults_told = under_way.terms.faults_told = false;
+    life.terms.faults_known = under_way.terms.faults_known = false;
     life.look(4 << 20).to_device().wait().look(4 << 20);
     BOOST_TEST(text(life.stays()) == "host populated, device 4194304 by prefetch, host 4194304 by fault");
     under_way.look(4 << 20).to_device().look(4 << 20);
@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(without_faults_a_look_tells_of_the_return_after_a_prefetch_
 }
 
 BOOST_FIXTURE_TEST_CASE(looks_before_launches_alone_tell_of_every_pull_and_return, Life) {
-    terms.faults_told = false;
+    terms.faults_known = false;
     for (int i = 0; i < 3; ++i)
         look(4 << 20).launch().wait().look(0).launch().wait();
     BOOST_TEST(text(stays()) == "host populated, device 4194304 by fault, host 4194304 by fault, "
@@ -115,13 +115,13 @@ BOOST_FIXTURE_TEST_CASE(looks_before_launches_alone_tell_of_every_pull_and_retur
 }
 
 BOOST_FIXTURE_TEST_CASE(what_a_kernel_has_populated_returns_whoever_looks, Life) {
-    terms.faults_told = false;
+    terms.faults_known = false;
     look(0).launch().wait().look(4 << 20).device_round();
     BOOST_TEST(text(stays()) == "device populated, host 4194304 by fault, device 4194304 by fault");
 }
 
 BOOST_FIXTURE_TEST_CASE(where_the_first_look_is_late_it_tells_what_there_was_to_pull, Life) {
-    terms.faults_told = false;
+    terms.faults_known = false;
     launch().wait().look(4 << 20).device_round().look(4 << 20).device_round();
     BOOST_TEST(text(stays()) == "device 4194304 by fault, host 4194304 by fault, device 4194304 by fault");
 }
@@ -138,7 +138,7 @@ BOOST_AUTO_TEST_CASE(what_comes_piece_by_piece_adds_up) {
 }
 
 BOOST_FIXTURE_TEST_CASE(without_faults_what_comes_piece_by_piece_adds_up, Life) {
-    terms.faults_told = false;
+    terms.faults_known = false;
     look(4 << 20).launch().wait().look_after(3 << 20).launch().wait().look_after(2 << 20);
     look(2 << 20).launch().wait().look(1 << 20).launch().wait().look_after(1 << 20);
     look(2 << 20).launch().wait().look(4 << 20);
@@ -163,7 +163,7 @@ BOOST_FIXTURE_TEST_CASE(a_prefetch_of_the_other_half_is_not_redundant, Life) {
 }
 
 BOOST_FIXTURE_TEST_CASE(what_came_in_rounds_that_nobody_looked_at_is_estimated, Life) {
-    terms.faults_told = false;
+    terms.faults_known = false;
     for (int i = 0; i < 2; ++i)
         look(4 << 20).device_round();
     launch().wait().launch().wait();

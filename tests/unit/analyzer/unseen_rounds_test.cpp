@@ -44,7 +44,7 @@ class Rounds {
 public:
     using Wanted = std::function<bool(unsigned)>; ///< by round
 
-    Rounds() { life_.terms.faults_told = false; }
+    Rounds() { life_.terms.faults_known = false; }
 
     /// `left_out`, where there is one, says what the sampler leaves out; by look.
     Rounds& run(unsigned count, const Wanted& host_uses, const Wanted& left_out = {}) {
@@ -158,7 +158,7 @@ BOOST_AUTO_TEST_CASE(what_crosses_at_random_is_met_roughly) {
 }
 
 BOOST_FIXTURE_TEST_CASE(launches_that_are_waited_for_together_are_one_round, Life) {
-    terms.faults_told = false;
+    terms.faults_known = false;
     for (int i = 0; i < 2; ++i)
         look(all).launch().launch().wait().look_after(0);
     launch(1).launch(2).launch(1).wait().look(all).device_round();
@@ -167,14 +167,14 @@ BOOST_FIXTURE_TEST_CASE(launches_that_are_waited_for_together_are_one_round, Lif
 }
 
 BOOST_FIXTURE_TEST_CASE(what_a_look_met_on_its_way_is_a_part_of_what_went, Life) {
-    terms.faults_told = false;
+    terms.faults_known = false;
     look(all).launch().look(all / 2).wait().look_after(0).look(all).launch().wait().launch().wait();
     BOOST_TEST(stays().arrived(true) == 3 * all);
     BOOST_TEST(stays().arrived(false) == 2 * all);
 }
 
 BOOST_FIXTURE_TEST_CASE(what_stayed_on_the_host_did_not_come_there_before_it_went, Life) {
-    terms.faults_told = false;
+    terms.faults_known = false;
     look(all).launch().wait().look_after(all).device_round().look(all).device_round();
     BOOST_TEST(stays().arrived(true) == 2 * all);
     BOOST_TEST(stays().arrived(false) == all);
@@ -182,7 +182,7 @@ BOOST_FIXTURE_TEST_CASE(what_stayed_on_the_host_did_not_come_there_before_it_wen
 
 BOOST_AUTO_TEST_CASE(where_prefetches_move_it_or_faults_are_told_nothing_is_estimated) {
     Life prefetched, told;
-    prefetched.terms.faults_told = false;
+    prefetched.terms.faults_known = false;
     prefetched.look(all).to_device().wait().look(all).device_round().launch().wait();
     BOOST_TEST(prefetched.stays().arrived(true) == 2 * all);
     told.look(all).device_round().launch().wait();

@@ -97,12 +97,12 @@ struct Seen {
     std::uint64_t content, lone_line;
 };
 std::string names_by_looks(std::uint64_t bytes, std::uint64_t came, const std::vector<Seen>& rounds,
-                           bool faults_told = false) {
+                           bool faults_known = false) {
     Life life(bytes);
-    life.terms.faults_told = faults_told;
+    life.terms.faults_known = faults_known;
     life.look(0).device_round();
     for (const Seen& seen : rounds) {
-        if (faults_told)
+        if (faults_known)
             life.host_fault(0, true, 4).totals(came);
         life.look(came, seen.content, seen.lone_line).device_round();
     }
@@ -113,8 +113,8 @@ std::string names_by_looks(std::uint64_t bytes, std::uint64_t came, const std::v
 
 BOOST_AUTO_TEST_CASE(false_sharing_where_nobody_tells_of_faults) {
     constexpr std::uint64_t granule = 64 << 10;
-    const auto granule_of = [](const std::vector<Seen>& rounds, bool faults_told = false) {
-        return names_by_looks(all, granule, rounds, faults_told);
+    const auto granule_of = [](const std::vector<Seen>& rounds, bool faults_known = false) {
+        return names_by_looks(all, granule, rounds, faults_known);
     };
     BOOST_TEST(granule_of({{1, 0}, {2, 81}, {3, 81}}) == "false_sharing");
     BOOST_TEST(granule_of({{1, 0}, {2, 81}}) == "false_sharing");
@@ -151,7 +151,7 @@ BOOST_AUTO_TEST_CASE(thrashing_is_what_the_driver_says) {
 
 BOOST_AUTO_TEST_CASE(thrashing_by_the_drivers_rule_where_it_is_not_told) {
     Life quick, slow;
-    quick.terms.thrashing_told = slow.terms.thrashing_told = false;
+    quick.terms.thrashing_known = slow.terms.thrashing_known = false;
     quick.pace = 50'000; // two to five steps from one arrival to the next
     bounce(quick, 4, true);
     BOOST_TEST(quick.names() == "thrashing");
@@ -161,7 +161,7 @@ BOOST_AUTO_TEST_CASE(thrashing_by_the_drivers_rule_where_it_is_not_told) {
     slow.marks.replayed_pages = 16; // of its moves, which the stays do not know
     BOOST_TEST(slow.names() == "thrashing");
     BOOST_TEST(slow.verdicts()[0].times == 16u);
-    slow.terms.thrashing_told = true;
+    slow.terms.thrashing_known = true;
     BOOST_TEST(slow.names() == "ping_pong"); // the driver knows better
 }
 
@@ -195,9 +195,9 @@ BOOST_AUTO_TEST_CASE(host_populate) {
 
 BOOST_AUTO_TEST_CASE(host_populate_where_nobody_tells_of_faults) {
     const auto names = [](bool regular, bool prefetched, int rounds, bool back = false,
-                          bool faults_told = false) {
+                          bool faults_known = false) {
         Life life;
-        life.terms.faults_told = faults_told;
+        life.terms.faults_known = faults_known;
         life.look_at_filled(regular);
         if (prefetched)
             life.to_device().look(0);

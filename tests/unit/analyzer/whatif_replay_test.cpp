@@ -143,7 +143,7 @@ BOOST_FIXTURE_TEST_CASE(parts_that_were_told_are_all_that_is_reached, Written) {
     job.reached(a, 5 * block - 1, 2);
     launch({a});
     BOOST_TEST(run(Policy::on_demand, 8).to_device == 8 * block);
-    job.parts_told = true;
+    job.parts_known = true;
     for (const Policy policy : all_policies)
         BOOST_TEST(run(policy, 8).to_device == 3 * block);
     BOOST_TEST(job.peak().launch == 3 * block);

@@ -70,13 +70,13 @@ void Blocks::pass_on(PlaceStep step) {
     if (next == live_.begin() || step.address >= std::prev(next)->second.end)
         return;
     const Followed& followed = std::prev(next)->second;
-    rows_.at(followed.row).told |= step.moves_told;
+    rows_.at(followed.row).told |= step.moves_known;
     const std::uint64_t end = std::min(followed.end, step.address + std::max<std::uint64_t>(1, step.bytes));
     // The kernel that uses it first populates all of a block.
     const bool populates = step.kind == PlaceStep::Kind::device_fault;
     if (populates)
         step.kind = PlaceStep::Kind::work;
-    step.moves_told = true;
+    step.moves_known = true;
     step.allocation = 0;
     while (step.address < end) {
         const std::uint64_t block_end = (step.address & ~(followed.block_bytes - 1)) + followed.block_bytes;

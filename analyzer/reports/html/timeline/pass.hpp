@@ -18,7 +18,7 @@
 namespace umadvisor::html {
 
 /// What the pass knows of a call when the clock has placed it.
-struct Tag {
+struct Tag : facts::CallNote {
     Cause cause{};
     bool is_kernel = false;
     std::uint32_t from = 0, to = 0; ///< processors that a copy goes between; alike: none
@@ -59,7 +59,7 @@ public:
         while (!late_.empty())
             place_next();
         placement_.finish(out_.span.end);
-        if (all_moves_told_) // else nobody knows where a block is
+        if (all_moves_known_) // else nobody knows where a block is
             out_.blocks = blocks_.finish(out_.span.end);
         finish_rows();
     }
@@ -118,7 +118,7 @@ private:
         result.kind = kind;
         result.time = result.until = time;
         result.allocation = allocation;
-        result.moves_told = moves_told_;
+        result.moves_known = moves_known_;
         return result;
     }
 
@@ -137,8 +137,8 @@ private:
     void add(const trace::ManagedEvent& record);
     void add(const trace::ManagedCounters& record);
     void add(const trace::ManagedDetail& record) {
-        moves_told_ = (record.kinds >> 3 & 1) != 0;
-        all_moves_told_ = all_moves_told_ && moves_told_ && record.lost == 0;
+        moves_known_ = (record.kinds >> 3 & 1) != 0;
+        all_moves_known_ = all_moves_known_ && moves_known_ && record.lost == 0;
     }
     template <class Record>
     void add(const Record&) {}
@@ -166,7 +166,7 @@ private:
     Blocks blocks_;
     Closeups closeups_;
     std::set<std::uint64_t> watched_; ///< stacks
-    bool exact_totals_, moves_told_ = false, all_moves_told_ = true, any_managed_ = false;
+    bool exact_totals_, moves_known_ = false, all_moves_known_ = true, any_managed_ = false;
     std::vector<std::uint64_t> tids_; ///< by reader's index
     double now_ = 0;
     std::priority_queue<PlaceStep, std::vector<PlaceStep>, Later> late_;

@@ -152,7 +152,7 @@ void Pass::add(const trace::ManagedEvent& record) {
                           ? MoveCause::prefetch
                       : event.up ? MoveCause::device_fault
                                  : MoveCause::host_fault;
-        out_.told_moves = true;
+        out_.known_moves = true;
         // What goes between host and device is in the totals, where these are exact.
         if (record.from != record.to && (!exact_totals_ || (record.from != 0 && record.to != 0)))
             carry(static_cast<std::uint32_t>(record.from), static_cast<std::uint32_t>(record.to), event.time,

@@ -12,9 +12,9 @@ constexpr std::size_t most_calls = 50'000, most_causes = 150'000, most_work = 50
 } // namespace
 
 void Pass::settle(const timeline::Settled& settled) {
-    if (settled.call.owner == nullptr)
+    if (settled.call.note == nullptr)
         return;
-    const Tag& tag = *static_cast<const Tag*>(settled.call.owner);
+    const Tag& tag = *static_cast<const Tag*>(settled.call.note);
     settle_thread(settled, tag);
     if (settled.call.queues == facts::Queues::work)
         settle_work(settled, tag);

@@ -280,7 +280,7 @@ void Placement::fault(Live& live, const PlaceStep& step) {
         live.host += taken;
         return;
     }
-    if (step.moves_told || live.device() == 0)
+    if (step.moves_known || live.device() == 0)
         return;
     const std::uint64_t moved = std::min(live.device(), std::max(grown, granule));
     sink_.move(live.line, live.number, step.time, false, MoveCause::host_fault, moved);
@@ -308,12 +308,12 @@ void Placement::prefetch(Live& live, const PlaceStep& step) {
     const std::uint64_t bytes = std::min(step.bytes, live.size);
     const std::uint64_t there = step.up ? live.host + live.evicted : live.device();
     const std::uint64_t moved = std::min(bytes, there);
-    if (!step.moves_told && moved != 0) {
+    if (!step.moves_known && moved != 0) {
         sink_.move(live.line, live.number, step.time, step.up, MoveCause::prefetch, moved);
         tell(live, std::max(step.until, step.time + static_cast<double>(moved) / rate_ * 1e9), moved, step.up);
     }
     (step.up ? live.prefetched_up : live.prefetched_down) = true;
-    if (step.moves_told)
+    if (step.moves_known)
         return;
     if (step.up)
         to_device(live, bytes);
@@ -328,7 +328,7 @@ void Placement::work(Live& live, const PlaceStep& step) {
         settle_launch(live);
     tell(live, step.time);
     const std::uint64_t bytes = std::min(step.bytes, live.size);
-    const std::uint64_t moved = step.moves_told ? 0 : std::min(bytes, live.host + live.evicted);
+    const std::uint64_t moved = step.moves_known ? 0 : std::min(bytes, live.host + live.evicted);
     if (moved > bytes / 64)
         sink_.move(live.line, live.number, step.time, true, MoveCause::device_fault, moved);
     tell(live, step.until, moved, true);

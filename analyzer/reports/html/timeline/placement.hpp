@@ -46,8 +46,8 @@ struct PlaceStep {
     trace::Memory memory{};
     std::uint32_t line = 0;
     bool up = false;
-    bool after_wait = false; ///< look
-    bool moves_told = false; ///< host fault: the move has an event of its own
+    bool after_wait = false;  ///< look
+    bool moves_known = false; ///< host fault: the move has an event of its own
     MoveCause cause{};
 };
 

@@ -91,7 +91,7 @@ void Pass::take(const reader::ThreadCursor& cursor) {
     std::optional<facts::Call> call = facts_.next(cursor);
     Tag* const tag = tag_of(cursor);
     if (call) {
-        call->owner = tag;
+        call->note = tag;
         clock_.add(*call);
     }
     std::visit(

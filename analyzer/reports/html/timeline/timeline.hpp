@@ -158,7 +158,7 @@ struct Timeline {
     std::map<std::uint64_t, Cause> cause_of; ///< of the own time of calls, by entry
     std::map<std::uint64_t, Worst> calls;    ///< by stack
     std::map<std::uint64_t, Detail> details; ///< likewise, of a few
-    bool told_moves = false;                 ///< some of the moves were told one by one
+    bool known_moves = false;                ///< some of the moves were told one by one
     std::size_t main = 0;                    ///< of threads: the one that spent most time in calls
 
     /// Bytes cross a link; returns it, as Detail has it.

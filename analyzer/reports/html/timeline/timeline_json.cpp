@@ -35,7 +35,7 @@ public:
           rows_(bytes, timeline.span) {}
 
     Json document() {
-        Json object{{"span", timeline_.span.length()}, {"unit", rows_.unit()}, {"told", timeline_.told_moves}};
+        Json object{{"span", timeline_.span.length()}, {"unit", rows_.unit()}, {"told", timeline_.known_moves}};
         object["names"] = names();
         object["threads"] = threads();
         object["streams"] = streams();

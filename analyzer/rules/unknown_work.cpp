@@ -1,4 +1,4 @@
-#include "analyzer/rules/untold_work.hpp"
+#include "analyzer/rules/unknown_work.hpp"
 
 #include <algorithm>
 #include <span>
@@ -16,17 +16,17 @@ bool calls_any(const Profile& profile, std::span<const std::string_view> parts) 
 
 } // namespace
 
-bool work_is_untold(const Profile& profile) {
+bool work_is_unknown(const Profile& profile) {
     constexpr std::string_view queueing[] = {
         "cuLaunch", "cuGraphUpload", "cuGraphics", "Decompress", "ExternalSemaphoresAsync",
         "cuGL",     "cuEGL",         "cuVDPAU"};
     return profile.dropped() != 0 || calls_any(profile, queueing);
 }
 
-bool memory_use_is_untold(const Profile& profile) {
+bool memory_use_is_unknown(const Profile& profile) {
     constexpr std::string_view hiding[] = {"cuTexObjectCreate", "cuTexRefSetAddress", "cuSurfObjectCreate",
                                            "cuTensorMap"};
-    return work_is_untold(profile) || !profile.trace().file.completeness().whole() ||
+    return work_is_unknown(profile) || !profile.trace().file.completeness().whole() ||
            calls_any(profile, hiding);
 }
 
