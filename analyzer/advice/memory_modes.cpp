@@ -1,6 +1,6 @@
 #include "analyzer/advice/memory_modes.hpp"
 
-#include "analyzer/rules/machine_prices.hpp"
+#include "analyzer/rules/profile.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -25,6 +25,14 @@ bool is_right_for(const rules::Rule& rule, MemoryMode mode) {
     return true;
 }
 
+/// Whether what moving memory costs is known: PCIe lies between host and each device, or the prices are those
+/// of this device, measured.
+bool knows_prices(const rules::Profile& profile) {
+    return std::ranges::all_of(profile.dictionary().devices, [&profile](const trace::Device& device) {
+        return machine::are_known(profile.rates(), device, profile.memory_mode(device));
+    });
+}
+
 } // namespace
 
 std::vector<rules::Finding> keep_to_machine(const rules::Profile& profile, std::vector<rules::Finding>& all) {
@@ -32,7 +40,7 @@ std::vector<rules::Finding> keep_to_machine(const rules::Profile& profile, std::
         std::erase_if(all, [mode = profile.memory_mode(device)](const rules::Finding& finding) {
             return !is_right_for(*finding.rule, mode);
         });
-    const bool priced = rules::knows_prices(profile);
+    const bool priced = knows_prices(profile);
     const auto unpriced =
         std::stable_partition(all.begin(), all.end(), [priced](const rules::Finding& finding) {
             return finding.rule->price == rules::Price::none ||

@@ -8,7 +8,7 @@
 namespace umadvisor::advice {
 
 /// Drops findings of rules that do not hold on one of the trace's devices. Takes out, and returns, those that
-/// no saving can be told of: nobody has measured the link, or the trace does not tell enough.
+/// have no saving: what the link carries was not measured, or the trace does not hold enough.
 std::vector<rules::Finding> keep_to_machine(const rules::Profile& profile, std::vector<rules::Finding>& all);
 
 } // namespace umadvisor::advice

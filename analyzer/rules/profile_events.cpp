@@ -87,7 +87,7 @@ void add_copy(tables::Copies& copies, const trace::Copy& record, const reader::T
         return;
     }
     const std::uint64_t ticks = record.duration - std::min(record.duration, record.wait_duration);
-    totals->add_own_time(record.bytes, std::min(static_cast<double>(time.length(ticks)), call.expected_ns));
+    totals->settle(call, call.expected_ns, std::min(static_cast<double>(time.length(ticks)), call.expected_ns));
 }
 
 } // namespace

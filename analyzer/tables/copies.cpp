@@ -47,11 +47,11 @@ CopyTotals* Copies::add(const trace::Copy& copy) {
     return &totals;
 }
 
-void CopyTotals::add_own_time(std::uint64_t bytes, double own_ns) {
-    (bytes < small_copy_bytes ? small : large).own_ns += own_ns;
-    if (link == nullptr || bytes < link_copy_bytes)
+void CopyTotals::settle(const facts::Call& call, double, double own_ns) {
+    (call.bytes < small_copy_bytes ? small : large).own_ns += own_ns;
+    if (link == nullptr || call.bytes < link_copy_bytes)
         return;
-    link->bytes += bytes;
+    link->bytes += call.bytes;
     link->seconds += own_ns * 1e-9;
 }
 

@@ -68,9 +68,7 @@ struct CopyTotals final : SettledTotals {
     std::uint64_t measured = 0, measured_bytes = 0, measured_ns = 0; ///< device time of sampled copies
     LinkRate* link = nullptr; ///< of the link that synchronous copies of a size show
 
-    void settle(const facts::Call& call, double, double own_ns) override { add_own_time(call.bytes, own_ns); }
-    /// A copy of `bytes` took `own_ns` without its wait for earlier work.
-    void add_own_time(std::uint64_t bytes, double own_ns);
+    void settle(const facts::Call& call, double device_ns, double own_ns) override;
 };
 
 /// Adds copies of the program up; failed ones and umadvisor's own are counted apart. Memory: one entry a site.

@@ -1,9 +1,9 @@
 /// Copies between host and device memory where both are one: each byte is read and written in the same memory,
 /// and is there twice.
 #include "analyzer/rules/line_rule.hpp"
-#include "analyzer/rules/machine_prices.hpp"
 #include "analyzer/rules/words.hpp"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -32,6 +32,13 @@ double time_in_one_memory(const tables::CopySite& site, const tables::CopyTotals
                ? 0
                : static_cast<double>(totals.measured_ns) * static_cast<double>(totals.large.bytes) /
                      static_cast<double>(totals.measured_bytes);
+}
+
+bool is_one_pool(const Profile& profile) {
+    const auto& devices = profile.dictionary().devices;
+    return !devices.empty() && std::ranges::all_of(devices, [&profile](const trace::Device& device) {
+        return profile.memory_mode(device) == machine::MemoryMode::one_pool;
+    });
 }
 
 using OneMemoryKey = std::pair<std::uint64_t, facts::Direction>;
