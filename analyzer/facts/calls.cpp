@@ -343,6 +343,8 @@ std::optional<Call> Calls::of(const trace::Alloc& record, const reader::ThreadCu
     peers_.add(record);
     if (record.part != 0)
         return std::nullopt;
+    if (record.status == 0 && record.captured == 0 && trace_.dictionary.is_stream_ordered(record.entry))
+        pooled_.insert(record.allocation);
     return begin(record, cursor.index());
 }
 
@@ -353,11 +355,14 @@ std::optional<Call> Calls::of(const trace::Free& record, const reader::ThreadCur
     Call call = begin(record, cursor.index());
     if (record.status != 0 || record.captured != 0)
         return call;
+    const bool pooled = pooled_.erase(record.allocation) != 0;
     if (trace_.dictionary.is_stream_ordered(record.entry)) {
         call.stream = place(record.stream, cursor.index());
         return call;
     }
     call.stream = place(0, cursor.index());
+    if (pooled) // the driver leaves it to the program that the memory is no longer in use
+        return call;
     call.waits = Waits::device;
     call.surely_waits = false;
     call.least_ns = least(call);

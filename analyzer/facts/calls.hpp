@@ -52,7 +52,7 @@ private:
 };
 
 /// Follows the events in the order of time. Memory: one entry for each live stream, event and allocation of
-/// device memory, each context, each version of a graph, each entry point and each kind of work.
+/// device memory or of a pool, each context, each version of a graph, each entry point and each kind of work.
 class Calls {
 public:
     /// Both must outlive it.
@@ -119,6 +119,7 @@ private:
     Contexts contexts_;
     Peers peers_;
     std::unordered_set<std::uint64_t> not_blocking_; ///< streams
+    std::unordered_set<std::uint64_t> pooled_;       ///< live allocations of pools
     Numbers streams_, events_{1};
     std::unordered_map<std::uint64_t, std::uint32_t> devices_; ///< contexts
     std::vector<std::uint64_t> ordinals_;                      ///< of the devices, by context

@@ -29,6 +29,12 @@ std::optional<std::size_t> WrittenParameters::only_written(const reader::Shape& 
     return static_cast<std::size_t>(std::ranges::find(*pointers, false) - pointers->begin());
 }
 
+bool WrittenParameters::are_pointers(const reader::Shape& shape) {
+    const Pointers& pointers = pointers_of(shape.function);
+    return pointers && shape.touched.size() <= pointers->size() &&
+           count_before_variables(shape) == shape.touched.size();
+}
+
 /// Allocations are told in the order of the parameters, each once. So each belongs to one pointer where there
 /// are as many; else one pointer may be null, or two may lead to the same allocation. Behind them stand the
 /// managed variables of the kernel's module, of which the parameters tell nothing.

@@ -27,6 +27,8 @@ public:
     }
     /// Whether the kernel may write the `index`-th of `shape.touched`; in doubt it may.
     bool may_write(const reader::Shape& shape, std::size_t index);
+    /// Each of them belongs to a pointer of a known type: the kernel uses it.
+    bool are_pointers(const reader::Shape& shape);
     /// The place of the only one that it may write, where each belongs to one pointer of a known type: the
     /// kernel has nowhere else to leave a result. Nothing: there is none, or that is not known.
     std::optional<std::size_t> only_written(const reader::Shape& shape);

@@ -65,7 +65,8 @@ std::vector<Finding> find_gaps(const Profile& profile, const LineOf& line_of, co
         line.gaps += totals.gaps;
         line.turn_ns += static_cast<double>(profile.nanoseconds(totals.turn_ticks));
         line.frees &= site.reason == WaitReason::freed;
-        if (site.reason == WaitReason::needless || site.reason == WaitReason::freed)
+        line.inputs &= site.reason == WaitReason::inputs;
+        if (site.reason != WaitReason::results && site.reason != WaitReason::unasked)
             line.calls.add(site.call, totals.calls, calls[site.call]); // the remedy changes them all
         else
             line.calls.add(site.call, totals.gaps);

@@ -14,6 +14,7 @@ struct GapLine {
     double waited_ns = 0, idle_ns = 0, overlap_ns = 0;
     double turn_ns = 0;        ///< that calls took after which the host worked
     bool frees = true;         ///< all of them free memory
+    bool inputs = true;        ///< all of them wait for uploads
     EditedCalls calls, behind; ///< these calls, and those in the gaps that would wait in their place
 };
 

@@ -51,7 +51,8 @@ void Hazards::add(const trace::Alloc& record) {
     memory = {.address = record.address,
               .bytes = record.bytes,
               .site = {record.stack, record.entry, record.symbol, record.memory, record.origin},
-              .on_host = facts::is_page_locked(record.memory)};
+              .on_host = facts::is_page_locked(record.memory),
+              .pooled = dictionary_.is_stream_ordered(record.entry)};
 }
 
 void Hazards::forget(std::uint64_t allocation) {
@@ -89,7 +90,7 @@ HazardTotals* Hazards::note(const HazardSite& site, const facts::LeastEnds::Work
     return &totals;
 }
 
-bool Hazards::meet(const Memory& memory, const Use& earlier, const Use& later) const {
+bool Hazards::meet(const Memory& memory, const Use& earlier, const Use& later, bool lost_order) const {
     if (!earlier.writes && !later.writes)
         return false;
     if (later.kind == AccessKind::free)
@@ -97,8 +98,9 @@ bool Hazards::meet(const Memory& memory, const Use& earlier, const Use& later) c
     const bool kernel = earlier.kind == AccessKind::kernel;
     if (kernel || later.kind == AccessKind::kernel) {
         const Use& other = kernel ? later : earlier;
-        return other.kind != AccessKind::kernel && memory.bytes > most_flag_bytes &&
-               other.first <= memory.address && other.last - memory.address >= memory.bytes;
+        const bool all = other.kind != AccessKind::kernel && other.first <= memory.address &&
+                         other.last - memory.address >= memory.bytes;
+        return memory.bytes > most_flag_bytes && (all || lost_order);
     }
     const bool same = earlier.writes && later.writes && earlier.kind == later.kind &&
                       earlier.made_of == later.made_of; // whichever comes last
@@ -117,13 +119,20 @@ void Hazards::use(std::uint64_t allocation, const Use& use, const facts::Call& c
             uses_.clear();
         uses = &uses_[allocation];
     }
+    const bool in_stream = call.queues == facts::Queues::work; // or it is a free that is done at once
     for (Use& earlier : *uses) {
-        if (order_.before(earlier.moment, call.stream) || earlier.met == call.stream.number + 1 ||
-            !meet(*memory, earlier, use))
+        const bool ordered =
+            in_stream ? order_.before(earlier.moment, call.stream) : order_.is_awaited(earlier.moment);
+        if (ordered || earlier.met == call.stream.number + 1)
+            continue;
+        const LostRecords::Lost* const lost = lost_.find(earlier.moment, call.stream);
+        if (!meet(*memory, earlier, use, lost != nullptr))
             continue;
         earlier.met = call.stream.number + 1;
-        const HazardKind kind =
-            use.kind == AccessKind::free ? HazardKind::freed_in_flight : HazardKind::unordered_streams;
+        const HazardKind kind = !in_stream                     ? HazardKind::freed_at_once
+                                : use.kind == AccessKind::free ? HazardKind::freed_in_flight
+                                : lost != nullptr              ? HazardKind::lost_record
+                                                               : HazardKind::unordered_streams;
         HazardTotals* const totals = note({kind, earlier.site, use.site}, earlier.work, call.start, *memory);
         if (totals == nullptr || totals->times > 1)
             continue;
@@ -132,6 +141,8 @@ void Hazards::use(std::uint64_t allocation, const Use& use, const facts::Call& c
         totals->second = use.kind;
         totals->first_kernel = earlier.kernel;
         totals->second_kernel = use.kernel;
+        if (lost != nullptr)
+            totals->lost = *lost;
     }
     std::erase_if(*uses, [&](const Use& earlier) {
         return order_.is_awaited(earlier.moment) ||
@@ -184,46 +195,47 @@ void Hazards::use(const trace::Set& set, const facts::Call& call, const facts::L
 void Hazards::launch(const reader::Shape& shape, const facts::Call& call, const facts::LeastEnds::Work& work) {
     if (!kernels_tell_ || !shape.scanned || shape.untold != 0 || shape.touched.empty())
         return;
-    const std::optional<std::size_t> written = written_.only_written(shape);
-    if (!written && shape.touched.size() != 1)
+    if (shape.touched.size() != 1 && !written_.are_pointers(shape))
         return;
-    const std::uint64_t allocation = shape.touched[written.value_or(0)];
-    if (const Memory* const memory = live_.find(allocation))
-        use(allocation,
-            Use{.kind = AccessKind::kernel,
-                .writes = written.has_value(),
-                .first = memory->address,
-                .last = memory->address + memory->bytes,
-                .made_of = 0,
-                .kernel = shape.function,
-                .site = call.site,
-                .moment = order_.last(call.stream),
-                .work = work},
-            call);
-}
-
-/// Frees in the order of a stream come before what their stream is given next, as work does.
-void Hazards::free(const trace::Free& record, facts::Call call) {
-    if (record.status == 0 && dictionary_.is_stream_ordered(record.entry)) {
-        call.queues = facts::Queues::work;
-        order_.add(call);
-        if (const Memory* const memory = live_.find(record.allocation))
-            use(record.allocation,
-                Use{.kind = AccessKind::free,
-                    .writes = true,
+    const std::optional<std::size_t> written = written_.only_written(shape);
+    for (std::size_t i = 0; i < shape.touched.size(); ++i)
+        if (const Memory* const memory = live_.find(shape.touched[i]))
+            use(shape.touched[i],
+                Use{.kind = AccessKind::kernel,
+                    .writes = written == i,
                     .first = memory->address,
                     .last = memory->address + memory->bytes,
                     .made_of = 0,
-                    .kernel = 0,
+                    .kernel = shape.function,
                     .site = call.site,
                     .moment = order_.last(call.stream),
-                    .work = {}},
+                    .work = work},
                 call);
-    } else {
-        order_.add(call);
-    }
-    if (record.status == 0)
-        forget(record.allocation);
+}
+
+/// Frees in the order of a stream come before what their stream is given next, as work does. Other frees wait
+/// for the device, but those of a pool's memory do not.
+void Hazards::free(const trace::Free& record, facts::Call call) {
+    const bool in_stream = record.status == 0 && dictionary_.is_stream_ordered(record.entry);
+    if (in_stream)
+        call.queues = facts::Queues::work;
+    order_.add(call);
+    if (record.status != 0)
+        return;
+    if (const Memory* const memory = live_.find(record.allocation);
+        memory != nullptr && (in_stream || memory->pooled))
+        use(record.allocation,
+            Use{.kind = AccessKind::free,
+                .writes = true,
+                .first = memory->address,
+                .last = memory->address + memory->bytes,
+                .made_of = 0,
+                .kernel = 0,
+                .site = call.site,
+                .moment = order_.last(call.stream),
+                .work = {}},
+            call);
+    forget(record.allocation);
 }
 
 /// The device writes it.
@@ -312,6 +324,7 @@ void Hazards::add(const WorkCall& made) {
     if (const auto* const record = std::get_if<trace::Free>(&cursor.event()))
         return free(*record, call);
     order_.add(call);
+    lost_.add(made, order_);
     if (call.queues != facts::Queues::work)
         return;
     const auto* const copy = std::get_if<trace::Copy>(&cursor.event());

@@ -9,6 +9,7 @@
 #include "analyzer/reader/dictionary.hpp"
 #include "analyzer/reader/flat_map.hpp"
 #include "analyzer/reader/thread_cursor.hpp"
+#include "analyzer/rules/correctness/lost_records.hpp"
 #include "analyzer/rules/counter.hpp"
 #include "analyzer/rules/hidden_order.hpp"
 
@@ -24,6 +25,8 @@ enum class HazardKind : std::uint8_t {
     reused_source,   ///< the host changes the source of an upload that has not been done, and uploads it again
     changed_source,  ///< the same, seen before another call
     freed_in_flight, ///< memory is freed in a stream while another works on it
+    freed_at_once,   ///< memory of a pool is freed by a call that waits for nothing, while a stream works on it
+    lost_record, ///< as below, and the event that should order them was recorded again before anything waited
     unordered_streams, ///< two streams use the same bytes, and one at least writes
 };
 
@@ -49,13 +52,16 @@ struct HazardTotals {
     std::uint64_t allocation_bytes = 0;
     AccessKind first{}, second{};
     std::uint64_t first_kernel = 0, second_kernel = 0; ///< functions
+    LostRecords::Lost lost{};                          ///< of HazardKind::lost_record
 };
 
-/// Nothing is told but with two proofs: no call of the program orders both uses (StreamOrder), and the first
+/// A hazard needs two proofs: no call of the program orders both uses (StreamOrder), and the first
 /// cannot have ended when the second was called (LeastEnds), so that the host cannot have found out by a way
-/// that is not recorded. Bytes are those of copies, memory sets and frees. A kernel counts where its parameters
-/// lead to one allocation that it may write and no other such, the other use is all of that allocation, and it
-/// is larger than a flag. Sources of uploads are told from their hashes, and only where no device work may
+/// that is not recorded. Bytes are those of copies, memory sets and frees. A kernel uses each allocation that
+/// its pointers lead to, and it writes the one that only it may write. It counts against a copy or memory set
+/// of all of an allocation that is larger than a flag, and against a free; against a part, or another kernel,
+/// where an event would order them had it not been recorded again. Sources of uploads are judged by their
+/// hashes, and only where no device work may
 /// have changed them. Their second hash is that of the next upload or of a look before another call. What the
 /// host may have learned later does not matter: when it was looked at, the copy had not been done. Memory: 16
 /// uses each of 4,096 allocations, as many sources, and a bounded number of call sites.
@@ -86,6 +92,7 @@ private:
         std::uint64_t address = 0, bytes = 0;
         ids::AllocationSite site;
         bool on_host = false;
+        bool pooled = false;                  ///< no free of it waits
         bool reached = false;                 ///< of the host's: the device may write it at any time
         facts::StreamOrder::Moment written{}; ///< of the host's: by this device work last
         std::uint64_t writes = 0;             ///< how many such there were
@@ -138,13 +145,14 @@ private:
     void upload(const trace::Copy& copy, const facts::Call& call, const facts::LeastEnds::Work& work);
     bool has_changed(const Source& source, const trace::CopyContent& now) const;
     void note_changed(const facts::Call& call);
-    bool meet(const Memory& memory, const Use& earlier, const Use& later) const;
+    bool meet(const Memory& memory, const Use& earlier, const Use& later, bool lost_order) const;
     HazardTotals* note(const HazardSite& site, const facts::LeastEnds::Work& work, double at,
                        const Memory& memory);
 
     double ns_per_tick_;
     const reader::Dictionary& dictionary_;
     facts::StreamOrder order_;
+    LostRecords lost_;
     facts::LeastEnds ends_;
     facts::WrittenParameters written_;
     reader::FlatMap<Memory> live_;           ///< by allocation

@@ -18,8 +18,12 @@ bool is_of_source(HazardKind kind) {
     return kind == HazardKind::reused_source || kind == HazardKind::changed_source;
 }
 
+bool is_free(HazardKind kind) {
+    return kind == HazardKind::freed_in_flight || kind == HazardKind::freed_at_once;
+}
+
 const Rule& rule_of(HazardKind kind) {
-    return is_of_source(kind) ? uma_602 : kind == HazardKind::freed_in_flight ? uma_603 : uma_604;
+    return is_of_source(kind) ? uma_602 : is_free(kind) ? uma_603 : uma_604;
 }
 
 std::string use_text(const Profile& profile, AccessKind kind, std::uint64_t kernel) {
@@ -40,10 +44,17 @@ std::string summary_of(const Profile& profile, const HazardSite& site, const Haz
     case HazardKind::freed_in_flight:
         return "the memory is freed in one stream while " + first + " in another may still use it, " +
                count_text(totals.times, "time") + ", and no event or wait orders them";
+    case HazardKind::freed_at_once:
+        return "the call frees memory of a pool, which waits for no work, while " + first +
+               " may still use it, " + count_text(totals.times, "time") +
+               ", and no wait of the host stands between them";
     default:
         return first + " in one stream and " + use_text(profile, totals.second, totals.second_kernel) +
                " in another use the same " + bytes + ", " + count_text(totals.times, "time") +
-               ", at least one writes, and no event or wait orders them";
+               ", at least one writes, and " +
+               (site.kind == HazardKind::lost_record ? "the event between them was recorded again in another "
+                                                       "stream before anything waited for it"
+                                                     : "no event or wait orders them");
     }
 }
 
@@ -60,6 +71,12 @@ std::string advice_of(const Profile& profile, HazardKind kind) {
     case HazardKind::freed_in_flight:
         return "free it in the stream that uses it last, or " + record + "that stream) behind the use and " +
                join + "freeing stream, done) before this free";
+    case HazardKind::freed_at_once:
+        return prefix + (profile.uses_runtime() ? "FreeAsync" : "MemFreeAsync") +
+               "(memory, stream) in the stream that uses it last, or wait for that stream before this free";
+    case HazardKind::lost_record:
+        return "record an event of its own in each stream and have the second stream wait for each: an event "
+               "stands for its last record only";
     default:
         return record + "first stream) behind the first use and " + join +
                "second stream, done) before this call, or put both in one stream";
@@ -73,10 +90,10 @@ std::pair<std::uint64_t, std::uint64_t> lines_of(const HazardSite& site, const L
 }
 
 std::string other_text(HazardKind kind) {
-    return kind == HazardKind::reused_source     ? "by this upload it had changed"
-           : kind == HazardKind::changed_source  ? "before this call it had changed"
-           : kind == HazardKind::freed_in_flight ? "used here"
-                                                 : "the first use is here";
+    return kind == HazardKind::reused_source    ? "by this upload it had changed"
+           : kind == HazardKind::changed_source ? "before this call it had changed"
+           : is_free(kind)                      ? "used here"
+                                                : "the first use is here";
 }
 
 Finding describe(const Profile& profile, const LineOf& line_of, const HazardSite& site,
@@ -88,6 +105,8 @@ Finding describe(const Profile& profile, const LineOf& line_of, const HazardSite
     finding.stack = line;
     if (other != line)
         finding.places.emplace_back(other_text(site.kind), other);
+    if (site.kind == HazardKind::lost_record)
+        finding.places.emplace_back("the event is recorded again here", line_of(totals.lost.replaced_at.stack));
     finding.allocation_stack = line_of(totals.allocation.stack);
     finding.allocation_text = profile.call_name(totals.allocation.entry) + " " +
                               bytes_text(static_cast<double>(totals.allocation_bytes));
@@ -99,10 +118,10 @@ Finding describe(const Profile& profile, const LineOf& line_of, const HazardSite
     finding.details.push_back("by measured times and the order of its stream " +
                               std::string(is_of_source(site.kind) ? "the copy" : "the use that came first") +
                               " still had " + time_text(totals.left_ns) + " or more to go when the " +
-                              (site.kind == HazardKind::reused_source     ? "changed source was uploaded again"
-                               : site.kind == HazardKind::changed_source  ? "source was seen to have changed"
-                               : site.kind == HazardKind::freed_in_flight ? "free was called"
-                                                                          : "other was called"));
+                              (site.kind == HazardKind::reused_source    ? "changed source was uploaded again"
+                               : site.kind == HazardKind::changed_source ? "source was seen to have changed"
+                               : is_free(site.kind)                      ? "free was called"
+                                                                         : "other was called"));
     finding.advice = advice_of(profile, site.kind);
     finding.basis = "a wrong result is worth mending whatever it costs";
     finding.confidence = Confidence::high;

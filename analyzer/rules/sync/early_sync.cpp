@@ -6,22 +6,33 @@ namespace umadvisor::rules {
 namespace {
 
 void describe_early_sync(const Profile& profile, const GapLine& line, Finding& finding) {
+    // Somebody may measure time by it, or look for errors.
+    finding.confidence = Confidence::medium;
+    if (line.inputs) {
+        const std::string prefix = profile.uses_runtime() ? "cuda" : "cu";
+        finding.summary = turns_text(profile, line) +
+                          "; the host waits for an upload, and the upload for the work of another stream";
+        finding.advice =
+            "queue the upload and wait for it before " + prefix +
+            "StreamWaitEvent makes its stream wait for the other; or leave this wait out, and wait for "
+            "an event behind the upload before the host writes the source again";
+        return;
+    }
     finding.summary =
         turns_text(profile, line) + ", though nothing that it waited for is within the host's reach";
     finding.advice =
         "synchronise where the result is needed, after the host's own work and the next launches; a copy to "
         "the host on the same stream waits by itself";
-    // Somebody may measure time by it, or look for errors.
-    finding.confidence = Confidence::medium;
 }
 
 } // namespace
 
-constinit const Rule uma_502{.id = "UMA-502",
-                             .name = "early-sync",
-                             .title = "synchronisations before the host's own work",
-                             .find = &find_gaps<uma_502, describe_early_sync, WaitReason::needless>,
-                             .counter = &count<IdleGaps>,
-                             .order = OrderUse::wait};
+constinit const Rule uma_502{
+    .id = "UMA-502",
+    .name = "early-sync",
+    .title = "synchronisations before the host's own work",
+    .find = &find_gaps<uma_502, describe_early_sync, WaitReason::needless, WaitReason::inputs>,
+    .counter = &count<IdleGaps>,
+    .order = OrderUse::wait};
 
 } // namespace umadvisor::rules

@@ -59,7 +59,7 @@ std::uint64_t IdleGaps::count_turn(std::uint64_t now) {
 
 void IdleGaps::end_window() {
     queued_ = 0;
-    mixed_ = event_first_ = behind_idle_wait_ = false;
+    mixed_ = joined_ = event_first_ = behind_idle_wait_ = false;
     concern_ = Concern::none;
 }
 
@@ -122,9 +122,10 @@ void IdleGaps::add(const trace::Copy& record, std::uint32_t thread) {
     if (facts::is_host_memory(record.destination_memory) && site_.reason == WaitReason::needless)
         open_ = false;
     queue(thread, record.stack, record.stream, record.start,
-          managed ? Concern::managed
-          : host  ? Concern::results
-                  : Concern::none);
+          managed                                            ? Concern::managed
+          : facts::is_host_memory(record.destination_memory) ? Concern::results
+          : host                                             ? Concern::inputs
+                                                             : Concern::none);
     if (facts::is_host_memory(record.destination_memory)) {
         results_ = record.destination;
         results_end_ = results_ + record.bytes;
@@ -162,8 +163,8 @@ void IdleGaps::add(const trace::Sync& record, std::uint32_t thread) {
     const bool covers = stream  ? on_one_stream(record.object)
                         : event ? !mixed_ && record.object == last_event_
                                 : true;
-    wait({{record.stack, record.entry}, concern_ == Concern::none ? WaitReason::needless : WaitReason::results},
-         record.start + record.duration, record.duration, record.duration, covers);
+    wait({{record.stack, record.entry}, reason_of_sync()}, record.start + record.duration, record.duration,
+         record.duration, covers);
 }
 
 void IdleGaps::add(const trace::Free& record) {
@@ -201,6 +202,15 @@ void IdleGaps::add(const trace::Set& record, std::uint32_t thread) {
     if (record.status == 0 && record.captured == 0)
         queue(thread, record.stack, record.stream, record.start,
               record.memory == trace::Memory::device ? Concern::none : Concern::managed);
+}
+
+/// What the stream is given from here on is behind all that was queued, as if that were its own.
+void IdleGaps::add(const trace::Stream& record) {
+    if (record.action != trace::StreamAction::wait_event || record.status != 0 || record.captured != 0 ||
+        record.event != last_event_ || last_event_ == 0)
+        return;
+    joined_ = record.stream != stream_;
+    stream_ = record.stream;
 }
 
 void IdleGaps::add(const trace::Event& record) {

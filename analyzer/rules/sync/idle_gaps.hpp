@@ -16,6 +16,7 @@ namespace umadvisor::rules {
 enum class WaitReason : std::uint8_t {
     needless, ///< a synchronisation, though the host gets nothing of what it waited for and may overwrite
               ///< nothing
+    inputs,   ///< a synchronisation for an upload, whose stream had been made to wait for all other work before
     results,  ///< a synchronisation or a copy to the host, of work that the host may have asked results of
     unasked,  ///< the call is there for something else: a copy behind other work
     freed,    ///< the call is there to free memory
@@ -41,11 +42,11 @@ struct GapTotals {
 
 /// Follows the events in the order of time. It counts programs in which one thread alone queues work, since of
 /// other programs the trace does not show when the device was idle. A wait counts if it covers all that was
-/// queued since the last wait. Work on managed memory is left to the rules on managed memory. Three kinds of
-/// gap do not count: the host works on results that it then gives back, so the device has to wait for them; the
-/// gap ends in a download of what a needless wait waited for, so the host reads that next; the wait before the
-/// gap ends a measurement. Memory: one entry for each call site and one for each live allocation that the host
-/// can reach.
+/// queued since the last wait; a stream that waits for an event behind all of that stands for it. Work on
+/// managed memory is left to the rules on managed memory. Three kinds of gap do not count: the host works on
+/// results that it then gives back, so the device has to wait for them; the gap ends in a download of what a
+/// needless wait waited for, so the host reads that next; the wait before the gap ends a measurement. Memory:
+/// one entry for each call site and one for each live allocation that the host can reach.
 class IdleGaps : public Counter {
 public:
     static constexpr bool wants_nodes = true; ///< the host makes these calls, too
@@ -56,6 +57,7 @@ public:
     void add(const trace::Set& record, std::uint32_t thread);
     void add(const trace::Sync& record, std::uint32_t thread);
     void add(const trace::Event& record);
+    void add(const trace::Stream& record);
     void add(const trace::Alloc& record);
     void add(const trace::Free& record);
     void add(const trace::Content& record) { pass(record.content.look_duration); }
@@ -69,7 +71,12 @@ public:
 
 private:
     /// What of the work queued since the last wait concerns the host.
-    enum class Concern : std::uint8_t { none, results, managed };
+    enum class Concern : std::uint8_t {
+        none,
+        inputs, ///< the host may write the source of an upload anew
+        results,
+        managed
+    };
 
     /// Work that may concern anything.
     template <class Record>
@@ -99,6 +106,11 @@ private:
     bool is_timed(const ids::CallSite& wait) const {
         return (event_first_ && last_event_ != 0) || (behind_idle_wait_ && idle_wait_ != wait);
     }
+    WaitReason reason_of_sync() const {
+        return concern_ == Concern::none                ? WaitReason::needless
+               : joined_ && concern_ == Concern::inputs ? WaitReason::inputs
+                                                        : WaitReason::results;
+    }
     bool on_one_stream(std::uint64_t stream) const { return !mixed_ && stream_ == stream; }
     double nanoseconds(std::uint64_t ticks) const { return static_cast<double>(ticks) * ns_per_tick_; }
 
@@ -111,6 +123,7 @@ private:
     std::uint64_t queued_ = 0, stream_ = 0;
     std::uint64_t last_event_ = 0; ///< recorded behind all of it; 0: none
     bool mixed_ = false;           ///< on several streams
+    bool joined_ = false;          ///< stream_ waits for another, which was given work
     Concern concern_{};
     bool event_first_ = false;      ///< an event was recorded before all of it
     bool behind_idle_wait_ = false; ///< at once

@@ -36,7 +36,8 @@ struct NeedlessTotals {
 
 /// What the host can see of the device's work is in memory that it can read: page-locked or managed, and what
 /// asynchronous copies transfer. A wait before a copy that waits itself costs next to nothing, nor does
-/// one with nothing to wait for, which IdleSyncs counts: they do not count. Work that the trace does not record
+/// one with nothing to wait for, which IdleSyncs counts: they do not count. Nor does one behind uploads of
+/// pageable memory alone, which together are a synchronous copy. Work that the trace does not record
 /// in full counts as visible. Memory: one entry a call site, live event and live allocation that the host
 /// can read.
 class NeedlessWaits : public Counter {
@@ -146,12 +147,10 @@ void NeedlessWaits::add(const trace::Copy& record, std::uint32_t thread) {
     next(record.start, thread, record.asynchronous == 0);
     if (record.status != 0 || record.captured != 0 || record.asynchronous == 0)
         return;
+    if (record.source_memory == trace::Memory::pageable && record.destination_memory == trace::Memory::device)
+        return;
     queued_ = true;
-    const bool device_alone =
-        record.source_memory == trace::Memory::device && record.destination_memory == trace::Memory::device;
-    const bool staged =
-        record.source_memory == trace::Memory::pageable && record.destination_memory == trace::Memory::device;
-    if (!device_alone && !staged)
+    if (record.source_memory != trace::Memory::device || record.destination_memory != trace::Memory::device)
         see(record.stream);
 }
 

@@ -66,6 +66,7 @@ private:
         std::uint64_t copies = 0;
         std::uint64_t unawaited = 0; ///< of these, since the last wait
         bool up = false;
+        bool pinned = false; ///< the last one's host memory is page-locked
         ids::CallSite last;
         std::uint64_t turns = 0; ///< of the last, in a row
     };
@@ -99,6 +100,7 @@ void CopyRuns::add(const trace::Copy& record, std::uint32_t thread) {
     run->turns = run->copies != 0 && run->last == site ? run->turns + 1 : 1;
     run->last = site;
     run->up = from_host;
+    run->pinned = facts::is_page_locked(from_host ? record.source_memory : record.destination_memory);
     ++run->copies;
     ++run->unawaited;
     ++(record.bytes < tables::small_copy_bytes ? member->small : member->large);
@@ -108,8 +110,9 @@ void CopyRuns::add(const trace::Sync& record, std::uint32_t thread) {
     if (!facts::waits_for_work(record))
         return;
     Run* const run = runs_.find(thread);
-    if (run != nullptr && !run->up && run->unawaited == 1)
-        run->unawaited = 0; // the wait for one download is part of it
+    // The wait for one copy is part of it, unless the host waits to write the source of an upload anew.
+    if (run != nullptr && run->unawaited == 1 && !(run->up && run->pinned))
+        run->unawaited = 0;
     else
         end(thread);
 }
@@ -176,10 +179,12 @@ std::map<ids::CallSite, Usual> usual_copies(const Profile& profile) {
     for (const auto& [site, totals] : profile.copies().sites()) {
         if (totals.small.count == 0 || site.graph || site.batched)
             continue;
-        // The rules scalar-download and on content advise to do without the wait or the copy.
-        if (profile.counted<ScalarDownloads>().tells_of({site.stack, site.entry}))
-            continue;
+        // The rules scalar-download, python-statement and on content advise to do without the wait or the copy.
         const ids::CallSite key{site.stack, site.entry};
+        const PythonSite* const python = profile.counted<Statements>().find(key);
+        if (profile.counted<ScalarDownloads>().tells_of(key) ||
+            (python != nullptr && is_constant_upload(*python)))
+            continue;
         all[key].add(totals.small);
         rest[key].add(content_is_known
                           ? totals.small.without(profile.counted<DeviceContents>().told(site, true))
@@ -314,6 +319,7 @@ constinit const Rule uma_103{.id = "UMA-103",
                              .counter = &count<CopyRuns>,
                              .fits = Fits::separate_memory,
                              .price = Price::rates,
+                             .same_calls_as = &uma_112,
                              .order = OrderUse::none};
 
 constinit const Rule uma_119{.id = "UMA-119",

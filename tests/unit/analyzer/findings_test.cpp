@@ -223,6 +223,21 @@ BOOST_AUTO_TEST_CASE(what_the_host_can_read_may_be_read) {
     BOOST_TEST(waits_before(Memory::pinned, [](Scenario&, std::uint64_t) {}).empty());
 }
 
+BOOST_AUTO_TEST_CASE(an_upload_of_pageable_memory_and_its_wait_are_one_copy) {
+    for (const bool alone : {true, false}) {
+        Scenario s;
+        const auto kernel = s.function("f"), block = s.allocate(16 * mib, Memory::device);
+        for (int round = 0; round < 500; ++round) {
+            if (!alone)
+                s.launch(kernel, {block});
+            s.copy(4096, 3000, {.stack = 7, .asynchronous = true, .to = block});
+            s.synchronize({.stack = 8, .duration = 20'000});
+        }
+        s.download(mib, 30'000, {.from = block});
+        BOOST_TEST(tells(findings_of(s), "UMA-506") != alone);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(a_wait_before_a_copy_that_waits_costs_nothing) {
     BOOST_TEST(waits_before(Memory::device, [](Scenario& s, std::uint64_t block) {
                    s.download(mib, 30'000, {.destination = Memory::pageable, .from = block});
@@ -246,6 +261,18 @@ BOOST_FIXTURE_TEST_CASE(many_from_one_line, Scenario) {
     BOOST_TEST(evidence(finding, "copies") == 1000);
     BOOST_TEST(finding.saving_ns == 999 * (5000.0 - 1024 / 55.5), exactly);
     BOOST_TEST(contains(finding.advice, "cudaMemcpyBatchAsync"));
+}
+
+BOOST_AUTO_TEST_CASE(uploads_with_a_wait_for_each) {
+    for (const Memory source : {Memory::pageable, Memory::pinned}) {
+        Scenario s;
+        for (int i = 0; i < 1000; ++i) {
+            s.copy(1024, 5000, {.source = source, .stack = 7, .asynchronous = true});
+            s.synchronize({.stack = 8, .duration = 2000});
+        }
+        // What is page-locked the host may write again behind the wait.
+        BOOST_TEST(tells(findings_of(s), "UMA-103") == (source == Memory::pageable));
+    }
 }
 
 BOOST_FIXTURE_TEST_CASE(rows_are_copies_like_others, Scenario) {

@@ -38,6 +38,29 @@ BOOST_AUTO_TEST_CASE(memory_that_is_freed_behind_its_kernel_is_fine) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(memory_that_a_kernel_has_beside_other_memory_is_told_where_types_say_that_it_is_used) {
+    for (const bool typed : {true, false}) {
+        Program p;
+        p.run(one, typed ? p.reader : p.plain, {p.data, p.other}).free_async(p.data, two);
+        BOOST_TEST(tells(p.told(), "UMA-603") == typed);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_free_of_pooled_memory_that_waits_for_nothing_is_told) {
+    for (const bool awaited : {false, true}) {
+        Program p;
+        const std::uint64_t pooled = p.allocate(8 * mib, Memory::device, {.symbol = "cuMemAllocAsync"});
+        p.run(one, p.writer, {pooled});
+        if (awaited)
+            p.wait(SyncKind::stream, one);
+        p.free(pooled, us, p.free_at);
+        const Found found = p.told();
+        BOOST_TEST(tells(found, "UMA-603") != awaited);
+        if (!awaited)
+            BOOST_TEST(lone(found, "UMA-603").stack == p.free_at);
+    }
+}
+
 BOOST_FIXTURE_TEST_CASE(other_frees_wait, Program) {
     run(one, writer, {data}).free(data);
     nothing_in(told());

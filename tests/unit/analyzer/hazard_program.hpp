@@ -9,7 +9,7 @@ namespace umadvisor::test::hazards {
 
 using trace::SyncKind;
 
-inline constexpr std::uint64_t one = 0x5000, two = 0x6000, legacy = 0; ///< streams
+inline constexpr std::uint64_t one = 0x5000, two = 0x6000, three = 0x7000, legacy = 0; ///< streams
 inline constexpr std::uint64_t done = 0x9000, other_event = 0xa000;
 inline constexpr std::uint64_t running_ns = 10 * ms; ///< of a kernel: longer than what the host does beside it
 
@@ -84,6 +84,10 @@ struct Program : Scenario {
     Program& look_again(std::uint64_t hash) { return look_again(uploaded, hash); }
     Program& record(std::uint64_t event, std::uint64_t stream) {
         record_event(event, stream);
+        return *this;
+    }
+    Program& destroy(std::uint64_t event) {
+        call(trace::Event{.action = trace::EventAction::destroy, .event = event}, "cuEventDestroy_v2");
         return *this;
     }
     Program& join(std::uint64_t stream, std::uint64_t event) {

@@ -49,8 +49,8 @@ BOOST_AUTO_TEST_CASE(what_orders_streams) {
     check([](Program& p) { p.record(done, one).join(two, done); });
     check([](Program& p) { p.act_on_stream(two, trace::StreamAction::wait_value); });
     check([](Program& p) { // through a third
-        p.make_stream(0x7000, true);
-        p.record(done, one).join(0x7000, done).record(other_event, 0x7000).join(two, other_event);
+        p.make_stream(three, true);
+        p.record(done, one).join(three, done).record(other_event, three).join(two, other_event);
     });
 }
 
@@ -99,6 +99,10 @@ BOOST_AUTO_TEST_CASE(a_kernel_against_a_copy_of_all_that_it_writes_is_told) {
     reads.run(one, reads.reader, {reads.data, reads.other}).download(two);
     nothing_in(reads.told());
 
+    Program overwritten; // while it reads
+    overwritten.run(one, overwritten.reader, {overwritten.data, overwritten.other}).upload(two);
+    BOOST_TEST(tells(overwritten.told(), "UMA-604"));
+
     Program uses; // no types: it reads or writes the only memory that it can reach
     uses.run(one, uses.plain, {uses.data}).set_async(two, uses.data);
     BOOST_TEST(tells(uses.told(), "UMA-604"));
@@ -111,6 +115,25 @@ BOOST_AUTO_TEST_CASE(a_kernel_against_a_copy_of_all_that_it_writes_is_told) {
 
 BOOST_FIXTURE_TEST_CASE(two_kernels_prove_nothing, Program) {
     nothing_in(run(one, writer, {data}).run(two, writer, {data}).told());
+}
+
+BOOST_AUTO_TEST_CASE(a_kernel_behind_the_second_record_of_an_event_alone_is_told) {
+    const auto merged = [](Way between, std::uint64_t second_event = done) {
+        Program p;
+        p.make_stream(three, true);
+        p.run(one, p.writer, {p.data}).record(done, one);
+        between(p);
+        p.record(second_event, two).join(three, second_event);
+        return p.run(three, p.reader, {p.data, p.other}).told();
+    };
+    const Finding finding = lone(merged([](Program&) {}), "UMA-604");
+    BOOST_TEST(contains(finding.summary, "recorded again"));
+
+    nothing_in(merged([](Program& p) { p.join(three, done); })); // waited for in time
+    nothing_in(merged([](Program& p) { p.join(two, done); }));   // the second stands for both
+    nothing_in(merged([](Program&) {}, other_event));            // two kernels prove nothing
+    nothing_in(merged([](Program& p) { p.wait(SyncKind::event_query, done, 600); })); // somebody follows it
+    nothing_in(merged([](Program& p) { p.destroy(done); }));                          // the next one is another
 }
 
 BOOST_AUTO_TEST_CASE(writing_the_same_twice_is_fine) {

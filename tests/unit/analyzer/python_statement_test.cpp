@@ -6,7 +6,8 @@
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
 
-BOOST_AUTO_TEST_SUITE(analyzer_python_statement, *umadvisor::test::on_rules("UMA-103 UMA-116 UMA-407 UMA-506"))
+BOOST_AUTO_TEST_SUITE(analyzer_python_statement,
+                      *umadvisor::test::on_rules("UMA-103 UMA-116 UMA-119 UMA-407 UMA-506"))
 
 using namespace umadvisor;
 using namespace umadvisor::test;
@@ -74,6 +75,26 @@ BOOST_AUTO_TEST_CASE(what_is_no_constant_of_every_round) {
 BOOST_FIXTURE_TEST_CASE(a_constant_need_not_be_looked_at_each_time, Steps) {
     run(1000, [](int step) { return step < 200 || step % 50 == 0 ? Steps::the_same(step) : 0; });
     BOOST_TEST(evidence(among(found(), "UMA-116"), "rounds") == 1000);
+}
+
+BOOST_AUTO_TEST_CASE(constants_of_two_lines_are_not_to_be_packed) {
+    for (const bool constant : {true, false}) {
+        Steps s;
+        const std::uint64_t other = s.call_at(24), wait_for_other = s.call_at(24);
+        for (int step = 0; step < 1000; ++step) {
+            if (step % 200 == 0)
+                s.builder.next_chunk();
+            const std::uint64_t hash = constant ? Steps::the_same(step) : Steps::others(step);
+            for (const auto& [upload, wait] : {std::pair(s.upload, s.wait_for_it), {other, wait_for_other}}) {
+                s.pass(s.before);
+                s.copy(12, 1400, {.stack = upload, .asynchronous = true, .part = hash});
+                s.wait(wait, 4 * us);
+            }
+            s.launch(s.kernel, {}, 0, s.first);
+        }
+        BOOST_TEST(tells(s.found(), "UMA-119") != constant);
+        BOOST_TEST(tells(s.found(), "UMA-116") == constant);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(the_time_before_a_statement_shrinks_as_far_as_there_is_some) {
