@@ -3,6 +3,7 @@
 #include "analyzer/advice/own_lines.hpp"
 #include "analyzer/reader/outside.hpp"
 #include "analyzer/reader/saturated.hpp"
+#include "analyzer/rules/library_memory.hpp"
 #include "analyzer/rules/python/python_advice.hpp"
 #include "analyzer/rules/words.hpp"
 #include "analyzer/timeline/jobs.hpp"
@@ -32,6 +33,21 @@ symbols::Options with_source_rule(symbols::Options options, const reader::Trace&
             std::min<std::uint64_t>(reader::saturated_sum(header.realtime_ns, length), INT64_MAX));
     }
     return options;
+}
+
+/// The function of one of CUDA's libraries that the program called there; empty where it is not known.
+std::string library_function(symbols::Symbolizer& symbolizer, std::uint64_t stack) {
+    std::string name;
+    bool inside = false;
+    for (const symbols::CodePlace& place : symbolizer.places(stack)) {
+        const bool library = rules::library_at(place.module.view()) != nullptr;
+        if (inside && !library)
+            break;
+        inside = library;
+        if (library)
+            name = place.function.view();
+    }
+    return name;
 }
 
 } // namespace
@@ -69,6 +85,9 @@ Report::Report(const std::string& path, const symbols::Options& options, bool wi
             *list, profile, [this](std::uint64_t stack) { return symbolizer.line_stack(stack); }, is_own,
             framework_of);
         rules::advise_in_python(*list, framework_of);
+        for (rules::Finding& finding : *list)
+            if (const std::string name = library_function(symbolizer, finding.library_stack); !name.empty())
+                finding.summary.insert(0, name + ": ");
     }
 }
 

@@ -68,6 +68,7 @@ struct Finding {
         evidence{};                     ///< the same in numbers; keys end in their unit
     std::vector<std::string> details{}; ///< further sentences
     std::uint64_t stack = 0;            ///< offending line; 0: none recorded
+    std::uint64_t library_stack = 0;    ///< through the library's function that is called there; 0: none
     bool touched_by_host = false;       ///< there: the code is known, what called it may not be
     std::uint64_t allocation_stack = 0; ///< line of the CUDA allocation concerned; 0: none
     std::string allocation_text{}; ///< "cudaMallocManaged 32 MiB"; empty where no CUDA allocation is concerned

@@ -40,34 +40,62 @@ bool name_matches(const char* glob, const std::string& name) {
     return ::fnmatch(glob, name.c_str(), 0) == 0;
 }
 
-} // namespace
-
-const LibraryMemory* library_memory_at(const reader::Dictionary& dictionary, std::uint64_t stack) {
-    bool in_allocator = false;
+/// Calls `visit(name of the object, id of the frame)` for each frame with an object that is not CUDA's, the
+/// innermost first, until it returns false.
+template <class Visit>
+void walk_objects(const reader::Dictionary& dictionary, std::uint64_t stack, const Visit& visit) {
     std::size_t depth = 0;
-    for (std::uint64_t id = stack; id != 0 && depth < symbols::deepest; ++depth) {
+    for (std::uint64_t id = stack, parent = 0; id != 0 && depth < symbols::deepest; ++depth, id = parent) {
         const auto frame = dictionary.frames.find(id);
         if (frame == dictionary.frames.end())
-            break;
-        id = frame->second.parent;
+            return;
+        parent = frame->second.parent;
         const auto module = dictionary.modules.find(frame->second.module);
         if (frame->second.python != 0 || module == dictionary.modules.end())
             continue;
         const std::string_view path = module->second.path;
         const std::string name(path.substr(path.rfind('/') + 1));
-        if (std::ranges::any_of(cuda_objects, [&name](const char* glob) { return name_matches(glob, name); }))
-            continue;
-        if (name_matches(torch_allocator, name)) {
-            in_allocator = true;
-            continue;
-        }
-        if (in_allocator)
-            return name_matches(torch_library, name) ? &torch_workspaces : nullptr;
-        const auto* const known = std::ranges::find_if(
-            libraries, [&name](const Library& library) { return name_matches(library.glob, name); });
-        return known == std::end(libraries) ? nullptr : &known->memory;
+        if (std::ranges::none_of(cuda_objects,
+                                 [&name](const char* glob) { return name_matches(glob, name); }) &&
+            !visit(name, id))
+            return;
     }
-    return nullptr;
+}
+
+} // namespace
+
+const LibraryMemory* library_at(std::string_view path) {
+    const std::string name(path.substr(path.rfind('/') + 1));
+    const auto* const known = std::ranges::find_if(
+        libraries, [&name](const Library& library) { return name_matches(library.glob, name); });
+    return known == std::end(libraries) ? nullptr : &known->memory;
+}
+
+const LibraryMemory* library_memory_at(const reader::Dictionary& dictionary, std::uint64_t stack) {
+    bool in_allocator = false;
+    const LibraryMemory* found = nullptr;
+    walk_objects(dictionary, stack, [&](const std::string& name, std::uint64_t) {
+        if (name_matches(torch_allocator, name))
+            return in_allocator = true;
+        found = !in_allocator                       ? library_at(name)
+                : name_matches(torch_library, name) ? &torch_workspaces
+                                                    : nullptr;
+        return false;
+    });
+    return found;
+}
+
+LibraryCall library_call_at(const reader::Dictionary& dictionary, std::uint64_t stack) {
+    LibraryCall call;
+    walk_objects(dictionary, stack, [&](const std::string& name, std::uint64_t frame) {
+        if (const LibraryMemory* const library = library_at(name)) {
+            call.memory = library;
+            return true;
+        }
+        call.caller = call.memory == nullptr ? 0 : frame;
+        return false;
+    });
+    return call;
 }
 
 std::string library_memory_text(const Profile& profile) {

@@ -11,8 +11,25 @@ namespace {
 
 constexpr std::size_t most_first_launches = 64; ///< of one site
 constexpr std::size_t most_firsts = 4096;       ///< of all
+constexpr std::size_t most_open = 256;          ///< allocations
+constexpr std::size_t most_groups = 64;         ///< of one site
 
 } // namespace
+
+void PopulatedParts::add(const PopulatedParts& other) {
+    reader::add_saturated(bytes, other.bytes);
+    faults += other.faults;
+    for (const auto& [group, some] : other.launches)
+        launch(group, some.stack, some.count);
+}
+
+void PopulatedParts::launch(const LaunchGroup& group, std::uint64_t stack, double count) {
+    const auto found = launches.find(group);
+    if (found != launches.end())
+        found->second.count += count;
+    else if (launches.size() < most_groups)
+        launches.emplace(group, Launches{count, stack});
+}
 
 void Allocations::add(const trace::Alloc& record) {
     AllocationTotals& site = sites_[{record.stack, record.entry, record.symbol, record.memory, record.origin}];
@@ -57,6 +74,7 @@ Allocations::Live* Allocations::find_managed(std::uint64_t allocation) {
 }
 
 void Allocations::reach_all(const trace::Launch& record, const reader::Shape& shape) {
+    open_parts(shape);
     for (const std::uint64_t allocation : shape.touched)
         reach(allocation, Launches::group_of(shape), record.sample, shape.stack);
     unknown_uses_ += !shape.scanned || shape.untold != 0;
@@ -70,7 +88,7 @@ void Allocations::reach(std::uint64_t allocation, const LaunchGroup& group, std:
     ++live->launches;
     if (std::exchange(live->launched_on, true))
         return;
-    const bool populates = live->looked_at && !live->touched && live->unknown_uses == unknown_uses_;
+    const bool populates = is_fresh(*live);
     auto first = first_launches_.find(sample);
     const bool timed = sample != 0 && (first != first_launches_.end() || first_launches_.size() < most_firsts);
     if (populates && timed && live->site->populating.size() < most_first_launches)
@@ -88,6 +106,47 @@ void Allocations::reach(std::uint64_t allocation, const LaunchGroup& group, std:
         live->site->first_launches.push_back({sample, live->on_host, group});
         live->first = live->site->first_launches.size();
     }
+}
+
+void Allocations::open_parts(const reader::Shape& shape) {
+    if (!shape.scanned || shape.untold != 0)
+        return;
+    const auto fresh = [this](std::uint64_t allocation) {
+        const Live* const live = find_managed(allocation);
+        return live != nullptr && is_fresh(*live);
+    };
+    const auto count = static_cast<double>(std::ranges::count_if(shape.touched, fresh));
+    for (const std::uint64_t allocation : shape.touched) {
+        if (!fresh(allocation) || (open_.size() == most_open && !open_.contains(allocation)))
+            continue;
+        const Live& live = *find_managed(allocation);
+        OpenParts& open = open_.try_emplace(allocation, OpenParts{live.site, live.bytes, {}}).first->second;
+        open.since.launch(Launches::group_of(shape), shape.stack, 1 / count);
+    }
+}
+
+void Allocations::add(const trace::Sync& record) {
+    waited_ = waited_ || record.status == 0;
+}
+
+/// Faults that bring nothing to the device make pages there. They are shared by bytes.
+void Allocations::add(const trace::ManagedCounters& record) {
+    const trace::ManagedCounters before = std::exchange(counters_, record);
+    const bool moved = record.bytes_to_device > before.bytes_to_device;
+    double bytes = 0;
+    for (const auto& [allocation, open] : open_)
+        bytes += static_cast<double>(open.bytes);
+    if (!moved && record.device_faults > before.device_faults)
+        for (auto& [allocation, open] : open_) {
+            Live* const live = find_managed(allocation);
+            if (live != nullptr && !std::exchange(live->in_parts, true))
+                open.since.bytes = open.bytes;
+            open.since.faults = static_cast<double>(record.device_faults - before.device_faults) *
+                                static_cast<double>(open.bytes) / bytes;
+            open.site->parts.add(std::exchange(open.since, {}));
+        }
+    if (std::exchange(waited_, false) || moved)
+        open_.clear();
 }
 
 void Allocations::touch(std::uint64_t allocation) {

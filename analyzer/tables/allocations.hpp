@@ -6,6 +6,7 @@
 #include "analyzer/reader/flat_map.hpp"
 #include "analyzer/tables/launches.hpp"
 #include "trace/event_records.hpp"
+#include "trace/managed_records.hpp"
 
 #include <compare>
 #include <cstdint>
@@ -31,6 +32,21 @@ struct PopulatingLaunch {
     std::uint64_t stack = 0;
 };
 
+/// Memory that launches made the pages of, one part after the other: the driver counted faults of devices and
+/// moved nothing.
+struct PopulatedParts {
+    struct Launches {
+        double count = 0; ///< launches that make pages of several allocations count in parts
+        std::uint64_t stack = 0;
+    };
+    std::uint64_t bytes = 0; ///< of the allocations, which may have pages in part
+    double faults = 0;
+    std::map<LaunchGroup, Launches> launches; ///< at most a few
+
+    void add(const PopulatedParts& other);
+    void launch(const LaunchGroup& group, std::uint64_t stack, double count);
+};
+
 struct AllocationTotals {
     std::uint64_t count = 0, failed = 0, bytes = 0, ticks = 0, largest = 0;
     std::uint64_t live = 0, live_bytes = 0, peak_bytes = 0; ///< live at the end
@@ -38,6 +54,7 @@ struct AllocationTotals {
     std::vector<FirstLaunch> first_launches;                ///< those that were sampled; at most a few
     std::vector<PopulatingLaunch> populating;               ///< the same
     std::uint64_t populated_untimed = 0; ///< bytes that launches made, of which no device time is known
+    PopulatedParts parts;
 };
 
 /// What the program has at a moment, by where it was made.
@@ -63,6 +80,8 @@ public:
         reach(allocation, group, 0, 0);
     }
     void add(const trace::Residency& record);
+    void add(const trace::Sync& record);
+    void add(const trace::ManagedCounters& record);
     // What they touch is not populated by a launch.
     void add(const trace::Prefetch& record) { touch(record.allocation); }
     void add(const trace::Set& record) { touch(record.allocation); }
@@ -92,12 +111,24 @@ private:
         bool managed = false;      ///< by the program
         bool looked_at = false, launched_on = false;
         bool touched = false;           ///< by what is no launch, or the host had some of it
+        bool in_parts = false;          ///< its bytes are in the `parts` of its site
         bool rest = false;              ///< a launch was first on some of it and left the rest
         bool settled = false;           ///< nothing more is first
         std::uint64_t launches = 0;     ///< since the last look after a wait
         std::uint64_t unknown_uses = 0; ///< of all, when it was made
         std::size_t first = 0; ///< from 1: of `first_launches` the one that no look has told of; 0: none
     };
+    /// Launches on one allocation since the counters stood still after a wait.
+    struct OpenParts {
+        AllocationTotals* site = nullptr;
+        std::uint64_t bytes = 0;
+        PopulatedParts since; ///< the counters were read last
+    };
+    /// Only launches have used it, if anything has.
+    bool is_fresh(const Live& live) const {
+        return live.looked_at && !live.touched && live.unknown_uses == unknown_uses_;
+    }
+    void open_parts(const reader::Shape& shape);
     void settle(Live& live, std::uint64_t on_host);
     void reach(std::uint64_t allocation, const LaunchGroup& group, std::uint64_t sample, std::uint64_t stack);
     void reach_all(const trace::Launch& record, const reader::Shape& shape);
@@ -110,6 +141,9 @@ private:
     bool any_managed_ = false;                                ///< ever
     std::uint64_t unknown_uses_ = 0;                          ///< launches that may reach any memory
     std::unordered_map<std::uint64_t, First> first_launches_; ///< by sample; at most a few
+    std::map<std::uint64_t, OpenParts> open_;                 ///< by allocation; at most a few
+    trace::ManagedCounters counters_;                         ///< the last
+    bool waited_ = false;                                     ///< since then
 };
 
 } // namespace umadvisor::tables

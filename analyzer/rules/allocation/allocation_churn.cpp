@@ -95,6 +95,7 @@ constinit const Rule uma_401{.id = "UMA-401",
                              .title = "device memory allocated and freed again and again",
                              .find = &find_churn<uma_401, Made::device>,
                              .counter = &count<Churn>,
+                             .same_calls_as = &uma_418,
                              .order = OrderUse::kept_memory};
 
 constinit const Rule uma_410{.id = "UMA-410",

@@ -64,8 +64,8 @@ double kept_site_ns(ChurnLine& line, const Profile& profile, const ChurnSite& si
     return static_cast<double>(profile.estimated_nanoseconds(ticks));
 }
 
-/// One slab in place of many small allocations spares time where they are made and where they are freed. As
-/// they live at once, the frees may come long after, so each place has its own part of the saving.
+/// What is kept spares time where it is made and where it is given up. The one may come long after the other,
+/// so each place has its own part of the saving.
 timeline::Edit apart(const Profile& profile, const ChurnLine& line, double spared) {
     const double all_ns = line.alloc_ns + line.upkeep_ns + line.own_free_ns;
     const double share = all_ns > 0 ? spared / all_ns : 0;
@@ -113,8 +113,7 @@ Finding churn_finding(const Profile& profile, const ChurnLine& line, std::string
     if (line.free_stack != 0)
         finding.places.emplace_back(end_place, line.free_stack);
     finding.saving_ns = spared_ns(line);
-    finding.edit =
-        line.slab ? apart(profile, line, finding.saving_ns) : line.calls.shorter(profile, finding.saving_ns);
+    finding.edit = apart(profile, line, finding.saving_ns);
     finding.confidence = Confidence::high;
     return finding;
 }

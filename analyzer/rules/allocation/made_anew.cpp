@@ -115,6 +115,7 @@ constinit const Rule uma_413{.id = "UMA-413",
                              .name = "stream-churn",
                              .title = "streams or events made anew in each round",
                              .find = &find_made<uma_413, describe_streams, Made::stream, Made::event>,
-                             .counter = &count<Churn>};
+                             .counter = &count<Churn>,
+                             .same_calls_as = &uma_418};
 
 } // namespace umadvisor::rules

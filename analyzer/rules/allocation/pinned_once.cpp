@@ -1,11 +1,12 @@
-/// Host memory that is page-locked for so few copies that ordinary memory would take less time, slower copies
-/// and all.
+/// Host memory whose page-locking costs more than it has to: for so few copies that ordinary memory would take
+/// less time, slower copies and all; or in one call, whose only thread makes the pages of a large block.
 #include "analyzer/rules/line_rule.hpp"
 #include "analyzer/rules/unknown_work.hpp"
 #include "analyzer/rules/words.hpp"
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 namespace umadvisor::rules {
 namespace {
@@ -103,9 +104,7 @@ std::optional<Finding> describe_lock(const Profile& profile, std::uint64_t, cons
     return finding;
 }
 
-} // namespace
-
-std::vector<Finding> find_pinned_once(const Profile& profile, const LineOf& line_of) {
+std::vector<Finding> locked_for_few_copies(const Profile& profile, const LineOf& line_of) {
     if (memory_use_is_unknown(profile))
         return {};
     std::map<std::uint64_t, LockLine> lines;
@@ -113,6 +112,76 @@ std::vector<Finding> find_pinned_once(const Profile& profile, const LineOf& line
         if (totals.lock.count != 0 || totals.lock.needed)
             add(lines[line_of(site.stack)], site, totals.lock, profile);
     return judge_lines(uma_409, profile, lines, describe_lock);
+}
+
+/// So many threads touch pages nearly so many times as fast, and most hosts have as many cores.
+constexpr int touching_threads = 4;
+/// Less is made in less time than it takes to start threads and to map it, or nobody notices.
+constexpr double least_block_bytes = 256.0 * 1024 * 1024;
+constexpr double least_block_run_share = 0.05;
+
+/// Page-locked memory whose pages the allocating call makes.
+struct BlockLine {
+    std::uint64_t count = 0, bytes = 0, entry = 0;
+    double lock_ns = 0;
+    EditedCalls calls;
+};
+
+std::optional<Finding> describe_block(const Profile& profile, std::uint64_t, const BlockLine& line) {
+    const machine::Rates& rates = profile.rates();
+    const double each = static_cast<double>(line.bytes) / static_cast<double>(line.count);
+    const double touch_ns = time_of(line.bytes, rates.host_first_touch) / touching_threads;
+    const double register_ns =
+        time_of(line.bytes, rates.page_lock) + static_cast<double>(line.count) * rates.page_lock_ns;
+    const double saving_ns = line.lock_ns - touch_ns - register_ns;
+    if (each < least_block_bytes || saving_ns < sure_lock_share * line.lock_ns ||
+        line.lock_ns < least_block_run_share * static_cast<double>(profile.net_ns()))
+        return std::nullopt;
+    return Finding{
+        .title = "one thread makes and locks the pages of a large block",
+        .summary = profile.call_name(line.entry) + " of " + bytes_text(each) +
+                   (line.count == 1 ? "" : " on average, " + std::to_string(line.count) + " times") + ": " +
+                   time_text(line.lock_ns) + ", in which one thread makes and locks the pages",
+        .evidence = {{"allocations", static_cast<double>(line.count)},
+                     {"bytes", static_cast<double>(line.bytes)},
+                     {"lock_time_ns", line.lock_ns},
+                     {"touch_time_ns", touch_ns},
+                     {"register_time_ns", register_ns}},
+        .advice =
+            "map it (mmap, madvise with MADV_HUGEPAGE), touch its pages with several threads, and page-lock "
+            "them then: cudaHostRegister; or page-lock only what is in flight at once, and reuse it",
+        .saving_ns = saving_ns,
+        .host_cost_ns = touch_ns + register_ns,
+        .edit = line.calls.shorter(profile, saving_ns),
+        .basis = "time of these calls, less the first touch by " + std::to_string(touching_threads) +
+                 " threads and page-locking of memory that is there, at the rates of " + rates.whose(),
+        .confidence = Confidence::medium};
+}
+
+std::vector<Finding> locked_in_one_block(const Profile& profile, const LineOf& line_of) {
+    std::map<std::uint64_t, BlockLine> lines;
+    for (const auto& [site, totals] : profile.allocations().sites()) {
+        if (site.memory != trace::Memory::pinned || site.origin != trace::Origin::program || totals.count == 0)
+            continue;
+        BlockLine& line = lines[line_of(site.stack)];
+        line.count += totals.count;
+        line.bytes += totals.bytes;
+        line.entry = site.entry;
+        line.lock_ns += static_cast<double>(profile.nanoseconds(totals.ticks));
+        line.calls.add({site.stack, site.entry}, totals.count, totals.count + totals.failed);
+    }
+    return judge_lines(uma_409, profile, lines, describe_block);
+}
+
+} // namespace
+
+/// Where ordinary memory would do, nothing need be locked, however fast.
+std::vector<Finding> find_pinned_once(const Profile& profile, const LineOf& line_of) {
+    std::vector<Finding> findings = locked_for_few_copies(profile, line_of);
+    for (Finding& block : locked_in_one_block(profile, line_of))
+        if (std::ranges::find(findings, block.stack, &Finding::stack) == findings.end())
+            findings.push_back(std::move(block));
+    return findings;
 }
 
 constinit const Rule uma_409{.id = "UMA-409",

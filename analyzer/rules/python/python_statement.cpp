@@ -131,13 +131,6 @@ struct StatementLine {
     std::uint64_t rounds = 0, bytes = 0;
     PythonFramework framework{};
     EditedCalls calls;
-
-    void add(const StatementTime& more) {
-        time.calls += more.calls;
-        time.before_ns += more.before_ns;
-        time.call_ns += more.call_ns;
-        time.wait_ns += more.wait_ns;
-    }
 };
 
 Finding begin_statement(const StatementLine& line, double statement_ns) {
@@ -164,7 +157,7 @@ std::vector<Finding> constant_uploads(const Profile& profile, const LineOf& line
         if (!is_constant_upload(site))
             continue;
         StatementLine& line = lines[line_of(site.site.stack)];
-        line.add(statements.of_copy(site, line.calls));
+        line.time.add(statements.of_copy(site, line.calls));
         line.rounds = std::max(line.rounds, site.count);
         line.bytes += site.bytes;
         line.framework = framework_at(profile.dictionary(), site.site.stack);
@@ -387,6 +380,7 @@ std::vector<Finding> find_python_statements(const Profile& profile, const LineOf
     std::ranges::move(logging(profile, line_of, statements), std::back_inserter(findings));
     std::ranges::move(filled_batches(profile, line_of), std::back_inserter(findings));
     std::ranges::move(awaited_uploads(profile, line_of), std::back_inserter(findings));
+    std::ranges::move(element_loops(profile, line_of, statements), std::back_inserter(findings));
     return findings;
 }
 

@@ -1,6 +1,11 @@
 #include "analyzer/rules/python/python_statements.hpp"
 
+#include "analyzer/rules/line_rule.hpp"
+#include "analyzer/rules/words.hpp"
+
 #include <algorithm>
+#include <cmath>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -17,6 +22,11 @@ constexpr double least_usual_ns = 5000, most_usual_ns = 40'000;
 constexpr std::uint64_t few_bytes = 4096;
 constexpr std::uint64_t least_uploads = 100;
 constexpr double most_same = 0.9;
+constexpr std::uint64_t element_bytes = 16, least_elements = 100;
+/// An array of fewer elements is not worth a change of the loop.
+constexpr double least_of_array = 4;
+/// Uploads of a loop's rounds are as many as its reads, but for rounds that leave one out.
+constexpr double most_other_rounds = 0.2;
 
 struct Weighed {
     double ns = 0;
@@ -36,6 +46,52 @@ double median_of(std::vector<Weighed> all) {
 
 double median_ns(const Profile& profile, const facts::Distribution& gap) {
     return static_cast<double>(profile.estimated_nanoseconds(gap.median()));
+}
+
+/// A loop that reads an array's elements one by one, and may upload something for each.
+struct ElementLoop {
+    std::uint64_t count = 0, arrays = 0, bytes = 0, function = 0;
+    StatementTime read, uploads;
+    EditedCalls calls;
+    std::map<std::uint64_t, std::uint64_t> uploaded_at; ///< stacks, by line
+};
+
+/// What one read and one upload for each array spare of the loop's statements.
+std::optional<Finding> describe_loop(const Profile& profile, std::uint64_t, const ElementLoop& loop) {
+    const double spared = 1 - static_cast<double>(loop.arrays) / static_cast<double>(loop.count);
+    const double ns = (loop.read.sum_ns() + loop.uploads.sum_ns()) * spared;
+    const auto code = profile.dictionary().python_codes.find(loop.function);
+    Finding finding;
+    finding.title = "the elements of an array are read one by one";
+    finding.summary =
+        (code == profile.dictionary().python_codes.end() ? std::string("a function")
+                                                         : std::string(code->second.function) + "()") +
+        " reads " + count_text(loop.count, "element") + " of " + count_text(loop.arrays, "array") +
+        " one by one, and waits for each: " + time_text(loop.read.sum_ns() / static_cast<double>(loop.count)) +
+        " of the host's time" +
+        (loop.uploads.calls == 0
+             ? ""
+             : ", and " + time_text(loop.uploads.sum_ns() / static_cast<double>(loop.uploads.calls)) +
+                   " for an upload that follows each");
+    finding.evidence = {{"elements", static_cast<double>(loop.count)},
+                        {"arrays", static_cast<double>(loop.arrays)},
+                        {"bytes", static_cast<double>(loop.bytes)},
+                        {"uploads", static_cast<double>(loop.uploads.calls)},
+                        {"call_ns", loop.read.call_ns + loop.uploads.call_ns},
+                        {"statement_ns", ns}};
+    for (const auto& [line, stack] : loop.uploaded_at)
+        finding.places.emplace_back("uploaded here for each", stack);
+    finding.advice =
+        "compute on the device what the loop makes of each element, by operations on the whole array. If the "
+        "host needs them, read all at once before the loop (PyTorch: x.tolist(); CuPy: x.get(); JAX: "
+        "jax.device_get(x)), and upload at once what it makes of them";
+    finding.statement_ns = finding.saving_ns = ns;
+    finding.edit = loop.calls.gone(profile);
+    finding.basis =
+        "the calls of these lines, their waits, and before each what this program needs between two calls of "
+        "one line, as the replay of the run without them gains it; one for each array stays";
+    finding.confidence = Confidence::medium;
+    return finding;
 }
 
 } // namespace
@@ -91,6 +147,40 @@ StatementTime PythonStatements::of_copy(const PythonSite& copy, EditedCalls& edi
     edited.add(copy.site, part(copy.count), copy.count);
     edited.add_time_before(copy.site, share * time.before_ns);
     return time;
+}
+
+bool reads_elements(const PythonSite& site) {
+    return site.kind == Kind::download && site.count >= least_elements && site.most_bytes <= element_bytes &&
+           static_cast<double>(site.count) >= least_of_array * static_cast<double>(site.count - site.advances);
+}
+
+std::vector<Finding> element_loops(const Profile& profile, const LineOf& line_of,
+                                   const PythonStatements& statements) {
+    const std::vector<PythonSite>& sites = profile.counted<Statements>().sites();
+    std::map<std::uint64_t, ElementLoop> loops;
+    SameStatement place(profile.dictionary());
+    for (const PythonSite& read : sites) {
+        const std::uint64_t function = reads_elements(read) ? place.function_of(read.site.stack) : 0;
+        if (function == 0)
+            continue;
+        ElementLoop& loop = loops[line_of(read.site.stack)];
+        const double spared = static_cast<double>(read.advances) / static_cast<double>(read.count);
+        loop.count += read.count;
+        loop.arrays += read.count - read.advances;
+        loop.bytes += read.bytes;
+        loop.function = function;
+        loop.read.add(statements.of_copy(read, loop.calls, spared));
+        for (const PythonSite& upload : sites) {
+            const double others = std::abs(static_cast<double>(upload.count) - static_cast<double>(read.count));
+            if (upload.kind != Kind::upload || !upload.pageable || upload.most_bytes > few_bytes ||
+                others > most_other_rounds * static_cast<double>(read.count) ||
+                place.function_of(upload.site.stack) != function)
+                continue;
+            loop.uploads.add(statements.of_copy(upload, loop.calls, spared));
+            loop.uploaded_at.emplace(line_of(upload.site.stack), upload.site.stack);
+        }
+    }
+    return judge_lines(uma_116, profile, loops, describe_loop);
 }
 
 bool is_constant_upload(const PythonSite& site) {

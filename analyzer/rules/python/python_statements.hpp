@@ -2,6 +2,7 @@
 #pragma once
 
 #include "analyzer/rules/edited_calls.hpp"
+#include "analyzer/rules/finding.hpp"
 #include "analyzer/rules/profile.hpp"
 #include "analyzer/rules/python/statements.hpp"
 #include "analyzer/rules/rule.hpp"
@@ -9,6 +10,7 @@
 
 #include <cstdint>
 #include <utility>
+#include <vector>
 
 namespace umadvisor::rules {
 
@@ -23,6 +25,8 @@ public:
         const auto first = place_of(one);
         return first.first != 0 && first == place_of(other);
     }
+    /// The code of that function; 0: not known.
+    std::uint64_t function_of(std::uint64_t stack) { return place_of(stack).first; }
 
 private:
     /// Code and line; 0: not known.
@@ -40,6 +44,12 @@ struct StatementTime {
     double wait_ns = 0; ///< the waits that follow them, and what lies between
 
     double sum_ns() const { return before_ns + call_ns + wait_ns; }
+    void add(const StatementTime& more) {
+        calls += more.calls;
+        before_ns += more.before_ns;
+        call_ns += more.call_ns;
+        wait_ns += more.wait_ns;
+    }
 };
 
 /// Statements are what their lines do from their first call to their last, and at the most `usual_ns` before
@@ -63,8 +73,13 @@ private:
     double usual_ns_;
 };
 
+/// Whether the calls of a site read the elements of arrays in device memory one by one.
+bool reads_elements(const PythonSite& site);
 /// Whether the calls of a site bring the same few bytes of pageable memory to the device again and again.
 bool is_constant_upload(const PythonSite& site);
+/// Findings on loops over the elements of such an array, which one read for all would spare.
+std::vector<Finding> element_loops(const Profile& profile, const LineOf& line_of,
+                                   const PythonStatements& statements);
 /// Whether most calls of a site wait for what uploads of such a kind bring, and are their statement's.
 bool waits_for_constant_upload(const Profile& profile, const ids::CallSite& wait);
 

@@ -26,6 +26,9 @@ PythonSite::Kind kind_of(const trace::Copy& record) {
                                    : PythonSite::Kind::across;
 }
 
+/// Less than what allocations are apart: of one array.
+constexpr std::uint64_t most_stride = 256;
+
 } // namespace
 
 Statements::Statements(const Begin& begin)
@@ -129,6 +132,10 @@ void Statements::count(PythonSite& site, const trace::Copy& record) {
     site.pageable &= host == trace::Memory::pageable;
     reader::add_saturated(site.bytes, record.bytes);
     site.most_bytes = std::max(site.most_bytes, record.bytes);
+    if (kind == PythonSite::Kind::download) {
+        site.advances += record.source >= site.source_end && record.source < site.source_end + most_stride;
+        site.source_end = record.source + record.bytes;
+    }
     if (kind == PythonSite::Kind::upload && look(hashes_[site.site], record.content, site.content))
         site.last_repeated = site.count;
 }

@@ -45,7 +45,9 @@ struct PythonSite {
     std::uint64_t count = 0, ticks = 0, bytes = 0, most_bytes = 0;
     Sameness content{};
     std::uint64_t last_repeated = 0; ///< number of the site's last upload that repeated bytes
-    AwaitedUploads awaited{};        ///< by this call
+    /// Downloads whose source lies close behind that of the download before; and the end of the last.
+    std::uint64_t advances = 0, source_end = 0;
+    AwaitedUploads awaited{}; ///< by this call
 };
 
 /// Two of them that follow each other on their thread, by number.

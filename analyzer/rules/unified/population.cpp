@@ -26,6 +26,17 @@ struct Populated {
     std::set<std::uint64_t> launched_from;                    ///< stacks
     double most_ns = 0;
     std::uint64_t most_stack = 0; ///< where most was lost
+    double in_parts = 0;          ///< launches that made it part by part; 0: the first launch made all of it
+    bool mostly_faults = false;   ///< that is what these launches did
+
+    void lost(double ns, std::uint64_t stack, std::uint64_t line, std::uint64_t function) {
+        launched_from.insert(stack);
+        kernels[line].insert(function);
+        if (ns > most_ns) {
+            most_ns = ns;
+            most_stack = line;
+        }
+    }
 };
 
 /// It came to the host afterwards: kernels have used all of it, or nearly.
@@ -33,6 +44,14 @@ bool came_back(const Profile& profile, const ids::AllocationSite& site) {
     const auto found = profile.managed().sites().find(site);
     return found != profile.managed().sites().end() && found->second.made != 0 &&
            found->second.made_and_returned >= found->second.made / 4 * 3;
+}
+
+/// Faults of a device on it make pages there, and neither take them from another device nor map those of the
+/// host.
+bool stays_on_one_device(const Profile& profile, const ids::AllocationSite& site) {
+    const auto found = profile.managed().sites().find(site);
+    return found == profile.managed().sites().end() ||
+           (found->second.devices.pairs().empty() && managed::sum_of(found->second.recorded.remote_bytes) == 0);
 }
 
 double by_faults(const machine::Rates& rates, std::uint64_t bytes) {
@@ -73,13 +92,7 @@ void add(Populated& all, const Profile& profile, const FirstLaunches& firsts,
     reader::add_saturated(all.bytes, each.launch.bytes);
     all.longer_ns += *longer;
     all.saving_ns += saving;
-    all.launched_from.insert(each.stack);
-    const std::uint64_t line = line_of(each.stack);
-    all.kernels[line].insert(each.launch.group.function);
-    if (saving > all.most_ns) {
-        all.most_ns = saving;
-        all.most_stack = line;
-    }
+    all.lost(saving, each.stack, line_of(each.stack), each.launch.group.function);
 }
 
 /// What was not timed took as long for each byte.
@@ -92,20 +105,80 @@ void extend(Populated& all) {
     all.saving_ns *= times;
 }
 
+/// Memory of a pool, say, which launch after launch takes a part of. No launch is left that makes no pages and
+/// could be held against these. A fault makes one page, and with what the driver adds up to a granule. As long
+/// as that takes half of the launches' time or more, it is what they did; else they computed, too.
+void take_parts(Populated& all, const Profile& profile, const tables::PopulatedParts& parts,
+                const LineOf& line_of) {
+    const machine::Rates& rates = profile.rates();
+    const auto made = [&parts](std::uint64_t each) {
+        return std::min(parts.bytes, reader::saturated(parts.faults * static_cast<double>(each)));
+    };
+    const double least_ns = by_faults(rates, made(managed::page));
+    if (parts.faults == 0 || 2 * all.longer_ns >= least_ns)
+        return;
+    Populated found;
+    double device_ns = 0;
+    for (const auto& [group, launches] : parts.launches) {
+        const tables::LaunchTotals* const totals = profile.launches().find(group);
+        if (totals == nullptr || totals->count == 0)
+            continue;
+        const double ns =
+            totals->settled_ns * std::min(1.0, launches.count / static_cast<double>(totals->count));
+        device_ns += ns;
+        found.in_parts += launches.count;
+        found.lost(ns, launches.stack, line_of(launches.stack), group.function);
+    }
+    found.bytes = made(managed::granule);
+    found.mostly_faults = device_ns <= 2 * by_faults(rates, found.bytes);
+    found.longer_ns = found.mostly_faults ? device_ns : least_ns;
+    found.saving_ns = found.longer_ns - by_prefetch(rates, parts.bytes);
+    if (found.saving_ns > all.saving_ns)
+        all = std::move(found);
+}
+
+std::string made_text(const Populated& all) {
+    const std::string bytes =
+        bytes_text(static_cast<double>(all.bytes)) + " that nobody had touched, in " + time_text(all.longer_ns);
+    return all.in_parts == 0 ? "the first to use it; faults make the pages of " + bytes
+                             : count_text(reader::saturated(all.in_parts), "launch") +
+                                   " are the first to use its parts; faults make the pages of " + bytes;
+}
+
+std::string basis_of(const Profile& profile, const Populated& all) {
+    if (all.in_parts != 0)
+        return (all.mostly_faults ? "device time of these launches, at least half of which such faults take"
+                                  : "one page for each fault that the driver counted") +
+               std::string(", less a prefetch of memory that has no pages, at the prices of ") +
+               profile.rates().whose();
+    return all.measured == all.launches
+               ? "device time of the first launch less that of later launches of the same kernel, "
+                 "as far as it is this memory's, less a prefetch of memory that has no pages"
+               : "the bytes at the price of faults, at most this memory's share of the first launch, "
+                 "less a prefetch of memory that has no pages, at the prices of " +
+                     profile.rates().whose();
+}
+
+Confidence confidence_of(const Populated& all) {
+    if (all.in_parts != 0)
+        return all.mostly_faults ? Confidence::medium : Confidence::low;
+    if (all.measured != all.launches)
+        return Confidence::low;
+    return all.untimed_bytes != 0 ? Confidence::medium : Confidence::high;
+}
+
 Finding describe_population(const ManagedMemory& memory, const Populated& all) {
     const Profile& profile = memory.profile;
-    const bool measured = all.measured == all.launches;
     Finding finding;
     finding.rule = &uma_214;
     finding.title = finding.rule->title;
     finding.stack = all.most_stack;
     finding.allocation_stack = memory.site.symbol != 0 ? 0 : memory.site.stack;
     finding.allocation_text = allocation_text(memory);
-    finding.summary = "launch of " + kernels_text(profile, all.kernels.at(all.most_stack)) +
-                      ": the first to use it; faults make the pages of " +
-                      bytes_text(static_cast<double>(all.bytes)) + " that nobody had touched, in " +
-                      time_text(all.longer_ns);
+    finding.summary =
+        "launch of " + kernels_text(profile, all.kernels.at(all.most_stack)) + ": " + made_text(all);
     finding.evidence = {{"timed_launches", static_cast<double>(all.launches)},
+                        {"launches_in_parts", all.in_parts},
                         {"bytes", static_cast<double>(all.bytes)},
                         {"untimed_bytes", static_cast<double>(all.untimed_bytes)},
                         {"time_ns", all.longer_ns}};
@@ -118,15 +191,8 @@ Finding describe_population(const ManagedMemory& memory, const Populated& all) {
                      " where the host never looks at it";
     finding.saving_ns = within_recorded(profile, all.saving_ns);
     finding.edit = lighter_work(profile, {.launches = all.launched_from}, {.device_ns = all.saving_ns});
-    finding.basis = measured
-                        ? "device time of the first launch less that of later launches of the same kernel, "
-                          "as far as it is this memory's, less a prefetch of memory that has no pages"
-                        : "the bytes at the price of faults, at most this memory's share of the first launch, "
-                          "less a prefetch of memory that has no pages, at the prices of " +
-                              profile.rates().whose();
-    finding.confidence = !measured                ? Confidence::low
-                         : all.untimed_bytes != 0 ? Confidence::medium
-                                                  : Confidence::high;
+    finding.basis = basis_of(profile, all);
+    finding.confidence = confidence_of(all);
     return finding;
 }
 
@@ -136,25 +202,32 @@ std::vector<Finding> find_population(const Profile& profile, const LineOf& line_
     if (memory_use_is_unknown(profile)) // somebody may have used it before
         return {};
     const FirstLaunches firsts = first_launches_of(profile);
-    std::map<ids::AllocationSite, std::pair<ManagedMemory, Populated>> lines;
+    struct Line {
+        ManagedMemory memory;
+        Populated all{};
+        tables::PopulatedParts parts{};
+    };
+    std::map<ids::AllocationSite, Line> lines;
     for (const auto& [site, totals] : profile.allocations().sites()) {
         if (site.memory != trace::Memory::managed || site.origin != trace::Origin::program)
             continue;
         ids::AllocationSite line = site;
         line.stack = line_of(site.stack);
-        auto& [memory, all] =
-            lines.try_emplace(line, ManagedMemory{profile, firsts, line}, Populated{}).first->second;
+        auto& [memory, all, parts] = lines.try_emplace(line, Line{{profile, firsts, line}}).first->second;
         reader::add_saturated(memory.allocations, totals.count);
         reader::add_saturated(memory.bytes, totals.bytes);
         reader::add_saturated(all.untimed_bytes, totals.populated_untimed);
         for (const tables::PopulatingLaunch& each : totals.populating)
             add(all, profile, firsts, each, came_back(profile, site), line_of);
+        if (stays_on_one_device(profile, site))
+            parts.add(totals.parts);
     }
     std::vector<Finding> findings;
     for (auto& [line, each] : lines) {
-        extend(each.second);
-        if (each.second.saving_ns >= least_saving_ns)
-            findings.push_back(describe_population(each.first, each.second));
+        extend(each.all);
+        take_parts(each.all, profile, each.parts, line_of);
+        if (each.all.saving_ns >= least_saving_ns)
+            findings.push_back(describe_population(each.memory, each.all));
     }
     return findings;
 }

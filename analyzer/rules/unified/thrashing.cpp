@@ -43,24 +43,30 @@ Advice advise_thrashing(const Habit& habit) {
     const double faults_ns = std::max(habit.by_faults(moved, 0), static_cast<double>(host_held_up(habit)) *
                                                                      memory.profile.rates().host_fault_ns);
     const auto throttled_ns = static_cast<double>(memory.profile.nanoseconds(told.throttled_ticks));
-    const double remote_ns = (static_cast<double>(moved.to_device) + static_cast<double>(moved.to_host)) /
-                             memory.profile.rates().remote_access * 1e9;
+    // What stays on one side does not move; what both poll crosses the link.
+    const bool polled = memory.bytes <= flag_bytes * memory.allocations;
+    const double remote_ns = polled
+                                 ? (static_cast<double>(moved.to_device) + static_cast<double>(moved.to_host)) /
+                                       memory.profile.rates().remote_access * 1e9
+                                 : 0;
     const bool runtime = memory.profile.uses_runtime();
 
     Advice advice;
-    if (memory.bytes <= flag_bytes * memory.allocations)
+    if (polled)
         advice.text = keep_counters_on_device(memory);
     else
-        advice.text = std::string("let one side finish before the other begins: ") +
-                      (runtime ? "cudaStreamSynchronize(stream)" : "cuStreamSynchronize(stream)") + " and " +
-                      prefetch_to_host(memory) + " before the host's loop, " + prefetch_to_device(memory) +
-                      " before the launch; put a flag that both poll meanwhile into " +
-                      pinned_of_its_own(runtime);
+        advice.text =
+            std::string("keep the data on one side: do the host's step in a kernel. If both must touch it, let "
+                        "one side finish before the other begins: ") +
+            (runtime ? "cudaStreamSynchronize(stream)" : "cuStreamSynchronize(stream)") + " and " +
+            prefetch_to_host(memory) + " before the host's loop, " + prefetch_to_device(memory) +
+            " before the launch; put a flag that both poll meanwhile into " + pinned_of_its_own(runtime);
     const double spared_ns = std::max(0.0, faults_ns + throttled_ns - remote_ns);
     advice.spared = {.device_ns = spared_ns, .host_ns = spared_ns, .at_once = true};
     advice.basis =
         "what moved, or the host's faults, and the time for which the driver made processors wait, " +
-        habit.prices() + "; less the same bytes once across the link";
+        habit.prices() +
+        (polled ? "; less the same bytes once across the link" : "; data that stays does not move");
     advice.confidence = std::min(habit.confidence(), Confidence::medium);
     advice.evidence = {{"bytes_to_device", static_cast<double>(moved.to_device)},
                        {"bytes_to_host", static_cast<double>(moved.to_host)},

@@ -80,4 +80,66 @@ BOOST_FIXTURE_TEST_CASE(what_libraries_took_is_one_line, Scenario) {
     BOOST_TEST(text == "64 MiB by cuBLAS (CUBLAS_WORKSPACE_CONFIG, or cublasSetWorkspace)");
 }
 
+BOOST_AUTO_TEST_SUITE(analyzer_library_handles, *umadvisor::test::on_rules("UMA-401 UMA-413 UMA-418"))
+
+namespace {
+
+/// Rounds in which a library allocates its workspace in one call and frees it in another, around a kernel.
+struct Handles : Scenario {
+    std::uint64_t kernel = function("gemm");
+    std::uint64_t create = stack_through(*this, {cudart, cublas, program});
+    std::uint64_t destroy = stack_through(*this, {cudart, cublas, program});
+
+    std::uint64_t make() { return allocate(64 * mib, Memory::device, {.stack = create, .duration = 50 * us}); }
+    void use(std::uint64_t handle) { launch(kernel, {handle}); }
+    void give_up(std::uint64_t handle, std::uint64_t at) {
+        synchronize({.stack = at, .duration = 10 * us});
+        now += 5 * us;
+        free(handle, 45 * us, at);
+    }
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_CASE(a_handle_for_each_product, Handles) {
+    for (int i = 0; i < 300; ++i) {
+        const auto handle = make();
+        use(handle);
+        give_up(handle, destroy);
+    }
+    const Finding finding = lone(findings_of(*this), "UMA-418");
+    BOOST_TEST(finding.stack == create);
+    BOOST_TEST(place(finding) == destroy);
+    BOOST_TEST(contains(finding.summary, "cuBLAS is made 300 times"), finding.summary);
+    BOOST_TEST(finding.saving_ns > 299 * 95e3);
+    BOOST_TEST(finding.saving_ns < 300 * 112e3);
+    BOOST_REQUIRE(finding.parts.size() == 1u);
+    BOOST_TEST(finding.parts.front().rule->id == "UMA-401");
+}
+
+BOOST_AUTO_TEST_CASE(handles_that_are_kept_and_memory_that_is_none) {
+    Handles kept, workspace, own;
+    std::vector<std::uint64_t> handles;
+    for (int i = 0; i < 8; ++i)
+        handles.push_back(kept.make());
+    const std::uint64_t line = own.stack();
+    for (int i = 0; i < 300; ++i) {
+        kept.use(handles[static_cast<std::size_t>(i) % 8]);
+        kept.synchronize({.duration = 10 * us});
+        const auto needed = workspace.make();
+        workspace.use(needed);
+        workspace.give_up(needed, workspace.create); // by the same call of the program
+        const auto buffer = own.allocate(64 * mib, Memory::device, {.stack = line, .duration = 50 * us});
+        own.use(buffer);
+        own.give_up(buffer, line);
+    }
+    for (const auto handle : handles)
+        kept.give_up(handle, kept.destroy);
+    nothing_in(findings_of(kept));
+    BOOST_TEST(rules_of(findings_of(workspace)) == "UMA-401");
+    BOOST_TEST(rules_of(findings_of(own)) == "UMA-401");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
 BOOST_AUTO_TEST_SUITE_END()

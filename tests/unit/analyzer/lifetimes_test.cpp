@@ -324,6 +324,29 @@ BOOST_FIXTURE_TEST_CASE(locked_for_one_copy_and_left_to_the_end, Locked) {
     BOOST_REQUIRE(finding.details.size() == 1u);
 }
 
+/// A GiB that asynchronous copies need.
+Found locked_block(std::uint64_t lock_ns, std::uint64_t bytes, Memory memory = Memory::pinned,
+                   std::uint64_t later_ns = 0) {
+    Program p;
+    const auto buffer = p.allocate(bytes, memory, {.stack = p.first_line, .duration = lock_ns});
+    const auto data = p.take(64 * mib, p.second_line);
+    p.Program::upload(buffer, data, memory, true);
+    p.use_once(data);
+    p.now += later_ns;
+    p.synchronize();
+    return pinned_once(p);
+}
+
+BOOST_AUTO_TEST_CASE(one_thread_locks_a_large_block) {
+    const Finding finding = lone(locked_block(400 * ms, 1024 * mib), "UMA-409");
+    BOOST_TEST(finding.saving_ns == 400e6 - 1024 * mib / 4.4 / 4 - 16 * 6.1e6 - 60e3, exactly);
+    BOOST_TEST(contains(finding.advice, "several threads"));
+    nothing_in(locked_block(180 * ms, 1024 * mib)); // no slower than by many threads
+    nothing_in(locked_block(90 * ms, 255 * mib));   // not large
+    nothing_in(locked_block(400 * ms, 1024 * mib, Memory::pinned, 8'000 * ms)); // little of the run
+    nothing_in(locked_block(400 * ms, 1024 * mib, Memory::registered));         // its pages were there
+}
+
 BOOST_AUTO_TEST_CASE(locking_that_copies_or_kernels_need) {
     Locked often, mapped, overlapped, in_graph;
     for (int i = 0; i < 100; ++i)

@@ -16,6 +16,27 @@ Program& kernel_after(Program& p, std::uint64_t on_host, std::uint64_t first_ns 
     return p;
 }
 
+/// Eight launches on a pool of 64 MiB, each the first to use another part of it. Then the program waits.
+struct Pool {
+    std::uint64_t faults = 64 * mib / 4096, moved = 0, launch_ns = ms;
+    std::uint64_t on_host = 0;
+    bool one_more = false; ///< launch, after the wait, that finds its pages there
+
+    Found found() const {
+        constexpr std::uint64_t launches = 8;
+        Program p;
+        p.look(on_host, before).counters(0, 0, 0);
+        for (std::uint64_t sample = 1; sample <= launches; ++sample)
+            p.launch(sample);
+        p.wait(launches * launch_ns).counters(moved, 0, faults);
+        for (std::uint64_t sample = 1; sample <= launches; ++sample)
+            p.device_time(sample, launch_ns);
+        if (one_more)
+            p.timed_launch(launches + 1, launch_ns).counters(moved, 0, faults);
+        return findings_of(p);
+    }
+};
+
 /// What a prefetch of so many MiB takes that have no pages.
 constexpr double made_by_prefetch(double mebibytes) {
     return mebibytes / 2 * 0.3e6 / 32;
@@ -123,6 +144,31 @@ BOOST_AUTO_TEST_CASE(a_single_launch_populates_what_comes_back) {
     const Finding quick = lone(single(64 * mib, 3 * ms), "UMA-214"); // no more than it took
     BOOST_TEST(quick.saving_ns == 3e6 - made_by_prefetch(64), about);
     nothing_in(single(8 * mib, 9 * ms));
+}
+
+BOOST_AUTO_TEST_CASE(launch_after_launch_makes_a_part_of_a_pool) {
+    const Finding finding = lone(Pool().found(), "UMA-214");
+    BOOST_TEST(finding.saving_ns == 8e6 - made_by_prefetch(64), boost::test_tools::tolerance(0.02));
+    BOOST_TEST((finding.confidence == Confidence::medium));
+    BOOST_TEST(contains(finding.summary, "8 launches are the first to use its parts"), finding.summary);
+}
+
+BOOST_AUTO_TEST_CASE(kernels_that_compute_as_well_save_what_the_faults_are_worth) {
+    const Finding finding = lone(Pool{.launch_ns = 4 * ms}.found(), "UMA-214");
+    BOOST_TEST(finding.saving_ns == 64 * up_by_faults - made_by_prefetch(64), about);
+    BOOST_TEST((finding.confidence == Confidence::low));
+}
+
+BOOST_AUTO_TEST_CASE(a_launch_that_finds_its_pages_is_not_counted) {
+    BOOST_TEST(lone(Pool{.one_more = true}.found(), "UMA-214").saving_ns == 8e6 - made_by_prefetch(64),
+               boost::test_tools::tolerance(0.02));
+}
+
+BOOST_AUTO_TEST_CASE(faults_that_make_no_parts_of_a_pool) {
+    nothing_in(Pool{.faults = 0}.found());
+    nothing_in(Pool{.faults = 100}.found());       // of a few pages
+    nothing_in(Pool{.moved = 64 * mib}.found());   // the host had filled it
+    nothing_in(Pool{.on_host = 32 * mib}.found()); // in part
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -317,4 +317,61 @@ BOOST_AUTO_TEST_CASE(between_two_lines_the_one_that_waits_is_told_or_the_one_tha
     }
 }
 
+/// for length in lengths: int(length) at line 31 waits for four bytes, line 32 uploads a row and waits, and
+/// line 33 launches two kernels.
+struct Elements : PythonProgram {
+    std::uint64_t read = call_at(31), awaited = call_at(31), upload = call_at(32), sent = call_at(32);
+    std::uint64_t first = call_at(33), second = call_at(33), kernel = function("cat");
+    std::uint64_t array = allocate(64 * kib, Memory::device);
+
+    void run(int arrays, int elements, std::uint64_t stride, bool rows = true) {
+        for (int at = 0; at < arrays; ++at) {
+            builder.next_chunk();
+            for (int i = 0; i < elements; ++i) {
+                pass(30 * us);
+                download(4, 1400,
+                         {.stack = read,
+                          .asynchronous = true,
+                          .from = array,
+                          .offset = static_cast<std::uint64_t>(i) * stride});
+                wait(awaited, 4 * us);
+                pass(40 * us);
+                if (rows) {
+                    copy(512, 1400, {.stack = upload, .asynchronous = true});
+                    wait(sent, 4 * us);
+                }
+                pass(7 * us);
+                launch(kernel, {}, 0, first);
+                now += 7 * us - 600;
+                launch(kernel, {}, 0, second);
+            }
+        }
+    }
+};
+
+BOOST_AUTO_TEST_CASE(elements_that_are_read_one_by_one) {
+    const auto told = [](bool rows) {
+        Elements s;
+        s.run(10, 40, 4, rows);
+        return among(s.found(), "UMA-116");
+    };
+    const Finding alone = told(false);
+    constexpr double each = 7e3 + 1.4e3 + 1e3 + 4e3; // before it what lies between two calls of line 33
+    BOOST_TEST(alone.statement_ns == 390 * each, boost::test_tools::tolerance(0.03));
+    BOOST_TEST(contains(alone.summary, "f() reads 400 elements of 10 arrays one by one"), alone.summary);
+    BOOST_TEST(told(true).statement_ns == 390 * 2 * each, boost::test_tools::tolerance(0.03));
+}
+
+BOOST_AUTO_TEST_CASE(values_that_are_no_elements_of_an_array) {
+    const auto told = [](int arrays, int elements, std::uint64_t stride) {
+        Elements s;
+        s.run(arrays, elements, stride, false);
+        return of_rule(s.found(), "UMA-116");
+    };
+    nothing_in(told(10, 40, 512)); // each in an allocation of its own
+    nothing_in(told(10, 40, 0));   // one value
+    nothing_in(told(200, 2, 4));   // arrays of two
+    nothing_in(told(2, 40, 4));    // of the start
+}
+
 BOOST_AUTO_TEST_SUITE_END()
