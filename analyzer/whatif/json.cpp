@@ -58,7 +58,7 @@ Json to_json(const Outlook& outlook) {
           {"to_host_bytes_per_s", if_timed(outlook, outlook.prices.migrate_to_host)},
           {"block_fault_ns", if_timed(outlook, outlook.prices.device_fault_group)},
           {"prefetch_move_ns", if_timed(outlook, outlook.prices.prefetch_move)},
-          {"parts_told", outlook.parts_told},
+          {"parts_told", outlook.parts_known},
           {"host_told", !outlook.unknowns.host_blind},
           {"launches_not_scanned", outlook.unknowns.unscanned},
           {"events_left_out", outlook.unknowns.faults},
