@@ -24,8 +24,16 @@ Tag* Pass::known(Cause cause, const Named& named, bool is_kernel, std::pair<std:
                  const std::vector<std::uint32_t>& lines) {
     Tag*& tag = known_[{cause, named, way, lines}];
     if (tag == nullptr) {
-        tags_.push_back({cause, is_kernel, way.first, way.second, name_of(named), worst_of(named.stack),
-                         named.stack, lines, nullptr});
+        tags_.push_back({{},
+                         cause,
+                         is_kernel,
+                         way.first,
+                         way.second,
+                         name_of(named),
+                         worst_of(named.stack),
+                         named.stack,
+                         lines,
+                         nullptr});
         tag = &tags_.back();
         if (cause != Cause::start)
             out_.cause_of[named.entry] = cause;
