@@ -14,14 +14,22 @@ struct CopyContent {
     std::uint64_t value = 0;
     std::uint64_t look_duration =
         0; ///< ticks that looking took: before the upload of page-locked memory, else after the call
+    /// Places elsewhere in the bytes that were compared with the latest copy of this `part_hash` and as many
+    /// bytes, and how many of them differed.
+    std::uint64_t places = 0, places_differ = 0;
 
-    /// All but `look_duration`, which stands at the end of a record.
+    /// All but those that came later, which stand at the end of a record.
     template <class Self, class Visitor>
     static void content_fields(Self& r, Visitor& v) {
         v.number("part_hash", r.part_hash);
         v.number("whole_hash", r.whole_hash);
         v.number("value_bytes", r.value_bytes);
         v.number("value", r.value);
+    }
+    template <class Self, class Visitor>
+    static void place_fields(Self& r, Visitor& v) {
+        v.number("places", r.places);
+        v.number("places_differ", r.places_differ);
     }
 };
 
@@ -77,6 +85,7 @@ struct Copy : Call {
         v.number("staged", r.staged);
         v.number("reason", r.reason);
         v.number("wait_duration", r.wait_duration);
+        CopyContent::place_fields(r.content, v);
     }
 };
 
@@ -97,6 +106,7 @@ struct Content {
         CopyContent::content_fields(r.content, v);
         v.number("look_duration", r.content.look_duration);
         v.number("source_changed", r.source_changed);
+        CopyContent::place_fields(r.content, v);
     }
 };
 

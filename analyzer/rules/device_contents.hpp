@@ -7,6 +7,7 @@
 #include "analyzer/reader/thread_cursor.hpp"
 #include "analyzer/rules/counter.hpp"
 #include "analyzer/rules/fates.hpp"
+#include "analyzer/rules/transfers/host_sources.hpp"
 #include "analyzer/tables/copies.hpp"
 
 #include <compare>
@@ -21,7 +22,8 @@ namespace umadvisor::rules {
 /// both to all allocations that its parameters reach, and to all there are where that is not known; so does
 /// each launch of a graph. What a kernel takes as const it only uses. Kernels may reach memory by pointers that
 /// lie in device memory, too: of an allocation that no parameter has reached yet, nothing is told that a launch
-/// came in between. Memory: one entry a live allocation, 64 ranges each at the most and a bounded number of
+/// came in between. Arrays count as read by each launch and written by none; of a program that has surfaces
+/// nothing is to be said of them. Memory: one entry a live allocation, 64 ranges each at the most and a bounded number of
 /// all, one a site.
 class DeviceContents : public Counter {
 public:
@@ -57,6 +59,7 @@ private:
     struct Memory {
         std::uint64_t end = 0, bytes = 0, stack = 0, entry = 0;
         bool reached = false; ///< by a parameter of a launch
+        bool array = false;
     };
 
     /// How an upload repeats an earlier one of the same host bytes.
@@ -77,23 +80,20 @@ private:
         std::uint64_t source_stack = 0; ///< of the upload that it repeats
     };
 
-    /// The latest upload from a place on the host.
-    struct Source {
-        std::uint64_t bytes = 0, part_hash = 0, whole_hash = 0, stack = 0, ticks_end = 0;
-        std::uint64_t allocation = 0, first = 0; ///< to where
-    };
-
     /// A download whose content is told later.
     struct Awaited {
         std::uint32_t thread;
-        std::uint64_t copy, host_allocation, allocation, first, last;
+        trace::Copy copy;
+        Range before; ///< what was there; pending: it had come from where the download leads
     };
 
     void read(const trace::Copy& copy, std::uint32_t thread);
     void download(const trace::Copy& copy, std::vector<Range>& ranges, std::uint32_t thread);
+    void compare_download(const trace::Copy& copy, const Range& before, const trace::CopyContent& content);
     void write(std::uint64_t allocation, Range range, bool whole_range);
+    bool fills(const trace::Copy& copy) const;
     void compare_source(const trace::Copy& copy, Range& sent);
-    bool holds(const Source& source) const;
+    bool holds(const HostSources::Sent& source) const;
     void bound();
     bool is_there(std::uint64_t allocation, std::vector<Range>& ranges, const Range& sent);
     bool is_followed(std::uint64_t allocation, const Range& range) const;
@@ -113,8 +113,8 @@ private:
     reader::FlatMap<std::vector<Range>> sent_; ///< by allocation
     std::size_t ranges_ = 0;                   ///< in sent_, at the most
     std::vector<Awaited> awaited_;
-    reader::FlatMap<Source> sources_; ///< by address on the host
-    std::size_t sources_known_ = 0;
+    HostSources sources_;
+    std::vector<std::uint64_t> unread_arrays_; ///< to which something was sent since the latest launch
     /// Of the uploads of one call site.
     struct Looks {
         std::uint64_t count = 0;

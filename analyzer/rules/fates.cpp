@@ -10,6 +10,8 @@ constexpr std::uint64_t least_seen = 2; ///< as a whole, for parts to be believe
 /// Of what comes back from the host one is enough with so many equal parts, which differ from round to round: a
 /// slow host has time to compare no more of large copies.
 constexpr std::uint64_t many_parts = 8;
+/// Evenly spread: were a tenth of the bytes another each time, all these would be equal in one of a thousand runs.
+constexpr std::uint64_t many_places = 64;
 constexpr std::size_t many_buffers = 4; ///< of one value, as far as some bytes of each tell
 constexpr std::uint64_t nearly_all = 9; ///< so many times as many were equal as were not
 
@@ -82,10 +84,14 @@ void share_between_sites(std::map<FateSite, FateTotals>& sites) {
 tables::Tally FateTotals::compared(Fate fate) const {
     const bool same_source = fate == Fate::again || fate == Fate::twice;
     const std::uint64_t equal = seen.count + equal_elsewhere, other = differed + differed_elsewhere;
+    const bool sampled = other == 0 && in_part.count >= many_parts && places >= many_places &&
+                         differed_in_places * nearly_all <= in_part.count;
     const bool often = fate == Fate::returned && other == 0 && in_part.count >= many_parts;
-    if (equal < (often ? 1 : least_seen)) // to be equal once may be chance
+    if (!sampled && equal < (often ? 1 : least_seen)) // to be equal once may be chance
         return fate == Fate::constant || fate == Fate::unused ? seen : tables::Tally();
     tables::Tally all = seen;
+    if (differed_in_places * nearly_all > in_part.count)
+        return all; // the places that were not compared differ as often
     if (other == 0)
         all.add(in_part);
     else if (same_source && other * nearly_all <= equal)

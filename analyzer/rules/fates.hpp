@@ -17,6 +17,7 @@ enum class Fate : std::uint8_t {
     unused,   ///< overwritten or freed before anything used it
     again,    ///< the same host bytes had been uploaded to memory that has changed since, or that is gone
     twice,    ///< the same host bytes had been uploaded to another place, which holds them still
+    brought,  ///< a download of what had been uploaded there, from where it leads
 };
 
 struct FateSite {
@@ -33,13 +34,17 @@ struct FateTotals {
     tables::Tally not_looked_at; ///< uploads of the same call site of which the recorder read no byte
     std::uint64_t looked_at = 0;
     std::uint64_t differed = 0;                                ///< so in part, but not in all
+    /// Of those in part: places elsewhere that were compared and equal; and how many others were not in part
+    /// because a place differed.
+    std::uint64_t places = 0, differed_in_places = 0;
     std::uint64_t freed = 0;                                   ///< of those unused, the others were overwritten
     std::uint64_t equal_elsewhere = 0, differed_elsewhere = 0; ///< by other calls into memory of the same line
     std::uint64_t counterpart = 0; ///< stack of what sent, read or ended the last before
     std::uint64_t value = 0, value_bytes = 0, part_hash = 0;                        ///< of the last constant
     std::uint64_t allocation_stack = 0, allocation_entry = 0, allocation_bytes = 0; ///< of the last
 
-    /// Those that it can be said of. What parts tell counts where the whole told the same twice and never else;
+    /// Those that it can be said of. What parts tell counts where the whole told the same twice and never else,
+    /// or where many places elsewhere were equal in many of them, and nowhere else differed more than a few;
     /// of uploads from the same place the share counts of which the whole told the same, if that is nearly all.
     /// Not of those that were not looked at.
     tables::Tally compared(Fate fate) const;

@@ -11,11 +11,6 @@ namespace {
 
 using trace::Memory;
 
-struct Spent {
-    double ns;
-    bool measured;
-};
-
 /// Samples of small copies say little of large ones. Pinned memory takes no longer than large copies of it took
 /// in this trace, and what each copy takes besides.
 double longest_ns(const Profile& profile, const tables::CopySite& site, const tables::Tally& transfers) {
@@ -25,6 +20,11 @@ double longest_ns(const Profile& profile, const tables::CopySite& site, const ta
     return static_cast<double>(transfers.count) * profile.rates().small_copy_ns +
            static_cast<double>(transfers.bytes) * seconds * 1e9 / static_cast<double>(bytes);
 }
+
+struct Spent {
+    double ns;
+    bool measured;
+};
 
 /// A call that waits tells its time; of others the device does, where samples were taken.
 Spent spent_on(const Profile& profile, const tables::CopySite& site, const tables::Tally& transfers) {
@@ -37,8 +37,8 @@ Spent spent_on(const Profile& profile, const tables::CopySite& site, const table
             call_ns = all.own_ns_of(transfers);
     }
     const auto bytes = static_cast<double>(transfers.bytes);
-    const bool upload = facts::is_host_memory(site.source);
-    if (upload && (!site.asynchronous || site.source == Memory::pageable))
+    const bool link = facts::is_host_memory(site.source) || facts::is_host_memory(site.destination);
+    if (link && (!site.asynchronous || site.source == Memory::pageable || site.destination == Memory::pageable))
         return {call_ns, true};
     if (const auto found = profile.copies().sites().find(site);
         found != profile.copies().sites().end() && found->second.measured_bytes != 0) {
@@ -46,7 +46,7 @@ Spent spent_on(const Profile& profile, const tables::CopySite& site, const table
             static_cast<double>(found->second.measured_ns) / static_cast<double>(found->second.measured_bytes);
         return {std::max(call_ns, std::min(bytes * rate, longest_ns(profile, site, transfers))), true};
     }
-    const double rate = upload                           ? profile.rates().pinned_to_device
+    const double rate = link                             ? profile.rates().pinned_to_device
                         : site.source == Memory::unknown ? profile.rates().memory_set
                                                          : profile.rates().device_to_device;
     return {std::max(call_ns, bytes / rate * 1e9), false};
@@ -62,7 +62,12 @@ std::map<std::uint64_t, FateGroup> transfers_of_fate(const Profile& profile, Fat
     std::map<std::uint64_t, FateGroup> groups;
     if (!fates_are_known(profile))
         return groups;
+    const bool surfaces = std::ranges::any_of(profile.counted(), [](const CountedEntry& entry) {
+        return entry.count != 0 && entry.symbol.starts_with("cuSurf");
+    });
     for (const auto& [site, totals] : profile.counted<DeviceContents>().sites()) {
+        if (surfaces && site.copy.destination == Memory::array)
+            continue; // kernels write what has a surface
         const tables::Tally told = totals.told(fate);
         if (site.fate != fate || told.count == 0)
             continue;
@@ -74,6 +79,8 @@ std::map<std::uint64_t, FateGroup> transfers_of_fate(const Profile& profile, Fat
         const std::uint64_t not_looked_at = totals.counted_as_alike(fate).count;
         group.not_looked_at += not_looked_at;
         group.in_part += told.count - not_looked_at - std::min(told.count - not_looked_at, totals.seen.count);
+        group.places += totals.places;
+        group.wholes += std::min(told.count - not_looked_at, totals.seen.count);
         group.freed += totals.freed;
         group.spent_ns += spent.ns;
         group.measured &= spent.measured;
@@ -94,6 +101,12 @@ Finding begin_finding(const Profile& profile, const FateGroup& group) {
         finding.details.push_back(
             std::to_string(group.not_looked_at) +
             " of them were not looked at, to save time, and are taken to be like the others");
+    }
+    if (group.places != 0) {
+        finding.evidence.emplace_back("places", static_cast<double>(group.places));
+        finding.details.push_back(count_text(group.wholes, "copy") + " compared as a whole; of the others 1 KiB each and " + std::to_string(group.places) +
+                                  " places in all, others each time: what changed is less than " +
+                                  percent_text(3 / static_cast<double>(group.places)) + " of the bytes, if anything did");
     }
     finding.allocation_stack = group.last.allocation_stack;
     if (group.last.allocation_entry != 0)

@@ -14,6 +14,8 @@ struct FateGroup {
     EditedCalls calls;
     std::uint64_t in_part = 0;       ///< of these, so as far as some of their bytes tell
     std::uint64_t not_looked_at = 0; ///< of these, taken to be like the others
+    std::uint64_t places = 0;        ///< of those in part, compared and equal
+    std::uint64_t wholes = 0;        ///< of these, all bytes were compared
     std::uint64_t freed = 0;         ///< of these, unused till they were freed
     double spent_ns = 0;             ///< in calls that waited, else by the device
     bool measured = true;            ///< all of it, in this trace

@@ -53,8 +53,8 @@ CopyContents& copy_contents() noexcept {
     return contents;
 }
 
-bool CopyContents::applies_to(const trace::Copy& record) const noexcept {
-    return runtime::options().hashing != runtime::Hashing::off && record.bytes != 0 && record.width == 0 &&
+bool CopyContents::applies_to(const trace::Copy& record, std::uint64_t span) const noexcept {
+    return runtime::options().hashing != runtime::Hashing::off && record.bytes != 0 && span == record.bytes &&
            record.captured == 0;
 }
 
@@ -83,10 +83,56 @@ trace::CopyContent CopyContents::hash(std::uint64_t host, std::uint64_t device, 
     trace::CopyContent content = hash_part(host, bytes);
     if (bytes <= HostBytes::small || content.part_hash == 0)
         return content;
-    const bool suspect = is_suspect(device, bytes, content.part_hash);
-    if (suspect || runtime::options().hashing == runtime::Hashing::full)
+    KnownContent* const known =
+        bytes >= least_for_places ? &compare_places(content, host, bytes) : nullptr;
+    const bool suspect = is_suspect(device, bytes, content.part_hash) && content.places_differ == 0;
+    if (runtime::options().hashing == runtime::Hashing::full || (suspect && known == nullptr))
         hash_whole(content, host, bytes);
+    else if (suspect)
+        hash_one_of_two(*known, content, host, bytes);
     return content;
+}
+
+/// Those of one value have the part in common, too, where they differ elsewhere: each address is by itself.
+CopyContents::KnownContent& CopyContents::compare_places(trace::CopyContent& content, std::uint64_t host,
+                                                         std::uint64_t bytes) noexcept {
+    const std::uint64_t key = content.value_bytes == 0 ? content.part_hash : content.part_hash ^ host;
+    KnownContent& known = contents_[(key ^ bytes) * 0x9e3779b97f4a7c15u >> 55];
+    HostBytes::Places now, next;
+    if (known.key != key || known.bytes != bytes) {
+        if (known.awaited)
+            reserved_ -= std::min(reserved_, time_to_hash(known.bytes));
+        known = {};
+        if (bytes_.hash_places(host, bytes, 0, next, nullptr))
+            known = {key, bytes, 0, next, false, false};
+    } else if (bytes_.hash_places(host, bytes, known.turn, now, &next)) {
+        content.places = HostBytes::places;
+        for (std::size_t i = 0; i < HostBytes::places; ++i)
+            content.places_differ += now[i] != known.places[i];
+        ++known.turn;
+        known.places = next;
+    }
+    return known;
+}
+
+/// The hash of one copy's bytes says nothing without that of another: the first is taken only where there is time
+/// for both.
+void CopyContents::hash_one_of_two(KnownContent& known, trace::CopyContent& content, std::uint64_t host,
+                                   std::uint64_t bytes) noexcept {
+    const std::uint64_t takes = time_to_hash(bytes);
+    if (!known.whole && on_wholes_ + reserved_ + 2 * takes >= budget_.so_far() / 4 * 3) {
+        reserved_ -= reserved_ / 8; // what is awaited may never come
+        return;
+    }
+    hash_whole(content, host, bytes);
+    if (content.whole_hash == 0)
+        return;
+    if (known.awaited)
+        reserved_ -= std::min(reserved_, takes);
+    else if (!known.whole)
+        reserved_ += takes;
+    known.awaited = !known.whole;
+    known.whole = true;
 }
 
 /// Does nothing beyond the budget.

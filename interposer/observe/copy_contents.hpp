@@ -14,10 +14,11 @@
 namespace umadvisor::observe {
 
 /// Hashes a part of the bytes, and all of them if equal parts were copied to or from the same device range
-/// before. Hashing takes at most 1% of the run time after a first allowance, so a program that uploads once is
-/// not delayed. Memory that reading might migrate, or that is slow to read, is left out: managed memory,
-/// write-combined memory, mappings of devices. So are copies of several dimensions, and copies that come while
-/// another thread hashes. Page-locked sources of asynchronous uploads are hashed again later, to find changes
+/// before. Where the part equals that of an earlier copy, at whatever address, it compares a few more places with
+/// that one: others each time, so that many rounds cover much. Hashing takes at most 1% of the run time after a
+/// first allowance, so a program that uploads once is not delayed. Memory that reading might migrate, or that is
+/// slow to read, is left out: managed memory, write-combined memory, mappings of devices. So are copies with gaps
+/// between their rows on the host, and copies that come while another thread hashes. Page-locked sources of asynchronous uploads are hashed again later, to find changes
 /// during the copy.
 ///
 /// Pageable sources are hashed after the call, which has read them: looking before it would be the first touch
@@ -27,21 +28,22 @@ public:
     constexpr CopyContents() noexcept = default;
 
     /// Hashes what an upload from page-locked memory is about to send. A branch or two for other copies. A
-    /// synchronous copy waits, so it does what before_sync() does, too.
-    void before_copy(trace::Copy& record) noexcept {
+    /// synchronous copy waits, so it does what before_sync() does, too. `span`: bytes on the host from the first
+    /// to the end of the last.
+    void before_copy(trace::Copy& record, std::uint64_t span) noexcept {
         if (!uploads_.empty())
             look_again_before(record);
-        if (is_upload(record) && record.source_memory != trace::Memory::pageable && applies_to(record))
+        if (is_upload(record) && record.source_memory != trace::Memory::pageable && applies_to(record, span))
             look_at_upload(record);
     }
 
     /// The copy has succeeded: hashes what an upload from pageable memory has sent, and what a download
     /// brought. A download that may still run is left to after_sync(), an upload that may still run to
     /// before_sync().
-    void after_copy(trace::Copy& record) noexcept {
-        if (is_upload(record) && record.source_memory == trace::Memory::pageable && applies_to(record))
+    void after_copy(trace::Copy& record, std::uint64_t span) noexcept {
+        if (is_upload(record) && record.source_memory == trace::Memory::pageable && applies_to(record, span))
             look_at_upload(record);
-        if (is_download(record) && applies_to(record))
+        if (is_download(record) && applies_to(record, span))
             look_at_download(record);
         else if (record.asynchronous == 0 && !downloads_.empty())
             forget_waiting();
@@ -74,12 +76,23 @@ public:
 private:
     static constexpr std::uint32_t most_downloads = 64, most_uploads = 32, most_of_a_stream = 8;
     static constexpr std::uint32_t most_looks = 2; ///< at a source, after the first
-    static constexpr std::uint64_t max_ranges = 1024;
+    static constexpr std::uint64_t max_ranges = 1024, max_contents = 512;
+    /// Copies of less are soon compared as a whole, and take little longer than a look.
+    static constexpr std::uint64_t least_for_places = 512 * 1024;
 
     /// A device range: the hash of the last part that was copied to or from it, and how many in a row were
     /// equal.
     struct DeviceRange {
         std::uint64_t device, bytes, part_hash, equal;
+    };
+
+    /// What the latest copy of these many bytes with this hash of a part held elsewhere.
+    struct KnownContent {
+        std::uint64_t key, bytes;
+        std::uint32_t turn; ///< whose places these are
+        HostBytes::Places places;
+        bool whole;   ///< all of it was hashed, too
+        bool awaited; ///< nothing was compared with that yet: time is reserved for it
     };
 
     /// A download that may still run.
@@ -100,13 +113,16 @@ private:
         return memory == trace::Memory::pageable || memory == trace::Memory::pinned ||
                memory == trace::Memory::registered;
     }
+    static bool is_on_device(trace::Memory memory) noexcept {
+        return memory == trace::Memory::device || memory == trace::Memory::array;
+    }
     static bool is_upload(const trace::Copy& record) noexcept {
-        return record.destination_memory == trace::Memory::device && is_host(record.source_memory);
+        return is_on_device(record.destination_memory) && is_host(record.source_memory);
     }
     static bool is_download(const trace::Copy& record) noexcept {
-        return record.source_memory == trace::Memory::device && is_host(record.destination_memory);
+        return is_on_device(record.source_memory) && is_host(record.destination_memory);
     }
-    bool applies_to(const trace::Copy& record) const noexcept;
+    bool applies_to(const trace::Copy& record, std::uint64_t span) const noexcept;
     void look_at_upload(trace::Copy& record) noexcept;
     void look_at_download(trace::Copy& record) noexcept;
     void look_at_waiting(const trace::Sync& record) noexcept;
@@ -123,13 +139,18 @@ private:
     trace::CopyContent hash_part(std::uint64_t host, std::uint64_t bytes) noexcept;
     trace::CopyContent hash(std::uint64_t host, std::uint64_t device, std::uint64_t bytes) noexcept;
     bool is_suspect(std::uint64_t device, std::uint64_t bytes, std::uint64_t part_hash) noexcept;
+    KnownContent& compare_places(trace::CopyContent& content, std::uint64_t host, std::uint64_t bytes) noexcept;
+    void hash_one_of_two(KnownContent& known, trace::CopyContent& content, std::uint64_t host,
+                         std::uint64_t bytes) noexcept;
 
     Budget budget_{20'000'000};
 
     TryLock lock_;                               ///< guards what follows
     std::uint64_t on_parts_ = 0, on_wholes_ = 0; ///< time spent; at most 3/16 and 3/4 of the budget
+    std::uint64_t reserved_ = 0;                 ///< of the latter, for what is awaited
     std::uint64_t on_sources_ = 0;               ///< of both, for sources hashed again; at most 1/16
     DeviceRange ranges_[max_ranges] = {};
+    KnownContent contents_[max_contents] = {};
     base::BoundedList<Waiting, most_downloads> downloads_;
     base::BoundedList<Upload, most_uploads> uploads_;
     HostBytes bytes_ = {};

@@ -14,6 +14,7 @@ namespace umadvisor::observe {
 namespace {
 
 constexpr std::uint64_t parts = 4, part_bytes = 256;
+constexpr std::uint64_t place_bytes = 64;
 constexpr std::uint64_t value_bytes = 4;
 
 /// Whether the bytes repeat `value`.
@@ -52,6 +53,24 @@ void HostBytes::hash_part(trace::CopyContent& content, std::uint64_t address, st
     content.part_hash = nonzero(XXH3_64bits(held_, total));
     if (repeats(held_, total, held_))
         set_value(content, held_);
+}
+
+bool HostBytes::hash_places(std::uint64_t address, std::uint64_t bytes, std::uint32_t turn, Places& hashes,
+                            Places* next) noexcept {
+    const std::uint64_t part = bytes / places, turns = next != nullptr ? 2 : 1;
+    iovec from[2 * places];
+    for (std::uint64_t i = 0; i < turns * places; ++i) {
+        // Multiples of the golden ratio fill a part evenly, however many turns there are.
+        const std::uint64_t at = (turn + i / places) * 0x9e3779b9u & 0xffffffffu;
+        const std::uint64_t within = ((part - place_bytes) * at >> 32) & ~(place_bytes - 1);
+        from[i] = {reinterpret_cast<void*>(address + i % places * part + within), place_bytes};
+    }
+    if (!record::read_checked(held_, from, turns * places))
+        return false;
+    for (std::uint64_t i = 0; i < turns * places; ++i)
+        (i < places ? hashes : *next)[i % places] =
+            static_cast<std::uint32_t>(XXH3_64bits(held_ + i * place_bytes, place_bytes));
+    return true;
 }
 
 void HostBytes::hash_whole(trace::CopyContent& content, std::uint64_t address, std::uint64_t bytes) noexcept {

@@ -3,6 +3,8 @@
 
 #include "trace/copy_records.hpp"
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 
 namespace umadvisor::observe {
@@ -16,6 +18,15 @@ public:
     /// Fills in `part_hash`, of 256 bytes each at the begin, at the end and at two offsets between, and the
     /// value that these repeat, if they do. Fills in nothing if they cannot be read.
     void hash_part(trace::CopyContent& content, std::uint64_t address, std::uint64_t bytes) noexcept;
+
+    /// Hashes of a few places of 64 bytes, one in each of as many equal parts of the bytes.
+    static constexpr std::size_t places = 4;
+    using Places = std::array<std::uint32_t, places>;
+
+    /// Hashes the places of this turn, and with `next` those of the next. Each turn has others. False if they
+    /// cannot be read. `bytes`: more than `small`.
+    bool hash_places(std::uint64_t address, std::uint64_t bytes, std::uint32_t turn, Places& hashes,
+                     Places* next) noexcept;
 
     /// Fills in `whole_hash` and the value that all bytes repeat, if they do. Fills in nothing if they cannot
     /// be read.

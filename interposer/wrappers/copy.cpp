@@ -59,7 +59,7 @@ CopyScope::CopyScope(const CopyBox& box, std::uint64_t stream, bool asynchronous
     record_.asynchronous = asynchronous;
     record_.captured = asynchronous && observe::is_captured(reinterpret_cast<CUstream>(stream));
     describe_copy(record_, box);
-    observe::copy_contents().before_copy(record_);
+    observe::copy_contents().before_copy(record_, host_span());
     if (asynchronous)
         sample_ = observe::device_timer().begin(reinterpret_cast<CUstream>(stream), timing_key(record_));
     record_.sample = sample_.number;
@@ -71,7 +71,7 @@ void CopyScope::finish() noexcept {
     record_.stack = record::stack();
     act::notify<&act::Action::after_copy>(record_);
     if (record_.status == CUDA_SUCCESS)
-        observe::copy_contents().after_copy(record_);
+        observe::copy_contents().after_copy(record_, host_span());
     record::write(record_);
     if (record_.status != CUDA_SUCCESS || record_.captured != 0)
         return;

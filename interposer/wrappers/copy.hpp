@@ -29,6 +29,13 @@ public:
 
 private:
     void finish() noexcept;
+    /// Of a copy between host and device.
+    std::uint64_t host_span() const noexcept {
+        return record_.destination_memory == trace::Memory::device ||
+                       record_.destination_memory == trace::Memory::array
+                   ? box_.source.span
+                   : box_.destination.span;
+    }
 
     const CopyBox& box_;
     trace::Copy record_;

@@ -22,14 +22,22 @@ bool holds_the_host(const trace::Copy& copy) {
     return copy.asynchronous == 0 || has_pageable_end(copy);
 }
 
+/// What page-locked memory held was looked at before the call, else after it.
+std::uint64_t look_before(const trace::Copy& copy) {
+    return facts::is_page_locked(copy.source_memory) ? copy.content.look_duration : 0;
+}
+
 } // namespace
 
-bool ThroughHost::unseen(const Download& download, const trace::Copy& up) const {
+/// In calls that copy the host looks at nothing.
+bool ThroughHost::unseen(const Thread& thread, const Download& download, const trace::Copy& up) const {
     if (download.seen_from == 0) // the host has not waited, but the stream orders both
         return download.copy.stream == up.stream;
     if (up.start < download.seen_from)
         return false;
-    const double gap_ns = static_cast<double>(up.start - download.seen_from) * ns_per_tick_;
+    const double gap_ns = (static_cast<double>(up.start - download.seen_from) -
+                           static_cast<double>(thread.busy - download.busy + look_before(up))) *
+                          ns_per_tick_;
     return gap_ns <= static_cast<double>(up.bytes) / looking_rate * 1e9;
 }
 
@@ -54,14 +62,17 @@ void ThroughHost::upload(Thread& thread, const trace::Copy& copy) {
         return download.copy.destination == copy.source && download.copy.bytes == copy.bytes;
     });
     // Back to where it came from: the host was to see it.
-    if (found == thread.latest.end() || found->copy.source == copy.destination || !unseen(*found, copy))
+    if (found == thread.latest.end() || found->copy.source == copy.destination || !unseen(thread, *found, copy))
         return;
     const trace::Copy& down = found->copy;
     const trace::Alloc* const from = live_.find(down.source_allocation);
     const trace::Alloc* const to = live_.find(copy.destination_allocation);
-    // Where the device holds something else by now, the host kept the bytes for later.
+    // Where the device holds something else by now, the host kept the bytes for later: unless both change
+    // places, and this is the other's way.
+    const bool exchanged = found->replaced_from == copy.destination;
     if (from == nullptr || to == nullptr ||
-        !contents_.holds_download(down.source_allocation, down.source, down.source + down.bytes))
+        (!exchanged &&
+         !contents_.holds_download(down.source_allocation, down.source, down.source + down.bytes)))
         return;
     const ThroughHostSite site{{down.stack, down.entry}, {copy.stack, copy.entry}, from->device, to->device};
     ++calls_[site.down].paired;
@@ -71,10 +82,25 @@ void ThroughHost::upload(Thread& thread, const trace::Copy& copy) {
     totals.bytes += copy.bytes;
     add(totals.down, down);
     add(totals.up, copy);
+    if (exchanged) {
+        ++totals.exchanged;
+        ++found->replaced_by->exchanged;
+    }
+    for (Download& other : thread.latest)
+        if (other.copy.source == copy.destination && other.copy.bytes == copy.bytes) {
+            other.replaced_from = down.source;
+            other.replaced_by = &totals;
+        }
     *found = {}; // what the host sends on to several devices it is to hold
 }
 
 void ThroughHost::add(const trace::Copy& copy, std::uint32_t on) {
+    count(copy, on);
+    if (Thread* const thread = threads_.find(on))
+        thread->busy += copy.duration + copy.content.look_duration;
+}
+
+void ThroughHost::count(const trace::Copy& copy, std::uint32_t on) {
     if (copy.status != 0 || copy.captured != 0 || copy.origin != trace::Origin::program || copy.width != 0 ||
         copy.bytes < least_known_bytes)
         return;
@@ -93,7 +119,9 @@ void ThroughHost::add(const trace::Copy& copy, std::uint32_t on) {
     const auto same = std::ranges::find_if(
         thread.latest, [&](const Download& download) { return download.copy.destination == copy.destination; });
     Download& kept = same != thread.latest.end() ? *same : thread.latest[thread.next++ % thread.latest.size()];
-    kept = {copy, holds_the_host(copy) ? copy.start + copy.duration : 0};
+    kept = {.copy = copy,
+            .seen_from = holds_the_host(copy) ? copy.start + copy.duration : 0,
+            .busy = thread.busy + copy.duration};
     thread.unseen |= kept.seen_from == 0;
 }
 
@@ -112,8 +140,10 @@ void ThroughHost::add(const trace::Sync& record, std::uint32_t thread) {
     if (found == nullptr || !std::exchange(found->unseen, false))
         return;
     for (Download& download : found->latest)
-        if (download.copy.bytes != 0 && download.seen_from == 0)
+        if (download.copy.bytes != 0 && download.seen_from == 0) {
             download.seen_from = record.start + record.duration;
+            download.busy = found->busy;
+        }
 }
 
 void ThroughHost::add(const trace::Peer& record) {

@@ -35,6 +35,7 @@ struct ThroughHostWay {
 
 struct ThroughHostTotals {
     std::uint64_t pairs = 0, bytes = 0;
+    std::uint64_t exchanged = 0; ///< pairs that are half of an exchange: the other half leads the other way
     ThroughHostWay down, up;
 };
 
@@ -66,18 +67,23 @@ private:
     struct Download {
         trace::Copy copy;
         std::uint64_t seen_from = 0; ///< when the host had waited for it; 0: not yet
+        std::uint64_t busy = 0;      ///< of the thread by then
+        std::uint64_t replaced_from = 0;            ///< the device has these bytes in its place now
+        ThroughHostTotals* replaced_by = nullptr;   ///< which came this way
     };
     struct Thread {
         std::array<Download, 16> latest{};
         std::size_t next = 0;
-        bool unseen = false; ///< one of them may be
+        bool unseen = false;    ///< one of them may be
+        std::uint64_t busy = 0; ///< ticks in calls that copy, and in looks at what they copied
     };
     struct Calls {
         std::uint64_t copies = 0, paired = 0;
     };
     Thread& of(std::uint32_t thread);
+    void count(const trace::Copy& copy, std::uint32_t on);
     void upload(Thread& thread, const trace::Copy& copy);
-    bool unseen(const Download& download, const trace::Copy& up) const;
+    bool unseen(const Thread& thread, const Download& download, const trace::Copy& up) const;
     void add(ThroughHostWay& way, const trace::Copy& copy);
 
     double ns_per_tick_;

@@ -14,7 +14,7 @@ namespace {
 using DetourKey = std::tuple<std::uint64_t, std::uint64_t, bool>;
 
 struct ThroughHostLine {
-    std::uint64_t pairs = 0, bytes = 0, entry = 0, up_entry = 0;
+    std::uint64_t pairs = 0, exchanged = 0, bytes = 0, entry = 0, up_entry = 0;
     double down_ns = 0, up_ns = 0;
     EditedCalls calls; ///< both copies of each pair
     bool peers = true; ///< may reach each other's memory
@@ -53,10 +53,15 @@ Finding describe_detour(const Profile& profile, const DetourKey& key, const Thro
                         : other_device ? profile.rates().to_peer(false)
                                        : profile.rates().device_to_device;
     const bool runtime = profile.uses_runtime();
+    const bool exchange = !other_device && 2 * line.exchanged > line.pairs;
+    const double direct_ns = exchange ? 0 : bytes / rate * 1e9;
 
     Finding finding;
     finding.summary = profile.call_name(line.entry) + " to the host and " + profile.call_name(line.up_entry) +
-                      (other_device ? " to another device" : " to the same device again") + ", " +
+                      (other_device ? " to another device"
+                       : exchange   ? " to where another buffer was, which changes places with this one"
+                                    : " to the same device again") +
+                      ", " +
                       count_text(line.pairs, "time") + " " +
                       bytes_text(bytes / static_cast<double>(line.pairs)) +
                       ", and the host had no time to look at them in between: " + time_text(line.spent_ns());
@@ -65,7 +70,9 @@ Finding describe_detour(const Profile& profile, const DetourKey& key, const Thro
                         {"download_ns", line.down_ns},
                         {"upload_ns", line.up_ns}};
     finding.places.emplace_back("copied to a device again", up);
-    if (other_device)
+    if (exchange)
+        finding.advice = "exchange the two pointers: std::swap(a, b); neither buffer need be copied";
+    else if (other_device)
         finding.advice =
             std::string(runtime ? "cudaMemcpyPeerAsync" : "cuMemcpyPeerAsync") + " from device to device" +
             (line.peers
@@ -75,11 +82,13 @@ Finding describe_detour(const Profile& profile, const DetourKey& key, const Thro
     else
         finding.advice = runtime ? "cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream)"
                                  : "cuMemcpyDtoDAsync(to, from, bytes, stream)";
-    finding.saving_ns = std::max(0.0, line.spent_ns() - bytes / rate * 1e9);
-    finding.edit = line.calls.gone(profile, bytes / rate * 1e9);
-    finding.basis =
-        "time of both copies less the same bytes at " + rate_text(rate) +
-        (measured > 0 ? ", the rate of such copies in this trace" : ", measured on " + profile.rates().whose());
+    finding.saving_ns = std::max(0.0, line.spent_ns() - direct_ns);
+    finding.edit = line.calls.gone(profile, direct_ns);
+    finding.basis = "time of both copies";
+    if (!exchange)
+        finding.basis += " less the same bytes at " + rate_text(rate) +
+                         (measured > 0 ? ", the rate of such copies in this trace"
+                                       : ", measured on " + profile.rates().whose());
     finding.confidence = other_device && measured == 0 ? Confidence::low : Confidence::medium;
     return finding;
 }
@@ -94,6 +103,7 @@ std::vector<Finding> find_through_host(const Profile& profile, const LineOf& lin
             continue;
         ThroughHostLine& line = lines[{line_of(site.down.stack), line_of(site.up.stack), site.from != site.to}];
         line.pairs += totals.pairs;
+        line.exchanged += totals.exchanged;
         line.calls.add(site.down, totals.pairs);
         line.calls.add(site.up, totals.pairs);
         line.bytes += totals.bytes;

@@ -1,5 +1,6 @@
 // The calls that advice on managed memory names, spelled with what is known of the memory.
 #include "analyzer/rules/unified/managed.hpp"
+#include "analyzer/rules/words.hpp"
 
 #include "analyzer/reader/outside.hpp"
 #include "analyzer/reader/shown_name.hpp"

@@ -74,6 +74,40 @@ BOOST_FIXTURE_TEST_CASE(streams_order_what_the_host_does_not_wait_for, Detour) {
     BOOST_TEST(lone(*this, "UMA-111").saving_ns == 10 * (2400e3 - 64 * mib / 1170.0), close);
 }
 
+/// Two buffers go down, and each goes up to where the other was.
+struct Exchange : Detour {
+    const std::uint64_t second_down = stack(), second_up = stack();
+    void rounds(std::uint64_t looks = 0) {
+        for (int round = 0; round < 10; ++round) {
+            go_down(Memory::pageable);
+            download(to, 64 * mib,
+                     {.ns = 4000 * us, .stack = second_down, .asynchronous = false, .host_address = second});
+            now += looks;
+            go_up(to, Memory::pageable);
+            upload(from, 64 * mib,
+                   {.ns = 5000 * us, .stack = second_up, .asynchronous = false, .host_address = second});
+            kernel({from, to}, 0, 20 * us);
+        }
+    }
+    static constexpr std::uint64_t second = 0x5000'0000;
+};
+
+BOOST_FIXTURE_TEST_CASE(two_buffers_that_change_places, Exchange) {
+    rounds();
+    const Found all = findings_of(*this);
+    BOOST_TEST(rules_of(all) == "UMA-111 UMA-111");
+    for (const Finding& finding : all) {
+        BOOST_TEST(contains(finding.advice, "std::swap"));
+        BOOST_TEST(evidence(finding, "pairs") == 10);
+        BOOST_TEST(finding.saving_ns == 10 * 9000e3, close);
+    }
+}
+
+BOOST_FIXTURE_TEST_CASE(two_buffers_that_the_host_has_time_to_look_at, Exchange) {
+    rounds(3000 * us);
+    BOOST_TEST(rules_of(findings_of(*this)) == "UMA-101 UMA-101 UMA-101 UMA-101");
+}
+
 BOOST_AUTO_TEST_CASE(what_the_host_may_have_looked_at) {
     Detour looked, part, back, other;
     looked.rounds(looked.to, 3000 * us, Memory::pinned);

@@ -79,6 +79,12 @@ inline Found of_rule(Found found, std::string_view rule) {
     return found;
 }
 
+/// Those at this line.
+inline Found of_line(Found found, std::uint64_t stack) {
+    std::erase_if(found, [stack](const Finding& finding) { return finding.stack != stack; });
+    return found;
+}
+
 /// "UMA-101 UMA-103"
 inline std::string rules_of(const Found& found) {
     std::string rules;

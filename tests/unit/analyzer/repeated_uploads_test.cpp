@@ -37,6 +37,61 @@ BOOST_AUTO_TEST_CASE(equal_parts_alone_say_nothing) {
     BOOST_TEST(rules() == "");
 }
 
+BOOST_AUTO_TEST_CASE(many_places_that_are_equal_say_what_wholes_do) {
+    const auto rounds_of = [](std::uint64_t rounds, std::uint64_t places, std::uint64_t changed_in_one_of) {
+        Transfers t;
+        t.rounds(rounds, [&](std::uint64_t round) {
+            const bool changed = round % changed_in_one_of == 0;
+            t.upload(1, 0, {.places = places, .places_differ = changed ? 1u : 0u});
+            t.launch(t.kernel, {t.other});
+        });
+        return t.found();
+    };
+    constexpr std::uint64_t never = 1'000;
+    const Finding finding = lone(rounds_of(17, 4, never), "UMA-106");
+    BOOST_TEST(evidence(finding, "transfers") == 16);
+    BOOST_TEST(evidence(finding, "places") == 64);
+    BOOST_TEST((finding.confidence == Confidence::low));
+    nothing_in(rounds_of(16, 4, never)); // fewer places
+    nothing_in(rounds_of(8, 16, never)); // fewer copies
+    BOOST_TEST(evidence(lone(rounds_of(40, 4, 20), "UMA-106"), "transfers") == 37); // not the two that differ
+    nothing_in(rounds_of(60, 4, 5)); // what is equal by its places may differ elsewhere as often
+}
+
+BOOST_AUTO_TEST_CASE(places_say_nothing_where_a_whole_has_differed) {
+    rounds(60, [&](std::uint64_t round) { upload(1, round < 3 ? round : 0, {.places = 4}); });
+    BOOST_TEST(rules() == "");
+}
+
+/// A volume that goes into its array before each launch that draws it.
+struct Drawn : Transfers {
+    const std::uint64_t array = allocate(bytes, Memory::array);
+    void frames(std::uint64_t part_of = 1) {
+        rounds(20, [&](std::uint64_t) {
+            copy(bytes / part_of, copy_ns / part_of,
+                 {.source = Memory::pinned, .destination = Memory::array, .stack = uploading, .height = 64,
+                  .to = array, .part = 1, .whole = 7});
+            launch(kernel, {other});
+        });
+    }
+};
+
+BOOST_FIXTURE_TEST_CASE(into_an_array, Drawn) {
+    frames();
+    BOOST_TEST(evidence(one("UMA-106"), "transfers") == 19);
+}
+
+BOOST_FIXTURE_TEST_CASE(into_an_array_that_kernels_may_write, Drawn) {
+    frames();
+    builder.counters[entry("cuSurfObjectCreate", false)] = 1;
+    BOOST_TEST(rules() == "");
+}
+
+BOOST_FIXTURE_TEST_CASE(into_one_part_or_another_of_an_array, Drawn) {
+    frames(2);
+    BOOST_TEST(rules() == "UMA-114");
+}
+
 BOOST_AUTO_TEST_CASE(one_that_differs_in_the_whole_leaves_those_that_were_compared) {
     for (const std::uint64_t whole : {0, 7, 7, 7, 8, 8})
         upload(1, whole);

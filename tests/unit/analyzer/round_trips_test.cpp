@@ -43,6 +43,62 @@ BOOST_AUTO_TEST_CASE(changed_by_the_host) {
     BOOST_TEST(rules() == "");
 }
 
+/// Arguments that go up before each launch and come down after it, though a kernel only reads them.
+struct BothWays : Transfers {
+    const std::uint64_t reads = function("_Z5triadPKfPff");
+    trace::Content content{};
+    void trips(std::uint64_t function, bool host_changes = false, bool asynchronous = false) {
+        rounds(10, [&](std::uint64_t round) {
+            upload(host_changes ? round : 1, host_changes ? 100 + round : 7);
+            launch(function, {table, other});
+            const CopyOptions later{.asynchronous = true, .content_follows = true};
+            const std::uint64_t start = now;
+            download(asynchronous ? 0 : content_of(round, host_changes), asynchronous ? 0 : 7,
+                     asynchronous ? later : CopyOptions());
+            if (!asynchronous)
+                return;
+            synchronize();
+            content = {.start = now, .copy = start};
+            content.content.part_hash = 1;
+            content.content.whole_hash = 7;
+            builder.add(content);
+            now += 100;
+        });
+    }
+    static std::uint64_t content_of(std::uint64_t round, bool host_changes) { return host_changes ? 50 + round : 1; }
+};
+
+BOOST_FIXTURE_TEST_CASE(downloads_of_what_the_host_sent, BothWays) {
+    trips(reads);
+    const Found all = found();
+    BOOST_TEST(rules_of(all) == "UMA-107 UMA-107");
+    const auto down = std::ranges::find(all, downloading, &Finding::stack);
+    BOOST_REQUIRE((down != all.end()));
+    BOOST_TEST(place(*down) == uploading);
+    BOOST_TEST(evidence(*down, "transfers") == 10);
+    BOOST_TEST((down->confidence == Confidence::medium));
+}
+
+BOOST_FIXTURE_TEST_CASE(asynchronous_downloads_of_what_the_host_sent, BothWays) {
+    trips(reads, false, true);
+    BOOST_TEST(rules() == "UMA-107 UMA-107");
+}
+
+BOOST_FIXTURE_TEST_CASE(downloads_of_what_a_kernel_may_have_written, BothWays) {
+    trips(kernel);
+    nothing_in(of_line(found(), downloading));
+}
+
+BOOST_FIXTURE_TEST_CASE(downloads_to_where_the_host_has_something_else, BothWays) {
+    rounds(10, [&](std::uint64_t) {
+        upload(1, 7);
+        launch(reads, {table, other});
+        upload(2, 8, {.to = other}); // of the same host memory
+        download(1, 7);
+    });
+    nothing_in(of_line(found(), downloading));
+}
+
 BOOST_AUTO_TEST_CASE(what_an_asynchronous_download_brought_is_told_later) {
     rounds(10, [&](std::uint64_t round) {
         use();

@@ -105,6 +105,8 @@ void Scenario::copy(std::uint64_t bytes, std::uint64_t duration, const CopyOptio
     copy.destination_allocation = options.to;
     copy.content.part_hash = options.part;
     copy.content.whole_hash = options.whole;
+    copy.content.places = options.places;
+    copy.content.places_differ = options.places_differ;
     copy.content.value_bytes = options.value_bytes;
     copy.content.value = options.value;
     copy.content_follows = options.content_follows ? 1 : 0;
@@ -114,6 +116,8 @@ void Scenario::copy(std::uint64_t bytes, std::uint64_t duration, const CopyOptio
         copy.height = options.height;
         copy.depth = 1;
         copy.source_pitch = copy.destination_pitch = options.pitch != 0 ? options.pitch : 2 * copy.width;
+        if (options.destination == trace::Memory::array)
+            copy.destination_pitch = 0;
     }
     call(copy, options.symbol.empty() ? copy_symbol(options) : options.symbol, duration);
 }

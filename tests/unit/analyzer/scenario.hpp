@@ -57,6 +57,7 @@ public:
         std::uint64_t host_address = 0x1000'0000;
         std::uint64_t offset = 0;          ///< in the device's
         std::uint64_t part = 0, whole = 0; ///< hashes
+        std::uint64_t places = 0, places_differ = 0;
         std::uint64_t value_bytes = 0, value = 0;
         bool content_follows = false;
         std::uint64_t look_duration = 0;

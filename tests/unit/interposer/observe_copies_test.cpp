@@ -13,6 +13,7 @@
 #include <memory>
 #include <sys/mman.h>
 #include <thread>
+#include <vector>
 
 BOOST_AUTO_TEST_SUITE(observe_copies)
 
@@ -66,8 +67,8 @@ struct Copies {
                            .bytes = length,
                            .source_memory = memory,
                            .destination_memory = Memory::device};
-        contents->before_copy(record);
-        contents->after_copy(record);
+        contents->before_copy(record, record.bytes);
+        contents->after_copy(record, record.bytes);
         return record.content;
     }
     /// Pages of the second MiB of the mapping, which no test writes, that are in memory.
@@ -83,11 +84,11 @@ struct Copies {
                            .bytes = bytes,
                            .source_memory = Memory::pageable,
                            .destination_memory = Memory::device};
-        contents->before_copy(record);
+        contents->before_copy(record, record.bytes);
         BOOST_TEST(touched_pages() == 0u);
         if (driver_reads)
             madvise(host + bytes, bytes, MADV_POPULATE_READ);
-        contents->after_copy(record);
+        contents->after_copy(record, record.bytes);
         BOOST_TEST(touched_pages() == (driver_reads ? bytes / page : 0));
         madvise(host + bytes, bytes, MADV_DONTNEED);
         return record.content;
@@ -102,8 +103,8 @@ struct Copies {
                            .asynchronous = asynchronous,
                            .stream = stream};
         record.start = start;
-        contents->before_copy(record);
-        contents->after_copy(record);
+        contents->before_copy(record, record.bytes);
+        contents->after_copy(record, record.bytes);
         return record;
     }
     /// One that may still run when the call returns.
@@ -118,8 +119,8 @@ struct Copies {
         record.source_allocation = allocation_of(record.source);
         record.asynchronous = 1;
         record.stream = in_stream;
-        contents->before_copy(record);
-        contents->after_copy(record);
+        contents->before_copy(record, record.bytes);
+        contents->after_copy(record, record.bytes);
         return record;
     }
     static std::uint64_t allocation_of(std::uint64_t address) {
@@ -161,6 +162,73 @@ BOOST_AUTO_TEST_CASE(a_part_at_first_and_all_of_the_third_equal_one) {
     BOOST_TEST(changed.whole_hash != fourth.whole_hash);
     host[0] ^= 1;
     BOOST_TEST(upload().part_hash != first.part_hash);
+}
+
+BOOST_AUTO_TEST_CASE(other_places_are_compared_in_each_copy_of_the_same_part) {
+    BOOST_TEST(upload().places == 0u); // there is nothing to compare it with
+    for (int i = 0; i < 30; ++i) {
+        const trace::CopyContent content = upload();
+        BOOST_TEST(content.places == 4u);
+        BOOST_TEST(content.places_differ == 0u);
+    }
+    std::memset(host + bytes / 2 + page, 0, bytes / 64); // in no part
+    std::uint64_t differed = 0;
+    for (int i = 0; i < 30; ++i) {
+        std::memset(host + bytes / 2 + page, i, bytes / 64);
+        differed += upload().places_differ;
+    }
+    BOOST_TEST(differed >= 1u);
+    BOOST_TEST(differed <= 8u);
+    host[0] ^= 1;
+    BOOST_TEST(upload().places == 0u);
+    BOOST_TEST(upload(Memory::pageable, bytes / 4).places == 0u); // too small
+    BOOST_TEST(upload(Memory::pageable, bytes / 4).places == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(places_are_compared_with_what_came_down_and_with_other_addresses) {
+    const trace::CopyContent down = download(1, Memory::pageable, false).content, up = upload();
+    BOOST_TEST(down.part_hash == up.part_hash);
+    BOOST_TEST(up.places == 4u);
+    std::memcpy(host + bytes, host, bytes);
+    trace::Copy copy{.source = address() + bytes,
+                     .destination = on_device + bytes,
+                     .bytes = bytes,
+                     .source_memory = Memory::pageable,
+                     .destination_memory = Memory::array};
+    contents->after_copy(copy, bytes);
+    BOOST_TEST(copy.content.places == 4u);
+    BOOST_TEST(copy.content.places_differ == 0u);
+    trace::Copy rows = copy;
+    rows.content = {};
+    contents->after_copy(rows, bytes + 1); // there are gaps between its rows
+    BOOST_TEST(rows.content.part_hash == 0u);
+    std::memset(host, 0, mapped);
+    std::memset(host + bytes + page, 1, bytes / 2); // one value in all parts, which says little of the rest
+    for (int i = 0; i < 2; ++i) {
+        BOOST_TEST(upload().places_differ == 0u);
+        contents->after_copy(copy, bytes);
+        BOOST_TEST(copy.content.places_differ == 0u);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_whole_is_hashed_only_where_there_is_time_for_another) {
+    contents->set_allowance(bytes); // for three wholes, at 4 GB/s
+    std::vector<std::uint64_t> hashed;
+    for (std::uint64_t round = 0; round < 4; ++round)
+        for (std::uint64_t buffer = 1; buffer <= 3; ++buffer) {
+            trace::Copy copy{.source = address(),
+                             .destination = on_device + buffer * bytes,
+                             .bytes = bytes,
+                             .source_memory = Memory::pageable,
+                             .destination_memory = Memory::device};
+            host[0] = static_cast<std::uint8_t>(buffer);
+            contents->after_copy(copy, bytes);
+            if (copy.content.whole_hash != 0)
+                hashed.push_back(10 * round + buffer);
+        }
+    BOOST_REQUIRE(hashed.size() >= 2u);
+    BOOST_TEST(hashed[0] == 21u);
+    BOOST_TEST(hashed[1] == 31u); // not that of another buffer
 }
 
 BOOST_AUTO_TEST_CASE(pinned_memory_reads_as_pageable_memory_does) {
