@@ -48,33 +48,35 @@ double median_ns(const Profile& profile, const facts::Distribution& gap) {
     return static_cast<double>(profile.estimated_nanoseconds(gap.median()));
 }
 
-/// A loop that reads an array's elements one by one, and may upload something for each.
+/// A loop that reads an array's elements one by one, and uploads something for each.
 struct ElementLoop {
-    std::uint64_t count = 0, arrays = 0, bytes = 0, function = 0;
+    std::uint64_t count = 0, groups = 0, bytes = 0, function = 0;
     StatementTime read, uploads;
     EditedCalls calls;
     std::map<std::uint64_t, std::uint64_t> uploaded_at; ///< stacks, by line
 };
 
-/// What one read and one upload for each array spare of the loop's statements.
+/// What one read and one upload for each group spare of the loop's statements. Reads without uploads between
+/// them are UMA-103's.
 std::optional<Finding> describe_loop(const Profile& profile, std::uint64_t, const ElementLoop& loop) {
-    const double spared = 1 - static_cast<double>(loop.arrays) / static_cast<double>(loop.count);
-    const double ns = (loop.read.sum_ns() + loop.uploads.sum_ns()) * spared;
+    if (loop.uploads.calls == 0)
+        return std::nullopt;
+    const auto count = static_cast<double>(loop.count);
+    const double ns =
+        (loop.read.sum_ns() + loop.uploads.sum_ns()) * (1 - static_cast<double>(loop.groups) / count);
     const auto code = profile.dictionary().python_codes.find(loop.function);
+    const std::string function = code == profile.dictionary().python_codes.end()
+                                     ? std::string("a function")
+                                     : std::string(code->second.function) + "()";
     Finding finding;
     finding.title = "the elements of an array are read one by one";
-    finding.summary =
-        (code == profile.dictionary().python_codes.end() ? std::string("a function")
-                                                         : std::string(code->second.function) + "()") +
-        " reads " + count_text(loop.count, "element") + " of " + count_text(loop.arrays, "array") +
-        " one by one, and waits for each: " + time_text(loop.read.sum_ns() / static_cast<double>(loop.count)) +
-        " of the host's time" +
-        (loop.uploads.calls == 0
-             ? ""
-             : ", and " + time_text(loop.uploads.sum_ns() / static_cast<double>(loop.uploads.calls)) +
-                   " for an upload that follows each");
-    finding.evidence = {{"elements", static_cast<double>(loop.count)},
-                        {"arrays", static_cast<double>(loop.arrays)},
+    finding.summary = function + " reads " + count_text(loop.count, "element") + " one by one, in " +
+                      count_text(loop.groups, "group") +
+                      ", and waits for each: " + time_text(loop.read.sum_ns() / count) +
+                      " of the host's time, and " + time_text(loop.uploads.sum_ns() / count) +
+                      " for what it uploads for each";
+    finding.evidence = {{"elements", count},
+                        {"groups", static_cast<double>(loop.groups)},
                         {"bytes", static_cast<double>(loop.bytes)},
                         {"uploads", static_cast<double>(loop.uploads.calls)},
                         {"call_ns", loop.read.call_ns + loop.uploads.call_ns},
@@ -82,14 +84,14 @@ std::optional<Finding> describe_loop(const Profile& profile, std::uint64_t, cons
     for (const auto& [line, stack] : loop.uploaded_at)
         finding.places.emplace_back("uploaded here for each", stack);
     finding.advice =
-        "compute on the device what the loop makes of each element, by operations on the whole array. If the "
-        "host needs them, read all at once before the loop (PyTorch: x.tolist(); CuPy: x.get(); JAX: "
-        "jax.device_get(x)), and upload at once what it makes of them";
+        "compute on the device what the loop makes of each element, by operations on the whole array. If "
+        "the host needs them, read all at once before the loop (PyTorch: x.tolist(); CuPy: x.get(); "
+        "JAX: jax.device_get(x)), and upload at once what it makes of them";
     finding.statement_ns = finding.saving_ns = ns;
     finding.edit = loop.calls.gone(profile);
     finding.basis =
-        "the calls of these lines, their waits, and before each what this program needs between two calls of "
-        "one line, as the replay of the run without them gains it; one for each array stays";
+        "the calls of these lines, their waits, and before each what this program needs between two "
+        "calls of one line, as the replay of the run without them gains it; one for each group stays";
     finding.confidence = Confidence::medium;
     return finding;
 }
@@ -166,7 +168,7 @@ std::vector<Finding> element_loops(const Profile& profile, const LineOf& line_of
         ElementLoop& loop = loops[line_of(read.site.stack)];
         const double spared = static_cast<double>(read.advances) / static_cast<double>(read.count);
         loop.count += read.count;
-        loop.arrays += read.count - read.advances;
+        loop.groups += read.count - read.advances;
         loop.bytes += read.bytes;
         loop.function = function;
         loop.read.add(statements.of_copy(read, loop.calls, spared));

@@ -178,10 +178,11 @@ Finding describe_population(const ManagedMemory& memory, const Populated& all) {
     finding.summary =
         "launch of " + kernels_text(profile, all.kernels.at(all.most_stack)) + ": " + made_text(all);
     finding.evidence = {{"timed_launches", static_cast<double>(all.launches)},
-                        {"launches_in_parts", all.in_parts},
                         {"bytes", static_cast<double>(all.bytes)},
                         {"untimed_bytes", static_cast<double>(all.untimed_bytes)},
                         {"time_ns", all.longer_ns}};
+    if (all.in_parts != 0)
+        finding.evidence.emplace_back("launches_in_parts", all.in_parts);
     for (const auto& [line, kernels] : all.kernels)
         if (line != all.most_stack)
             finding.places.emplace_back(kernels_text(profile, kernels) + " is launched here", line);

@@ -82,8 +82,6 @@ BOOST_FIXTURE_TEST_CASE(what_libraries_took_is_one_line, Scenario) {
 
 BOOST_AUTO_TEST_SUITE(analyzer_library_handles, *umadvisor::test::on_rules("UMA-401 UMA-413 UMA-418"))
 
-namespace {
-
 /// Rounds in which a library allocates its workspace in one call and frees it in another, around a kernel.
 struct Handles : Scenario {
     std::uint64_t kernel = function("gemm");
@@ -98,8 +96,6 @@ struct Handles : Scenario {
         free(handle, 45 * us, at);
     }
 };
-
-} // namespace
 
 BOOST_FIXTURE_TEST_CASE(a_handle_for_each_product, Handles) {
     for (int i = 0; i < 300; ++i) {
