@@ -178,10 +178,11 @@ BOOST_FIXTURE_TEST_CASE(what_may_be_either_memory_is_not_assigned, Rounds) {
     counters(72 * mib, 24 * mib);
     const ManagedRead read(*this);
     BOOST_TEST((read.basis(large_line) == MovedBasis::at_least));
-    const std::uint64_t large = read.moved(large_line).to_device, small = read.moved(small_line).to_device;
-    BOOST_TEST(large <= 32 * mib);
-    BOOST_TEST(small <= 4 * mib);
-    BOOST_TEST(large + small + read.unassigned().to_device == 72 * mib);
+    const std::uint64_t to_large = read.moved(large_line).to_device,
+                        to_small = read.moved(small_line).to_device;
+    BOOST_TEST(to_large <= 32 * mib);
+    BOOST_TEST(to_small <= 4 * mib);
+    BOOST_TEST(to_large + to_small + read.unassigned().to_device == 72 * mib);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
