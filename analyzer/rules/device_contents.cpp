@@ -7,8 +7,8 @@ namespace umadvisor::rules {
 
 tables::Tally DeviceContents::told(const tables::CopySite& site, bool small) const {
     tables::Tally sum;
-    for (const Fate fate :
-         {Fate::repeated, Fate::returned, Fate::constant, Fate::unused, Fate::again, Fate::twice, Fate::brought})
+    for (const Fate fate : {Fate::repeated, Fate::returned, Fate::constant, Fate::unused, Fate::again,
+                            Fate::twice, Fate::brought})
         if (const auto found = sites_.find({site, fate, small}); found != sites_.end())
             sum.add(found->second.told(fate));
     return sum;
@@ -37,8 +37,8 @@ void DeviceContents::add(const trace::Alloc& record) {
     const bool array = record.memory == trace::Memory::array;
     if (record.status == 0 && (record.memory == trace::Memory::device || array) && record.symbol == 0 &&
         record.part == 0)
-        live_[record.allocation] = {record.address + record.bytes, record.bytes, record.stack, record.entry,
-                                    false,                         array};
+        live_[record.allocation] = {
+            record.address + record.bytes, record.bytes, record.stack, record.entry, false, array};
 }
 
 /// No launch has reached it unseen.
@@ -100,7 +100,8 @@ void DeviceContents::use_reached(const reader::Shape* shape) {
         if (sent_.find(allocation) != nullptr)
             use(allocation, written_.may_write(*shape, i));
         if (!awaited_.empty()) // a kernel may write to where a download goes
-            std::erase_if(awaited_, [&](const Awaited& each) { return each.copy.destination_allocation == allocation; });
+            std::erase_if(awaited_,
+                          [&](const Awaited& each) { return each.copy.destination_allocation == allocation; });
     }
 }
 

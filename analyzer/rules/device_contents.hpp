@@ -23,8 +23,8 @@ namespace umadvisor::rules {
 /// each launch of a graph. What a kernel takes as const it only uses. Kernels may reach memory by pointers that
 /// lie in device memory, too: of an allocation that no parameter has reached yet, nothing is told that a launch
 /// came in between. Arrays count as read by each launch and written by none; of a program that has surfaces
-/// nothing is to be said of them. Memory: one entry a live allocation, 64 ranges each at the most and a bounded number of
-/// all, one a site.
+/// nothing is to be said of them. Memory: one entry a live allocation, 64 ranges each at the most and a bounded
+/// number of all, one a site.
 class DeviceContents : public Counter {
 public:
     DeviceContents(double ns_per_tick, const reader::Dictionary& dictionary)

@@ -33,7 +33,7 @@ struct FateTotals {
     tables::Tally or_constant;   ///< uploads of the same bytes that count as constant if that is told of them
     tables::Tally not_looked_at; ///< uploads of the same call site of which the recorder read no byte
     std::uint64_t looked_at = 0;
-    std::uint64_t differed = 0;                                ///< so in part, but not in all
+    std::uint64_t differed = 0; ///< so in part, but not in all
     /// Of those in part: places elsewhere that were compared and equal; and how many others were not in part
     /// because a place differed.
     std::uint64_t places = 0, differed_in_places = 0;

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-
 namespace umadvisor::rules {
 namespace {
 
@@ -109,8 +108,8 @@ void DeviceContents::compare_source(const trace::Copy& copy, Range& sent) {
             const double gap_ns = (static_cast<double>(copy.start) - static_cast<double>(known->ticks_end) -
                                    static_cast<double>(looked)) *
                                   ns_per_tick_;
-            const bool had_time = known->address != copy.source ||
-                                  gap_ns * writing_rate >= static_cast<double>(copy.bytes) * 1e9;
+            const bool had_time =
+                known->address != copy.source || gap_ns * writing_rate >= static_cast<double>(copy.bytes) * 1e9;
             const bool other_place =
                 known->allocation != copy.destination_allocation || known->first != sent.first;
             sent.compared = wholes || !had_time;

@@ -102,11 +102,13 @@ Finding begin_finding(const Profile& profile, const FateGroup& group) {
             std::to_string(group.not_looked_at) +
             " of them were not looked at, to save time, and are taken to be like the others");
     }
-    if (group.places != 0) {
+    if (group.wholes < group.in_part && group.places != 0) {
         finding.evidence.emplace_back("places", static_cast<double>(group.places));
-        finding.details.push_back(count_text(group.wholes, "copy") + " compared as a whole; of the others 1 KiB each and " + std::to_string(group.places) +
-                                  " places in all, others each time: what changed is less than " +
-                                  percent_text(3 / static_cast<double>(group.places)) + " of the bytes, if anything did");
+        // Evenly spread, and so many equal: with a probability of 95%.
+        finding.details.push_back(
+            std::to_string(group.wholes) + " of them compared as a whole; of the others 1 KiB each and " +
+            std::to_string(group.places) + " other places in all, all equal: less than " +
+            percent_text(3 / static_cast<double>(group.places)) + " of the bytes change, if any");
     }
     finding.allocation_stack = group.last.allocation_stack;
     if (group.last.allocation_entry != 0)

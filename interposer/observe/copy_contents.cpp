@@ -83,8 +83,7 @@ trace::CopyContent CopyContents::hash(std::uint64_t host, std::uint64_t device, 
     trace::CopyContent content = hash_part(host, bytes);
     if (bytes <= HostBytes::small || content.part_hash == 0)
         return content;
-    KnownContent* const known =
-        bytes >= least_for_places ? &compare_places(content, host, bytes) : nullptr;
+    KnownContent* const known = bytes >= least_for_places ? &compare_places(content, host, bytes) : nullptr;
     const bool suspect = is_suspect(device, bytes, content.part_hash) && content.places_differ == 0;
     if (runtime::options().hashing == runtime::Hashing::full || (suspect && known == nullptr))
         hash_whole(content, host, bytes);
@@ -115,8 +114,8 @@ CopyContents::KnownContent& CopyContents::compare_places(trace::CopyContent& con
     return known;
 }
 
-/// The hash of one copy's bytes says nothing without that of another: the first is taken only where there is time
-/// for both.
+/// The hash of one copy's bytes says nothing without that of another: the first is taken only where there is
+/// time for both.
 void CopyContents::hash_one_of_two(KnownContent& known, trace::CopyContent& content, std::uint64_t host,
                                    std::uint64_t bytes) noexcept {
     const std::uint64_t takes = time_to_hash(bytes);

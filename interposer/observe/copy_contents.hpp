@@ -14,12 +14,12 @@
 namespace umadvisor::observe {
 
 /// Hashes a part of the bytes, and all of them if equal parts were copied to or from the same device range
-/// before. Where the part equals that of an earlier copy, at whatever address, it compares a few more places with
-/// that one: others each time, so that many rounds cover much. Hashing takes at most 1% of the run time after a
-/// first allowance, so a program that uploads once is not delayed. Memory that reading might migrate, or that is
-/// slow to read, is left out: managed memory, write-combined memory, mappings of devices. So are copies with gaps
-/// between their rows on the host, and copies that come while another thread hashes. Page-locked sources of asynchronous uploads are hashed again later, to find changes
-/// during the copy.
+/// before. Where the part equals that of an earlier copy, at whatever address, it compares a few more places
+/// with that one: others each time, so that many rounds cover much. Hashing takes at most 1% of the run time
+/// after a first allowance, so a program that uploads once is not delayed. Memory that reading might migrate,
+/// or that is slow to read, is left out: managed memory, write-combined memory, mappings of devices. So are
+/// copies with gaps between their rows on the host, and copies that come while another thread hashes.
+/// Page-locked sources of asynchronous uploads are hashed again later, to find changes during the copy.
 ///
 /// Pageable sources are hashed after the call, which has read them: looking before it would be the first touch
 /// of pages that the program has not touched, and would pay for them.
@@ -28,8 +28,8 @@ public:
     constexpr CopyContents() noexcept = default;
 
     /// Hashes what an upload from page-locked memory is about to send. A branch or two for other copies. A
-    /// synchronous copy waits, so it does what before_sync() does, too. `span`: bytes on the host from the first
-    /// to the end of the last.
+    /// synchronous copy waits, so it does what before_sync() does, too. `span`: bytes on the host from the
+    /// first to the end of the last.
     void before_copy(trace::Copy& record, std::uint64_t span) noexcept {
         if (!uploads_.empty())
             look_again_before(record);

@@ -66,10 +66,10 @@ public:
 private:
     struct Download {
         trace::Copy copy;
-        std::uint64_t seen_from = 0; ///< when the host had waited for it; 0: not yet
-        std::uint64_t busy = 0;      ///< of the thread by then
-        std::uint64_t replaced_from = 0;            ///< the device has these bytes in its place now
-        ThroughHostTotals* replaced_by = nullptr;   ///< which came this way
+        std::uint64_t seen_from = 0;              ///< when the host had waited for it; 0: not yet
+        std::uint64_t busy = 0;                   ///< of the thread by then
+        std::uint64_t replaced_from = 0;          ///< the device has these bytes in its place now
+        ThroughHostTotals* replaced_by = nullptr; ///< which came this way
     };
     struct Thread {
         std::array<Download, 16> latest{};

@@ -52,7 +52,8 @@ Finding describe_brought(const Profile& profile, std::uint64_t stack, const Fate
     if (group.last.counterpart != 0 && group.last.counterpart != stack)
         finding.places.emplace_back("uploaded here", group.last.counterpart);
     finding.advice = "leave the download out: the host has the data; copy back only what kernels write";
-    finding.confidence = std::min(confidence_of(group), Confidence::medium); // the host may have changed its own
+    finding.confidence =
+        std::min(confidence_of(group), Confidence::medium); // the host may have changed its own
     return finding;
 }
 

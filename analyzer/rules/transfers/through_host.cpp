@@ -61,8 +61,7 @@ Finding describe_detour(const Profile& profile, const DetourKey& key, const Thro
                       (other_device ? " to another device"
                        : exchange   ? " to where another buffer was, which changes places with this one"
                                     : " to the same device again") +
-                      ", " +
-                      count_text(line.pairs, "time") + " " +
+                      ", " + count_text(line.pairs, "time") + " " +
                       bytes_text(bytes / static_cast<double>(line.pairs)) +
                       ", and the host had no time to look at them in between: " + time_text(line.spent_ns());
     finding.evidence = {{"pairs", static_cast<double>(line.pairs)},

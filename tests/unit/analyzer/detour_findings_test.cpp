@@ -105,7 +105,7 @@ BOOST_FIXTURE_TEST_CASE(two_buffers_that_change_places, Exchange) {
 
 BOOST_FIXTURE_TEST_CASE(two_buffers_that_the_host_has_time_to_look_at, Exchange) {
     rounds(3000 * us);
-    BOOST_TEST(rules_of(findings_of(*this)) == "UMA-101 UMA-101 UMA-101 UMA-101");
+    nothing_in(*this);
 }
 
 BOOST_AUTO_TEST_CASE(what_the_host_may_have_looked_at) {

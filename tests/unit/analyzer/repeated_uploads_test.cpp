@@ -52,8 +52,8 @@ BOOST_AUTO_TEST_CASE(many_places_that_are_equal_say_what_wholes_do) {
     BOOST_TEST(evidence(finding, "transfers") == 16);
     BOOST_TEST(evidence(finding, "places") == 64);
     BOOST_TEST((finding.confidence == Confidence::low));
-    nothing_in(rounds_of(16, 4, never)); // fewer places
-    nothing_in(rounds_of(8, 16, never)); // fewer copies
+    nothing_in(rounds_of(16, 4, never));                                            // fewer places
+    nothing_in(rounds_of(8, 16, never));                                            // fewer copies
     BOOST_TEST(evidence(lone(rounds_of(40, 4, 20), "UMA-106"), "transfers") == 37); // not the two that differ
     nothing_in(rounds_of(60, 4, 5)); // what is equal by its places may differ elsewhere as often
 }
@@ -69,8 +69,13 @@ struct Drawn : Transfers {
     void frames(std::uint64_t part_of = 1) {
         rounds(20, [&](std::uint64_t) {
             copy(bytes / part_of, copy_ns / part_of,
-                 {.source = Memory::pinned, .destination = Memory::array, .stack = uploading, .height = 64,
-                  .to = array, .part = 1, .whole = 7});
+                 {.source = Memory::pinned,
+                  .destination = Memory::array,
+                  .stack = uploading,
+                  .height = 64,
+                  .to = array,
+                  .part = 1,
+                  .whole = 7});
             launch(kernel, {other});
         });
     }
@@ -89,7 +94,7 @@ BOOST_FIXTURE_TEST_CASE(into_an_array_that_kernels_may_write, Drawn) {
 
 BOOST_FIXTURE_TEST_CASE(into_one_part_or_another_of_an_array, Drawn) {
     frames(2);
-    BOOST_TEST(rules() == "UMA-114");
+    BOOST_TEST(rules() == "");
 }
 
 BOOST_AUTO_TEST_CASE(one_that_differs_in_the_whole_leaves_those_that_were_compared) {

@@ -65,7 +65,9 @@ struct BothWays : Transfers {
             now += 100;
         });
     }
-    static std::uint64_t content_of(std::uint64_t round, bool host_changes) { return host_changes ? 50 + round : 1; }
+    static std::uint64_t content_of(std::uint64_t round, bool host_changes) {
+        return host_changes ? 50 + round : 1;
+    }
 };
 
 BOOST_FIXTURE_TEST_CASE(downloads_of_what_the_host_sent, BothWays) {
