@@ -9,9 +9,12 @@
 namespace umadvisor::rules {
 namespace {
 
+/// Without a comparison of a whole: with a probability of 95%, less than 2.5% of the bytes change.
+constexpr std::uint64_t enough_places = 128;
+
 /// Where the whole was compared it was equal each time.
 Confidence confidence_of(const FateGroup& group) {
-    if (group.wholes == 0)
+    if (group.wholes == 0 && group.places < enough_places)
         return Confidence::low;
     return group.in_part + group.not_looked_at == 0 && group.measured ? Confidence::high : Confidence::medium;
 }

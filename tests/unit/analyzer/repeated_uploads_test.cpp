@@ -52,6 +52,8 @@ BOOST_AUTO_TEST_CASE(many_places_that_are_equal_say_what_wholes_do) {
     BOOST_TEST(evidence(finding, "transfers") == 16);
     BOOST_TEST(evidence(finding, "places") == 64);
     BOOST_TEST((finding.confidence == Confidence::low));
+    BOOST_TEST((lone(rounds_of(32, 4, never), "UMA-106").confidence == Confidence::low));
+    BOOST_TEST((lone(rounds_of(33, 4, never), "UMA-106").confidence == Confidence::medium));
     nothing_in(rounds_of(16, 4, never));                                            // fewer places
     nothing_in(rounds_of(8, 16, never));                                            // fewer copies
     BOOST_TEST(evidence(lone(rounds_of(40, 4, 20), "UMA-106"), "transfers") == 37); // not the two that differ
