@@ -43,13 +43,13 @@ struct Together {
     timeline::Spared spared;
 };
 
-/// So many of the dearest are replayed both ways where calls do not decide how the run went. With all together
-/// and the run as it is, each way fills a block.
+/// At most this many of the dearest findings are replayed under both assumptions where the recorded calls do
+/// not decide how the run went. With all edits together and the unedited run, each assumption fills a block.
 constexpr std::size_t most_bounded = timeline::Times::count - 2;
-/// Both ends are told where they lie so far apart, of the larger; and by `least_saving_of_run`.
+/// A range is reported where its ends differ by this share of the larger, and by `least_saving_of_run`.
 constexpr double least_range = 0.25;
-/// Each further replay takes time. The least share of the run that must be undecided for one: what a finding
-/// told in full saves.
+/// Each further replay takes time: it is done only if at least this share of the run is undecided, as much as
+/// a finding that is reported in full saves.
 constexpr double least_open_of_run = 0.01;
 
 bool is_range(const rules::Profile& profile, double at_least_ns, double at_most_ns) {

@@ -1,4 +1,4 @@
-/// The machine's rates where `umadvisor calibrate` keeps them if not told otherwise.
+/// The machine's rates, in the file to which `umadvisor calibrate` writes them by default.
 #pragma once
 
 #include "analyzer/machine/rates.hpp"

@@ -74,7 +74,7 @@ public:
     Spread spread(Quantity quantity) const;
     /// The largest first. Times: more than the others by a share of their run. Rates: slower than the others.
     std::vector<Deviation> deviations() const;
-    /// Nothing: there are no collectives, or nobody waits long in them.
+    /// Nothing: there are no collectives, or no rank waits long in them.
     std::optional<Waiting> waiting() const;
     /// By total time, the longest first: of names that at least two ranks have, or the only one.
     std::vector<SharedStep> steps() const;

@@ -1,4 +1,4 @@
-/// How events outside the ranges that are looked at are told from those inside.
+/// How events outside the selected ranges are distinguished from those inside.
 #pragma once
 
 #include <cstdint>

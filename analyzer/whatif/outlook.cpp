@@ -59,7 +59,7 @@ bool acted(const reader::Dictionary& dictionary, const std::string& mode) {
     });
 }
 
-/// "NVIDIA GH200, coherent (NUMA)"; empty where the rates tell what moving memory costs on the device.
+/// "NVIDIA GH200, coherent (NUMA)"; empty where the rates hold for the device.
 std::string unmeasured(const reader::Dictionary& dictionary, const trace::Device& device,
                        const machine::Rates& rates) {
     const machine::MemoryMode mode =

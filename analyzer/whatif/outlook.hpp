@@ -23,13 +23,13 @@ struct Question {
 struct Outlook {
     std::string program, device = "unknown device";
     std::uint64_t recorded_memory = 0; ///< of all cards it ran on, bytes; 0: not known
-    std::size_t devices = 0;           ///< that it ran on; they are taken as one
+    std::size_t devices = 0;           ///< that it ran on; they count as one
     std::string recorded_act;          ///< as --act had it; empty: umadvisor left the run alone
     std::uint64_t capacity = 0;        ///< asked for
     double link = 0;                   ///< asked for; 0: as the rates have it
     std::string act, rates_of;
     residency::Prices prices;
-    /// A recorded device whose link nobody has measured, with its memory mode: no time is told. Empty: none.
+    /// A recorded device whose link was not measured, with its memory mode: no times are given. Empty: none.
     std::string unmeasured;
     Job::Peak peak;
     std::uint64_t launches = 0, left_out = 0;
@@ -52,8 +52,8 @@ struct Outlook {
     std::uint64_t job_ns(const Moved& moved) const;
 };
 
-/// Throws reader::Error where the trace does not tell the card's memory and the question does not either, and
-/// where damage left no record in it.
+/// Throws reader::Error where neither the trace nor the question gives the card's memory, and where damage
+/// left no record in the trace.
 Outlook outlook(reader::Trace& trace, const Question& question);
 
 void write_text(const Outlook& outlook, std::ostream& out);

@@ -218,8 +218,8 @@ void look_at_residency(Findings& findings) {
         ::close(pagemap);
 }
 
-/// A killed program leaves its last records in shared memory. They stay there until somebody reads its trace;
-/// if the trace is gone, nobody will.
+/// A killed program leaves its last records in shared memory. They stay there until its trace is read; if the
+/// trace is gone, they stay for good.
 void look_at_left_segments(Findings& findings) {
     const std::vector<LeftSegment> left = left_segments();
     if (left.empty())
@@ -247,7 +247,7 @@ std::string driver_release() {
     return release;
 }
 
-/// Who tells of faults and migrations one by one; without it residency is sampled.
+/// The driver reports faults and migrations one by one in its tools queue; without it residency is sampled.
 void look_at_queue(Findings& findings, bool simulated) {
     constexpr std::string_view otherwise = "; residency is sampled instead";
     if (simulated)

@@ -132,8 +132,8 @@ void write_what_is_left(const std::string& path) {
     }
 }
 
-/// Of this run: those that its list tells of. Where it tells of none, what was written by name meanwhile: the
-/// list does not reach a process of another user, or with another environment, and may be swept away.
+/// The processes in this run's list. If it is empty, the traces that were written meanwhile under the output's
+/// name: processes of another user or environment do not see the list, and it may have been deleted.
 std::vector<RunProcess> processes_of(const RunList& list, const std::string& output, std::uint64_t begin,
                                      bool& told) {
     std::vector<RunProcess> processes = list.processes();

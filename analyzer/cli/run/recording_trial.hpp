@@ -34,8 +34,7 @@ struct RecordingTrial {
 };
 
 /// Runs it as `umadvisor run` runs a program, and reads its trace, in a folder for temporary files. The program
-/// makes no context: a card that is full or taken is no trouble of ours, and the trial takes none of its
-/// memory.
+/// makes no context: the trial works on a card that is full or in exclusive use, and takes none of its memory.
 RecordingTrial try_recording(const std::string& shim, std::chrono::milliseconds allowed);
 
 } // namespace umadvisor::cli
