@@ -69,7 +69,7 @@ void DeviceContents::add(const trace::Free& record) {
     live_.erase(record.allocation);
 }
 
-/// A stream writes to memory: whose it is is not told.
+/// A stream writes to memory: which allocation that is, is unknown.
 void DeviceContents::add(const trace::Stream& record) {
     if (record.action == trace::StreamAction::write_value ||
         record.action == trace::StreamAction::memory_operations)

@@ -13,7 +13,7 @@ constexpr std::uint64_t many_parts = 8;
 /// Evenly spread: were a tenth of the bytes another each time, all these would be equal in one of a thousand
 /// runs.
 constexpr std::uint64_t many_places = 64;
-constexpr std::size_t many_buffers = 4; ///< of one value, as far as some bytes of each tell
+constexpr std::size_t many_buffers = 4; ///< of one value, as far as some bytes of each show
 constexpr std::uint64_t nearly_all = 9; ///< so many times as many were equal as were not
 
 tables::Tally share_of(const tables::Tally& tally, std::uint64_t part, std::uint64_t whole) {

@@ -14,7 +14,7 @@ constexpr std::size_t most_sites = 1024, most_open = 64, most_changed = 64;
 /// Host and kernels, or two kernels, may agree by so much memory while they run.
 constexpr std::uint64_t most_flag_bytes = 4096, least_bytes = 256;
 
-/// Work on it is in the order of streams from first to last, and an address tells the bytes.
+/// Streams order all work on such memory, and an address identifies its bytes.
 bool is_followed(trace::Memory memory) {
     return memory == trace::Memory::device || memory == trace::Memory::managed || facts::is_page_locked(memory);
 }

@@ -124,7 +124,7 @@ private:
         Source source;
         double seen; ///< as facts::Call has times
     };
-    /// Whether the first had ended shows when its time is told.
+    /// Whether the first work had ended is known only when its time has been recorded.
     struct Open {
         facts::LeastEnds::Work work;
         double at;
@@ -158,10 +158,10 @@ private:
     reader::FlatMap<Memory> live_;           ///< by allocation
     reader::FlatMap<std::vector<Use>> uses_; ///< the same
     reader::FlatMap<Source> sources_;        ///< the latest, by address
-    reader::FlatMap<Source> in_flight_;      ///< by `ticks`: what a Content record may tell of
+    reader::FlatMap<Source> in_flight_;      ///< by `ticks`: what a Content record may refer to
     std::vector<Changed> changed_;           ///< no call of their thread has followed
     bool kernels_tell_ = true;               ///< which memory they write
-    bool sources_tell_ = true;               ///< nothing but what is told may write page-locked memory
+    bool sources_tell_ = true;               ///< only recorded work may write page-locked memory
     bool streams_made_ = false;
     Sites sites_;
     std::map<HazardSite, std::vector<Open>> open_;

@@ -12,8 +12,8 @@ namespace umadvisor::rules {
 struct FateGroup {
     tables::Tally transfers;
     EditedCalls calls;
-    std::uint64_t in_part = 0;       ///< of these, so as far as some of their bytes tell
-    std::uint64_t not_looked_at = 0; ///< of these, taken to be like the others
+    std::uint64_t in_part = 0;       ///< of these, so as far as some of their bytes show
+    std::uint64_t not_looked_at = 0; ///< of these, assumed to be like the others
     std::uint64_t places = 0;        ///< of those in part, compared and equal
     std::uint64_t wholes = 0;        ///< of these, all bytes were compared
     std::uint64_t freed = 0;         ///< of these, unused till they were freed
@@ -24,10 +24,10 @@ struct FateGroup {
     bool on_host = false;            ///< they came from the host
 };
 
-/// Whether anything can be told: the trace has all calls that may have used or written device memory.
+/// Whether fates can be known: the trace has all calls that may have used or written device memory.
 bool fates_are_known(const Profile& profile);
 
-/// By line. Empty where nothing can be told.
+/// By line. Empty where fates cannot be known.
 std::map<std::uint64_t, FateGroup> transfers_of_fate(const Profile& profile, Fate fate, const LineOf& line_of);
 
 /// A finding with what those of all fates say alike: allocation, evidence, and that these transfers go.

@@ -195,8 +195,8 @@ void Churn::add(const trace::Graph& record) {
     }
 }
 
-/// Graphs of which not all nodes are known, or that began as a change of another, are left out: nobody can tell
-/// whether one could have served for the next.
+/// Graphs of which not all nodes are known, or that began as a change of another, are left out: whether one
+/// could have been updated into the next is unknown.
 void Churn::instantiate(const trace::Graph& record) {
     if (const Live* const old = graphs_.find(record.exec)) {
         forget(*old);

@@ -216,8 +216,8 @@ struct PoolLine {
     double mean_ns() const { return anew == 0 ? 0 : anew_ns / static_cast<double>(anew); }
 };
 
-/// What mapping took, and those synchronisations that had nothing else to do. What the others took for it
-/// cannot be told from their wait for the device.
+/// The time of mapping, and of those synchronisations that had nothing else to do. The other synchronisations'
+/// share of it cannot be separated from their wait for the device.
 double pool_saving_ns(const PoolLine& line, double served_ns) {
     return line.anew_ns - static_cast<double>(line.anew) * served_ns +
            std::max(0.0, line.free_wait_ns - static_cast<double>(line.free_waits) * served_ns) + line.trim_ns;

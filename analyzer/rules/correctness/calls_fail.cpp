@@ -205,7 +205,7 @@ std::string oom_advice(const Profile& profile, const tables::FailedTotals& first
                : text + "; umadvisor run --act rewrite=spill lets the program go on in managed memory";
 }
 
-/// What to do where a capture forbids a call, or had ended before it; the lines that the trace tells of.
+/// What to do where a capture forbids a call, or had ended before it. Adds the lines that the trace has.
 std::string capture_advice(const Profile& profile, const LineOf& line_of, std::uint64_t status,
                            const tables::FailedTotals& first, Finding& finding) {
     const bool ended = status == tables::capture_ended;

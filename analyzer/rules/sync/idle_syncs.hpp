@@ -90,7 +90,7 @@ private:
     const Cover* cover_of(const trace::Sync& record, std::uint64_t context, const Object& object) const;
 
     double ns_per_tick_;
-    std::uint64_t unmeasured_ticks_; ///< what a call is taken to last that was not measured
+    std::uint64_t unmeasured_ticks_; ///< assumed duration of a call that was not measured
     facts::Contexts contexts_;
     std::set<std::uint64_t> known_contexts_;
     bool undecided_ = false;    ///< green contexts or events of other processes: what covers what is not known

@@ -27,7 +27,7 @@ struct DefaultStreamTotals {
 /// Work on a variable of a module may share it with any kernel of that: launches list managed ones alone.
 /// Memory: one entry a call site and one a live variable, and of each context one an allocation that was
 /// reached since the host waited for all of it, `most_reached` at most. Beyond that, and beyond `most_barriers`
-/// call sites in the default stream since then, a site is taken to share memory.
+/// call sites in the default stream since then, a site is assumed to share memory.
 class DefaultStreamOrder : public Counter {
 public:
     static constexpr std::size_t most_reached = 65'536, most_barriers = 256;
@@ -35,7 +35,7 @@ public:
     void add(const trace::Alloc& record);
     void add(const trace::Free& record) { variables_.erase(record.allocation); }
     void add(const WorkCall& work) { add(work.call, work.allocations, work.reaches_no_other); }
-    /// `reached`: allocations that the call's work reaches; `told`: it reaches no other.
+    /// `reached`: allocations that the call's work reaches; `told`: it is known to reach no other.
     void add(const facts::Call& call, std::span<const std::uint64_t> reached, bool told);
 
     const std::map<ids::CallSite, DefaultStreamTotals>& sites() const { return sites_; }

@@ -62,7 +62,7 @@ struct RemoteTotals {
 
 /// A span ends where the host had the time to change or to read half of the memory: between a wait, or a look
 /// whether work is done, and the next use of it. So it does where a copy writes the memory or takes what
-/// kernels may have written, and where something may use it that no call tells. Memory: one entry a live
+/// kernels may have written, and where something may use it that no call shows. Memory: one entry a live
 /// allocation, one a line and one a place and kernel that reaches it.
 class RemoteUses : public Counter {
 public:
@@ -151,8 +151,8 @@ private:
     std::map<RemoteMemory, RemoteSpans> memory_;
     reader::FlatMap<Live> live_;
     std::map<std::uint64_t, std::uint64_t> mapped_; ///< allocations of live_, by their addresses
-    bool flagged_ = false;                          ///< kernels may tell the host by one that they are done
-    std::vector<std::uint64_t> awaited_;            ///< allocations whose last use nobody has waited for
+    bool flagged_ = false;                          ///< kernels may set a flag for the host when they are done
+    std::vector<std::uint64_t> awaited_;            ///< allocations whose last use the host has not waited for
     std::array<Recent, 256> recent_{};
     std::uint64_t generation_ = 1; ///< goes up with each allocation, free and new shape
 };

@@ -125,7 +125,7 @@ private:
     facts::PerThread<Stretch> stretches_;
     std::size_t threads_ = 0;         ///< with a stretch
     bool forgotten_ = false;          ///< stretches may begin in the middle
-    std::vector<std::uint64_t> busy_; ///< queues that nobody has waited for
+    std::vector<std::uint64_t> busy_; ///< queues that the host has not waited for
 };
 
 } // namespace umadvisor::rules

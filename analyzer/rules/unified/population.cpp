@@ -1,4 +1,4 @@
-/// Managed memory that nobody has touched has no pages. The first kernel that uses it has them made, fault by
+/// Managed memory that was never touched has no pages. The first kernel that uses it has them made, fault by
 /// fault; a prefetch makes them all at once.
 #include "analyzer/rules/unified/managed.hpp"
 #include "analyzer/rules/unknown_work.hpp"
@@ -11,15 +11,15 @@
 namespace umadvisor::rules {
 namespace {
 
-/// A prefetch of 64 MiB that nobody had touched took 0.3 ms.
+/// A prefetch of 64 MiB of untouched memory took 0.3 ms.
 constexpr double make_block_ns = 0.3e6 / 32;
 constexpr std::uint64_t block_bytes = 2 << 20;
-/// Less takes one batch of faults or two, which a launch that is never seen again does not tell from its work.
+/// Less takes a batch of faults or two. If the kernel has no later launch, that is inseparable from its work.
 constexpr std::uint64_t least_unmeasured = 1 << 20;
 
 struct Populated {
     std::uint64_t bytes = 0, launches = 0, measured = 0; ///< of launches that took longer
-    std::uint64_t timed_bytes = 0, untimed_bytes = 0;    ///< made by launches that tell how long; and by others
+    std::uint64_t timed_bytes = 0, untimed_bytes = 0;    ///< made by launches with a known time; and by others
     double longer_ns = 0;                                ///< what making the pages took
     double saving_ns = 0;
     std::map<std::uint64_t, std::set<std::uint64_t>> kernels; ///< by line of the launch
@@ -62,9 +62,9 @@ double by_prefetch(const machine::Rates& rates, std::uint64_t bytes) {
     return rates.prefetch_call_ns + static_cast<double>(bytes / block_bytes + 1) * make_block_ns;
 }
 
-/// What one launch took longer for it. Nothing: it cannot be told. Where later launches of the kernel were
-/// measured, they tell; no more than twice what faults take that bring as much is the pages' making. Of a
-/// launch without any, no more than its share.
+/// How much longer one launch took because it made the pages. Nothing: unknown. Where later launches of the
+/// kernel were measured, it is the difference to them, at most twice the time in which faults move as much;
+/// else at most that time and the allocation's share of the launch.
 std::optional<double> made_in_ns(const Profile& profile, const FirstLaunches& firsts,
                                  const tables::FirstLaunch& launch, bool returned) {
     const auto first = static_cast<double>(profile.allocations().first_launch(launch.sample).ns);
