@@ -7,7 +7,7 @@
 namespace umadvisor::rules {
 namespace {
 
-/// The driver hands out managed memory by this ("VA block").
+/// The driver manages managed memory in blocks of this size ("VA block").
 constexpr std::uint64_t slab_block_bytes = 2 * 1024 * 1024;
 
 std::optional<Made> made_of(trace::Memory memory) {

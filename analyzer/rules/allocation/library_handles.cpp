@@ -19,7 +19,7 @@
 namespace umadvisor::rules {
 namespace {
 
-/// Less often, the program may need another one; and less of the run is not worth to keep one.
+/// In fewer rounds, each may need a new handle; a smaller share of the run is not worth a change.
 constexpr std::uint64_t least_handle_rounds = 3;
 constexpr double least_handle_share = 0.01;
 

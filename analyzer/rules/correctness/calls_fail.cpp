@@ -143,7 +143,7 @@ std::vector<Holder> holders_of(const Profile& profile, const LineOf& line_of,
     return all;
 }
 
-/// Who had the memory when there was none left. What contexts and other processes had is not in a trace.
+/// Which lines held the memory when it ran out. A trace does not show what contexts and other processes held.
 void add_holders(const Profile& profile, const LineOf& line_of, const tables::FailedTotals& first,
                  Finding& finding) {
     std::uint64_t held = 0, managed = 0;

@@ -200,7 +200,7 @@ Finding describe_population(const ManagedMemory& memory, const Populated& all) {
 } // namespace
 
 std::vector<Finding> find_population(const Profile& profile, const LineOf& line_of) {
-    if (memory_use_is_unknown(profile)) // somebody may have used it before
+    if (memory_use_is_unknown(profile)) // other work may have used it before
         return {};
     const FirstLaunches firsts = first_launches_of(profile);
     struct Line {

@@ -1,4 +1,4 @@
-/// One prefetch moves memory to the device, the next moves it back, and nothing used it in between.
+/// One prefetch moves memory, the next moves it back, and nothing used it in between.
 #include "analyzer/rules/unified/managed.hpp"
 
 namespace umadvisor::rules {

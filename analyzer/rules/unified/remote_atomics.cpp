@@ -151,8 +151,8 @@ double quartile(std::vector<double> values, std::size_t quarters) {
     return values[std::min(values.size() - 1, values.size() * quarters / 4)];
 }
 
-/// Told only where launches with the memory on the host are slower than those with it on the device, but for a
-/// quarter of both: the memory may move while a kernel runs.
+/// Reported only where launches with the memory on the host are slower than those with it on the device, except
+/// for a quarter of both: the memory may move while a kernel runs.
 std::optional<Slow> slow_group(const Profile& profile, const tables::LaunchGroup& launched,
                                const PlacedGroup& group, bool atomics) {
     const PlacedLaunches& placed = profile.counted<PlacedLaunches>();
