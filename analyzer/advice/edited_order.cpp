@@ -40,7 +40,7 @@ void EditedOrder::part(const facts::StreamOrder& base) {
     apart_from_run_ = true;
     order_ = base;
     steps_ = 0;
-    look_ = order_.size() / 8; // a look takes longer than a call
+    look_ = order_.size() / 8; // comparing the orders takes longer than following a call
 }
 
 /// `call`: what the edit leaves of it.
@@ -59,7 +59,7 @@ void EditedOrder::order_call(const facts::Call& run, const facts::Call& call, co
     look_ = steps_ + std::min(steps_, most_steps);
 }
 
-/// Where work gets a stream of its own, that has the number 0, and all others have the next ones.
+/// If work gets a stream of its own, that stream has the number 0, and the numbers of all others grow by one.
 facts::Call EditedOrder::edited(facts::Call call, const OrderChange* change) const {
     if (own_stream_)
         ++call.stream.number;

@@ -141,7 +141,7 @@ Edits edits_of(const rules::Profile& profile, std::vector<rules::Finding>& all) 
     return edits;
 }
 
-/// A finding's saving is the price of what it edits; of that counts what the run would be shorter by.
+/// A finding's saving is the price of what it edits, but no more than the time by which the run gets shorter.
 Together bound_by_replay(const rules::Profile& profile, std::vector<rules::Finding>& all, const Edits& edits,
                          Replayed replayed) {
     const std::vector<rules::Finding*> edited = edited_of(all);
@@ -214,7 +214,7 @@ double saved_together(const rules::Profile& profile, const std::vector<rules::Fi
     return rules::within_recorded(profile, std::min(sum, std::max(most, edits_ns + others_ns)));
 }
 
-/// Neither time nor memory of a run is worth a change that saves so little of it.
+/// A change that saves so little of a run's time or memory is not worth making.
 bool is_negligible(const rules::Profile& profile, const rules::Finding& finding) {
     return finding.rule->urgency == rules::Urgency::saving && finding.saving_bytes == 0 &&
            finding.saving_ns < std::max(rules::least_saving_ns,

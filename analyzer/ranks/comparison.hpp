@@ -30,7 +30,7 @@ struct Deviation {
     double value = 0, others = 0; ///< others: their median
 };
 
-/// In collectives all ranks wait for the one that comes last.
+/// In collectives all ranks wait for the one that arrives last.
 struct Waiting {
     std::size_t for_rank = 0;
     double median_ns = 0, most_ns = 0; ///< that the others spent in collectives beyond what that rank did

@@ -96,7 +96,7 @@ Unwritten take_unwritten(int file) {
         return unwritten;
     const trace::AttachedSegment segment(name, state);
     if (!segment) {
-        // Somebody else may have written it out between our two looks.
+        // Another process may have written it to the file between our two looks.
         unwritten.lost = trace::segment_name_in(file).bytes != 0;
         return unwritten;
     }

@@ -1,4 +1,4 @@
-/// What of a run bears on where its memory is: which memory there was, and who reached what in which order.
+/// What decides where a run's memory is: the allocations, and the order in which host and device reach them.
 #pragma once
 
 #include "residency/address_space.hpp"

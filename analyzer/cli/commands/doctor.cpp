@@ -42,7 +42,7 @@ public:
         can_record_ &= mark != Mark::no;
     }
     bool can_record() const { return can_record_; }
-    /// What is in the way, if anything; else that nothing is.
+    /// Adds a line that says what prevents recording, or that nothing does.
     bool print() {
         text_.stream()
             << "\n"
@@ -160,7 +160,7 @@ std::string preload_trouble(const DriverTrial& trial) {
 
 /// With `driver` asked, as a program that runs alone asks it.
 void look_at_recording(Findings& findings, const RecordingTrial& trial, const DriverProbe& driver) {
-    if (trial.tried && trial.driver.cut_short) // which is not the loader's doing
+    if (trial.tried && trial.driver.cut_short) // the loader did not cause that
         return findings.add(Mark::no, "preload", trial.trouble);
     if (trial.tried && !trial.driver.preloaded)
         return findings.add(Mark::no, "preload", preload_trouble(trial.driver));
@@ -316,7 +316,7 @@ void look_at_rates(Findings& findings, const DriverProbe& driver) {
                      "; the first run calibrates it, or umadvisor calibrate does so now, in seconds");
 }
 
-/// Those that would change the trials; what the user has set for programs is looked at by itself.
+/// Unsets variables that would change the trials; doctor looks separately at what the user set for programs.
 void clear_settings() {
     std::vector<std::string> names;
     for (char** entry = environ; *entry != nullptr; ++entry)

@@ -128,7 +128,7 @@ std::uint64_t realtime() {
 void write_what_is_left(const std::string& path) {
     try {
         const reader::Source opened(path);
-    } catch (const reader::Error&) { // whoever reads it will hear
+    } catch (const reader::Error&) { // the command that reads the trace reports it
     }
 }
 
@@ -144,8 +144,8 @@ std::vector<RunProcess> processes_of(const RunList& list, const std::string& out
     return processes;
 }
 
-/// So that no report stands on another machine's prices, wherever it is made. After the program, which it would
-/// disturb.
+/// Calibrates devices and adds their prices to the traces, so that no report uses another machine's prices. It
+/// runs after the program, which it would disturb.
 void know_devices(const std::vector<RunProcess>& processes, bool calibrate, bool quiet) {
     std::vector<std::string> paths;
     for (const RunProcess& process : processes)
