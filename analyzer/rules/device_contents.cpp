@@ -105,7 +105,7 @@ void DeviceContents::use_reached(const reader::Shape* shape) {
     }
 }
 
-/// A transfer is used: of its fate remains to say that one value was sent, or the same bytes as before.
+/// A transfer is used: it can still count as one value sent, or as the same bytes as before.
 void DeviceContents::use(std::uint64_t allocation, Range& range) {
     if (!range.pending)
         return;

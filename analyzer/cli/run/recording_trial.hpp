@@ -17,7 +17,7 @@ struct DriverTrial {
     DriverProbe probe;      ///< its `trouble` is also that the driver ended the process, or never answered
     bool preloaded = false; ///< the shim was in the process
     bool cut_short = false; ///< it ended, by a signal or by our patience, before it could say so
-    std::string words;      ///< that the loader, or whoever else, wrote to its standard error
+    std::string words;      ///< that the loader or other code wrote to its standard error
 };
 
 /// The program: asks the driver and prints what it learned. Returns its exit status.

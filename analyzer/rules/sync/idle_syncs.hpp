@@ -16,7 +16,7 @@
 
 namespace umadvisor::rules {
 
-/// Records after which what had been waited for is still done.
+/// Records of events that queue no work: synchronisations before them still cover all work.
 template <class Record>
 struct QueuesNothing
     : std::disjunction<std::is_same<Record, trace::LaunchShape>, std::is_same<Record, trace::DeviceTime>,

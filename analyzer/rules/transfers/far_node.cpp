@@ -140,7 +140,7 @@ FarTotals FarCopies::near(facts::Direction direction) const {
     return found == near_.end() ? FarTotals{} : found->second;
 }
 
-/// A rate that is no worse than this part of the near one is the same.
+/// A rate of at least this share of the near rate counts as equal to it.
 constexpr double as_fast_as_near = 0.95;
 
 /// By line, direction, and the nodes of device and memory.
@@ -154,7 +154,7 @@ struct FarLine {
     trace::Memory memory{};
 };
 
-/// What copies of a direction reach where the memory is near. Each also costs its call, whatever its bytes.
+/// The rate of copies in a direction where the memory is near. Each copy also costs its call.
 struct NearRate {
     double bytes_per_second = 0;
     std::string_view basis;

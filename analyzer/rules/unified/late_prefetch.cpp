@@ -1,5 +1,5 @@
-/// A prefetch that comes when kernels are pulling the memory over already, since it was called after the launch
-/// or on a stream for which the launch does not wait.
+/// A prefetch that comes when kernels already migrate the memory by page faults, since it was called after the
+/// launch or on a stream for which the launch does not wait.
 #include "analyzer/rules/unified/managed.hpp"
 #include "analyzer/rules/words.hpp"
 

@@ -95,7 +95,7 @@ void add(Populated& all, const Profile& profile, const FirstLaunches& firsts,
     all.lost(saving, each.stack, line_of(each.stack), each.launch.group.function);
 }
 
-/// What was not timed took as long for each byte.
+/// Untimed launches are assumed to take as long for each byte.
 void extend(Populated& all) {
     if (all.untimed_bytes == 0 || all.timed_bytes == 0)
         return;
@@ -105,9 +105,9 @@ void extend(Populated& all) {
     all.saving_ns *= times;
 }
 
-/// Memory of a pool, say, which launch after launch takes a part of. No launch is left that makes no pages and
-/// could be held against these. A fault makes one page, and with what the driver adds up to a granule. As long
-/// as that takes half of the launches' time or more, it is what they did; else they computed, too.
+/// Memory of which each launch makes a part, such as a pool. No launch is left that makes no pages and could be
+/// compared. A fault makes one page, and the driver adds up to a granule. If that takes half of the launches'
+/// time or more, it is all that they did; else they also computed.
 void take_parts(Populated& all, const Profile& profile, const tables::PopulatedParts& parts,
                 const LineOf& line_of) {
     const machine::Rates& rates = profile.rates();
