@@ -40,15 +40,15 @@ struct Outlook {
     std::optional<managed::MovedBytes> recorded_moved;
     std::optional<Moved> modelled; ///< the recorded run on its own card by the model
 
-    /// Of the recorded run, by the model; 0 where the card or its link is not known.
+    /// Moving time of the recorded run by the model; 0 where the card or its link is not known.
     std::uint64_t modelled_moving_ns() const { return modelled && unmeasured.empty() ? modelled->ns : 0; }
-    /// The model moves each way what the recorded run moved, but for a tenth.
+    /// Whether the model's bytes differ from the recorded run's by at most a tenth, each way.
     bool model_agrees() const;
     bool starts() const { return peak.stays <= capacity; } ///< else it is out of memory
     bool fits() const { return peak.all <= capacity; }
-    /// On a card where it does not start there is none.
+    /// Nothing on a card where the job does not start.
     std::optional<Moved> on_demand, acted, optimum;
-    /// Of the whole job, if nothing else changes: what moving took in the recorded run made way for this.
+    /// Time of the whole job if nothing else changes: the recorded run's moving time is replaced by this.
     std::uint64_t job_ns(const Moved& moved) const;
 };
 

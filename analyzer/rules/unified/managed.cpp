@@ -50,7 +50,7 @@ struct Place {
     std::uint64_t stack;
 };
 
-/// Lines that took part, each once; those first where the change begins.
+/// Lines that took part, each once; those where the change begins come first.
 std::vector<Place> places_of(const ManagedRule& rule, const Habit& habit, const LineOf& line_of) {
     std::vector<Place> places;
     for (const facts::KernelSite& kernel : habit.totals.kernels)
