@@ -58,8 +58,8 @@ std::string error_text(const Profile& profile, std::uint64_t status) {
            std::string(profile.uses_runtime() ? known->runtime : known->driver) + ")";
 }
 
-/// Asking costs nothing, whatever the answer, and what a library gives back as it is unloaded may be gone
-/// already.
+/// Whether a failure is harmless: of a query, or of a call that frees what is already gone when a library is
+/// unloaded.
 bool may_fail(std::string_view entry) {
     constexpr std::array<std::string_view, 8> parts{
         "Query",    "Unload",          "Release", "PointerGetAttribute",

@@ -21,7 +21,7 @@
 namespace umadvisor::rules {
 namespace {
 
-/// Below this a copy says little about the way that its bytes take.
+/// The time of a smaller copy shows little about the path of its bytes.
 constexpr std::uint64_t least_far_bytes = 1024 * 1024;
 
 struct FarSite {
@@ -46,9 +46,8 @@ struct FarTotals {
     const TimedCopies& timed() const { return sampled.count != 0 ? sampled : quickest; }
 };
 
-/// Copies of least_far_bytes and more whose host memory and device are both on nodes that are known, but for
-/// those of managed memory, of narrow rows and inside graphs. Memory: one entry a site that copies between
-/// nodes.
+/// Counts copies of least_far_bytes and more whose host memory and device are on known nodes, except those of
+/// managed memory, of narrow rows and inside graphs. Memory: one entry a site that copies between nodes.
 class FarCopies : public Counter {
 public:
     explicit FarCopies(const Begin& begin);
