@@ -159,8 +159,8 @@ void EditedOrder::free(const facts::Call& call, const MemoryUse& done, const Cha
     uses_.erase(done.freed);
 }
 
-/// Of those of one stream the latest two stay, and the latest that the host of the run has waited for: what
-/// comes next may be in order with that alone.
+/// Of one stream's uses, it keeps the latest two, and the latest that the host of the run has waited for: later
+/// work may be in order with that one alone.
 void EditedOrder::tidy(std::vector<Use>& uses, const Touch& touch, std::uint32_t stream,
                        const facts::StreamOrder& base) const {
     const facts::StreamOrder& order = this->order(base);

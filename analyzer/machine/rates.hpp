@@ -100,12 +100,12 @@ struct Rates {
     }
 };
 
-/// Of each device in the file, at least one. Throws reader::Error when it cannot be read or is none of these.
+/// The rates of each device in the file, at least one. Throws reader::Error when it cannot be read or has none.
 std::vector<Rates> read_rates(const std::string& path);
-/// Those of `device`, else the first; `all` is not empty.
+/// The rates of `device`, else the first; `all` is not empty.
 const Rates& rates_of(const std::vector<Rates>& all, const std::string& device);
 
-/// Those in the text of one object of such a file; nothing where it is none.
+/// The rates in the text of one object of such a file; nothing where it is none.
 std::optional<Rates> rates_in(std::string_view text);
 
 /// The text of such a file. Leaves out rates of zero: they were not measured.

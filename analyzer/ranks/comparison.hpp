@@ -78,7 +78,7 @@ public:
     std::optional<Waiting> waiting() const;
     /// By total time, the longest first: of names that at least two ranks have, or the only one.
     std::vector<SharedStep> steps() const;
-    /// Those that are to be mended whatever they cost, then by the sum of what they save, the largest first.
+    /// Urgent findings first, then by the sum of what they save, the largest first.
     std::vector<SharedFinding> findings() const;
 
 private:

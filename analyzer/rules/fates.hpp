@@ -50,7 +50,7 @@ struct FateTotals {
     tables::Tally compared(Fate fate) const;
     /// Of those not looked at, the share assumed to be like the others: none if fewer than half were looked at.
     tables::Tally counted_as_alike(Fate fate) const;
-    /// Both.
+    /// The sum of both: the transfers whose fate is reported.
     tables::Tally told(Fate fate) const;
 };
 

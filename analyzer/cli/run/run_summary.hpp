@@ -11,7 +11,7 @@ namespace umadvisor::cli {
 /// else their traces were found by name. `keep`: each gets a file with its summary, for umadvisor merge.
 void summarize(const std::vector<RunProcess>& processes, bool told, bool keep);
 
-/// The files alone. Says what could not be written.
+/// Writes only the files with summaries. Says what could not be written.
 void keep_summaries(const std::vector<RunProcess>& processes);
 
 } // namespace umadvisor::cli

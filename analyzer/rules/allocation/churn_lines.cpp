@@ -64,8 +64,8 @@ double kept_site_ns(ChurnLine& line, const Profile& profile, const ChurnSite& si
     return static_cast<double>(profile.estimated_nanoseconds(ticks));
 }
 
-/// What is kept spares time where it is made and where it is given up. The one may come long after the other,
-/// so each place has its own part of the saving.
+/// Keeping memory saves time where it is made and where it is freed. The free may come long after, so each
+/// place has its own part of the saving.
 timeline::Edit apart(const Profile& profile, const ChurnLine& line, double spared) {
     const double all_ns = line.alloc_ns + line.upkeep_ns + line.own_free_ns;
     const double share = all_ns > 0 ? spared / all_ns : 0;
