@@ -40,7 +40,7 @@ void EditedOrder::part(const facts::StreamOrder& base) {
     apart_from_run_ = true;
     order_ = base;
     steps_ = 0;
-    look_ = order_.size() / 8; // a look takes longer than a call
+    look_ = order_.size() / 8; // comparing the orders takes longer than following a call
 }
 
 /// `call`: what the edit leaves of it.
@@ -59,7 +59,7 @@ void EditedOrder::order_call(const facts::Call& run, const facts::Call& call, co
     look_ = steps_ + std::min(steps_, most_steps);
 }
 
-/// Where work gets a stream of its own, that has the number 0, and all others have the next ones.
+/// If work gets a stream of its own, that stream has the number 0, and the numbers of all others grow by one.
 facts::Call EditedOrder::edited(facts::Call call, const OrderChange* change) const {
     if (own_stream_)
         ++call.stream.number;
@@ -159,8 +159,8 @@ void EditedOrder::free(const facts::Call& call, const MemoryUse& done, const Cha
     uses_.erase(done.freed);
 }
 
-/// Of those of one stream the latest two stay, and the latest that the host of the run has waited for: what
-/// comes next may be in order with that alone.
+/// Of one stream's uses, it keeps the latest two, and the latest that the host of the run has waited for: later
+/// work may be in order with that one alone.
 void EditedOrder::tidy(std::vector<Use>& uses, const Touch& touch, std::uint32_t stream,
                        const facts::StreamOrder& base) const {
     const facts::StreamOrder& order = this->order(base);

@@ -71,9 +71,9 @@ struct Changes {
     const OrderChange* memory = nullptr; ///< to the allocation that it frees
 };
 
-/// The host uses what the device brought, or what an upload takes, when it has time of its own behind the wait
-/// for it, or where the next upload from there shows that it has changed it. Most of the time the edit
-/// leaves the order that the run has: then it keeps none of its own and asks the run's. Memory: 16 uses each of
+/// The host is assumed to use what the device brought, or what an upload reads, when it has time of its own
+/// after the wait for it, or when the next upload from there shows a change. Most of the time the edit leaves
+/// the run's order as it is; then the run's order is asked and no other is kept. Memory: 16 uses each of
 /// 4,096 allocations, 64 results that the host has not waited for, 1,024 sources of uploads, 256 pairs of call
 /// sites.
 class EditedOrder {
@@ -84,10 +84,10 @@ public:
     /// The edit has an order of its own at present, and wants to see each call. Otherwise it only wants those
     /// that it changes, or that do something to memory.
     bool is_apart() const { return apart_from_run_; }
-    /// Before the run's order has seen the call. `rested`: the host may have used memory since the last call.
+    /// Before the run's order sees the call. `rested`: the host may have used memory since the last call.
     void before(const facts::Call& call, const MemoryUse& done, bool rested, const Changes& changes,
                 const facts::StreamOrder& base);
-    /// After it has.
+    /// After the run's order has seen the call.
     void add(const facts::Call& call, const MemoryUse& done, bool several_streams, const Changes& changes,
              const facts::StreamOrder& base);
     void give_up() { pairs_.clear(); }
@@ -141,7 +141,7 @@ private:
                  const facts::StreamOrder& base) const;
     void note(const ids::CallSite& first, const ids::CallSite& second);
 
-    /// Uses that later ones like them stand for go.
+    /// Removes uses that a later, equal use stands for.
     void tidy(std::vector<Use>& uses, const Touch& touch, std::uint32_t stream,
               const facts::StreamOrder& base) const;
 

@@ -43,13 +43,13 @@ struct Together {
     timeline::Spared spared;
 };
 
-/// So many of the dearest are replayed both ways where calls do not decide how the run went. With all together
-/// and the run as it is, each way fills a block.
+/// At most this many of the dearest findings are replayed under both assumptions where the recorded calls do
+/// not decide how the run went. With all edits together and the unedited run, each assumption fills a block.
 constexpr std::size_t most_bounded = timeline::Times::count - 2;
-/// Both ends are told where they lie so far apart, of the larger; and by `least_saving_of_run`.
+/// A range is reported where its ends differ by this share of the larger, and by `least_saving_of_run`.
 constexpr double least_range = 0.25;
-/// Each further replay takes time. The least share of the run that must be undecided for one: what a finding
-/// told in full saves.
+/// Each further replay takes time: it is done only if at least this share of the run is undecided, as much as
+/// a finding that is reported in full saves.
 constexpr double least_open_of_run = 0.01;
 
 bool is_range(const rules::Profile& profile, double at_least_ns, double at_most_ns) {
@@ -141,7 +141,7 @@ Edits edits_of(const rules::Profile& profile, std::vector<rules::Finding>& all) 
     return edits;
 }
 
-/// A finding's saving is the price of what it edits; of that counts what the run would be shorter by.
+/// A finding's saving is the price of what it edits, but no more than the time by which the run gets shorter.
 Together bound_by_replay(const rules::Profile& profile, std::vector<rules::Finding>& all, const Edits& edits,
                          Replayed replayed) {
     const std::vector<rules::Finding*> edited = edited_of(all);
@@ -214,7 +214,7 @@ double saved_together(const rules::Profile& profile, const std::vector<rules::Fi
     return rules::within_recorded(profile, std::min(sum, std::max(most, edits_ns + others_ns)));
 }
 
-/// Neither time nor memory of a run is worth a change that saves so little of it.
+/// A change that saves so little of a run's time or memory is not worth making.
 bool is_negligible(const rules::Profile& profile, const rules::Finding& finding) {
     return finding.rule->urgency == rules::Urgency::saving && finding.saving_bytes == 0 &&
            finding.saving_ns < std::max(rules::least_saving_ns,

@@ -7,7 +7,7 @@
 namespace umadvisor::advice {
 namespace {
 
-/// A line where the host touches memory is no call: those of the finding's calls tell.
+/// A line where the host touches memory is no call: there the stacks of the finding's `places` decide.
 bool lies_outside(const rules::Finding& finding) {
     if (!finding.touched_by_host)
         return reader::is_outside(finding.stack);

@@ -113,7 +113,7 @@ void LostOrder::look_at(const trace::Set& set) {
     touch(set.allocation, write);
 }
 
-/// In a run with one stream, only what a kernel leaves for the host matters of it.
+/// In a run with one stream, a kernel matters only by what it leaves for the host.
 void LostOrder::look_at(const reader::Shape* shape, bool meets_others) {
     if (shape == nullptr || !shape->scanned || shape->untold != 0)
         use_.untold = true;

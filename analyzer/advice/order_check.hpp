@@ -1,4 +1,4 @@
-/// No remedy takes away an order that something needs.
+/// Checks that no remedy removes an order between two uses that the program needs.
 #pragma once
 
 #include "analyzer/rules/finding.hpp"

@@ -12,14 +12,14 @@ namespace {
 const std::string touched_by_library =
     "the host touches it here, in a library that the program called; the caller was not recorded";
 
-/// Where Python was while calls were made elsewhere.
+/// The Python line that ran while calls were made outside Python.
 struct Meanwhile {
     std::uint64_t line = 0; ///< 0: not known
     bool within = false;    ///< it had begun and went on
 };
 
-/// By the calls of Python before and behind. A line that made both had begun before, and went on. Else the line
-/// behind waited for it, or, where PyTorch computes gradients, the one before set it to work.
+/// Judged by the Python calls before and after. A line that made both was running meanwhile. Otherwise the line
+/// after waited for the work, or, where PyTorch computes gradients, the line before started it.
 Meanwhile python_meanwhile(const rules::Statements& statements, std::uint64_t stack,
                            const rules::LineOf& line_of, const std::function<bool(std::uint64_t)>& is_own,
                            bool by_starter) {

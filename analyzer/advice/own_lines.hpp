@@ -1,4 +1,4 @@
-/// Findings are told at lines of the program, not at those of libraries that it called.
+/// Findings are reported at lines of the program, not at those of libraries that it called.
 #pragma once
 
 #include "analyzer/rules/finding.hpp"
@@ -10,14 +10,14 @@
 
 namespace umadvisor::advice {
 
-/// Where the host touched managed memory is known without what called that code: a memcpy of the C library is
-/// at fault for nobody. A line of the program that took part takes its place as the finding's own, first of
-/// `places`, then the allocation's. `is_own`: whether a stack's line is the program's.
+/// The code that touched managed memory on the host is known, but not its callers: it may be the C library's
+/// memcpy, which no user can change. A line of the program that took part replaces it as the finding's own:
+/// the first of `places`, else the allocation's. `is_own`: whether a stack's line is the program's.
 void prefer_own_lines(std::vector<rules::Finding>& findings,
                       const std::function<bool(std::uint64_t stack)>& is_own);
 
-/// What threads of a framework do, they do for a line of Python: the one at which the program was meanwhile. It
-/// takes the place of the finding's own where that lies in a library, with the confidence that this has.
+/// Work of a framework's threads is charged to the Python line that ran meanwhile. That line replaces the
+/// finding's own where the latter lies in a library, and limits the finding's confidence.
 void prefer_python_lines(std::vector<rules::Finding>& findings, const rules::Profile& profile,
                          const rules::LineOf& line_of, const std::function<bool(std::uint64_t stack)>& is_own,
                          const rules::FrameworkOf& framework_of);

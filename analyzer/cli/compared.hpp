@@ -9,7 +9,7 @@
 namespace umadvisor::cli {
 
 /// Adds the report of `path`: a file that begins with { or [ is one as JSON, anything else a trace. Throws
-/// Error where it is neither. One line on stderr where records are missing from what it tells.
+/// Error where it is neither. Writes one line to stderr if records are missing from it.
 void add_compared(reports::ReportedRuns& runs, const std::string& path, const symbols::Options& options);
 
 } // namespace umadvisor::cli

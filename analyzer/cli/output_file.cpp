@@ -41,7 +41,7 @@ OutputFile::OutputFile(std::string path, bool force, mode_t mode)
     : path_(std::move(path)), force_(force), file_(checked(path_, force), mode) {
     if (file_.error() != 0)
         throw reader::Error(path_ + ": " + std::strerror(file_.error()) + "; name another output");
-    // write() tells of a limit on the size of files, too, if the signal does not end the process first.
+    // write() also reports that a limit on file size was reached, if SIGXFSZ does not end the process first.
     ::signal(SIGXFSZ, SIG_IGN);
 }
 

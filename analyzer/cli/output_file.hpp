@@ -21,7 +21,7 @@ public:
     void write(std::string_view bytes);
     /// A name that it has until then, for one who writes it by a name. Throws reader::Error.
     const std::string& temporary();
-    /// Gives the file its name. Throws reader::Error where that fails, or another has taken the name meanwhile.
+    /// Gives the file its name. Throws reader::Error where that fails, or another file got that name meanwhile.
     void commit();
 
 private:

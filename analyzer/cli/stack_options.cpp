@@ -19,7 +19,7 @@ std::string folder_of(const std::string& flag, const std::string& given) {
     const fs::path path = fs::absolute(given, failed).lexically_normal();
     if (given.empty() || failed || !fs::is_directory(path, failed))
         throw reader::Error(flag + " " + given + ": is not a directory");
-    if (path.string().find(':') != std::string::npos) // separates folders in what libdw is told
+    if (path.string().find(':') != std::string::npos) // libdw's list of folders is separated by colons
         throw reader::Error(flag + " " + given + ": a colon in its path keeps it from being looked into");
     std::string folder = path.string();
     while (folder.size() > 1 && folder.ends_with('/'))

@@ -39,8 +39,8 @@ bool belongs(const fs::path& candidate, const fs::path& output) {
                        [](char c) { return (c >= '0' && c <= '9') || c == '.' || c == '-'; });
 }
 
-/// Why no file can be made in `folder`: found out by making one, since permissions do not tell of /proc, of
-/// read-only file systems and of those that are full.
+/// Why no file can be made in `folder`. It tries to make one, since permissions do not show that a folder is
+/// in /proc, or its file system read-only or full.
 std::string writing_trouble(const fs::path& folder) {
     const files::NewFile file(folder / "", 0600);
     return file.error() == 0 ? std::string() : std::strerror(file.error());

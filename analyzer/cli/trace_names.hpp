@@ -25,8 +25,8 @@ struct FoundTrace {
 };
 
 /// Traces that were begun at `begin` (nanoseconds of CLOCK_REALTIME) or later: of those that find_traces()
-/// finds, or of all in the working directory where `output` is empty, since a process names its trace after a
-/// program that nobody else knows. What a killed process left in memory is written to them.
+/// finds, or of all in the working directory where `output` is empty, since a process then names its trace
+/// after its program, which is unknown here. What a killed process left in memory is written to them.
 std::vector<FoundTrace> find_traces_since(const std::string& output, std::uint64_t begin);
 
 } // namespace umadvisor::cli

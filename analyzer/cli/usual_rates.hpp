@@ -1,4 +1,4 @@
-/// The machine's rates where `umadvisor calibrate` keeps them if not told otherwise.
+/// The machine's rates, in the file to which `umadvisor calibrate` writes them by default.
 #pragma once
 
 #include "analyzer/machine/rates.hpp"
@@ -9,8 +9,8 @@ namespace umadvisor::cli {
 
 std::string usual_rates_file(); ///< in config_folder(); empty: there is none
 
-/// Those of the usual file, if it is there and was measured on `device`; else an H200's. A damaged file throws
-/// as machine::read_rates() does.
+/// The rates in the usual file, if it exists and was measured on `device`; else an H200's. A damaged file
+/// throws as machine::read_rates() does.
 machine::Rates usual_rates(const std::string& device);
 
 /// Puts `rates` into the usual file, beside those of other devices; a damaged file is made anew. Throws

@@ -81,8 +81,8 @@ public:
             medians[i] = std::max(1.0, median(taken[i]) - floor_);
         return medians;
     }
-    /// Mean of what `act` takes on a machine that has had nothing to do for a while: what comes now and then,
-    /// and takes now ten times as long as then, costs the mean of it.
+    /// Mean time of `act` on a machine that was idle for a while. Calls that come now and then may differ by a
+    /// factor of ten, so that their mean is their cost.
     template <class Prepare, class Act>
     double mean_now_and_then(const Prepare& prepare, const Act& act) {
         constexpr int times = 16;

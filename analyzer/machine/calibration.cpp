@@ -18,8 +18,8 @@ constexpr std::size_t block = 2 * mib, page = 4096;
 constexpr int concurrent_managed_access = 89, set_preferred_location = 3, set_accessed_by = 5;
 constexpr unsigned attach_global = 1, non_blocking = 1;
 
-/// Reads each of `count` words. That it writes where it meets a certain one, which is nowhere, keeps the reads
-/// in.
+/// Reads each of `count` words. It would write if it met a value that no word has, so that the compiler keeps
+/// the reads.
 constexpr const char* kernel = R"(
 .version 6.0
 .target sm_50

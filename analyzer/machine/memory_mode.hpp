@@ -10,7 +10,7 @@
 namespace umadvisor::machine {
 
 enum class MemoryMode : std::uint8_t {
-    undecided,     ///< kernels reach pageable memory; the trace does not tell how
+    undecided,     ///< kernels reach pageable memory; the trace does not show how
     discrete,      ///< kernels reach what CUDA allocated
     hmm,           ///< discrete, and Linux lets kernels reach pageable memory by page faults
     coherent_numa, ///< hardware reaches all memory (ATS); the device's is a NUMA node of the system
@@ -24,7 +24,7 @@ MemoryMode memory_mode(const trace::Device& device, const trace::Driver* driver)
 /// Whether PCIe lies between host and device: a rate of PCIe says nothing of other links.
 bool behind_pcie(MemoryMode mode);
 
-/// Whether the rates tell what moving memory costs there: PCIe lies in between, or they are this device's.
+/// Whether the rates hold for this device: it is behind PCIe, or they were measured on it.
 bool are_known(const Rates& rates, const trace::Device& device, MemoryMode mode);
 
 std::string_view word(MemoryMode mode); ///< as documents write it: "coherent_cdmm"

@@ -28,30 +28,29 @@ struct Rates {
     double write_combined_read = usual.write_combined_read; ///< likewise; not calibrated
     /// Managed memory; the host had it before. 256 MiB came to the device by faults in 23 to 40 ms, back in 29.
     double fault_to_device = 256.0 * 1024 * 1024 / 23e-3, fault_to_host = 256.0 * 1024 * 1024 / 29e-3;
-    /// The same where the host writes what it takes: each page faults once more when it is first written to,
-    /// and so it does after a prefetch. 64 MiB, beyond 4.3 ms for memory that is there and was written to
-    /// before: 11.3 ms by faults, 6.8 ms after a prefetch, not counting that.
+    /// The same where the host writes the memory: each page faults once more at its first write, also after a
+    /// prefetch. For 64 MiB, beyond the 4.3 ms for resident memory that was written before: 11.3 ms by faults,
+    /// 6.8 ms after a prefetch, without the prefetch itself.
     double fault_to_host_written = 64.0 * 1024 * 1024 / 11.3e-3, host_first_write = 64.0 * 1024 * 1024 / 6.8e-3;
     double prefetch_to_device = usual.migrate_to_device, prefetch_to_host = usual.migrate_to_host;
-    /// New memory of the heap: the host touches each page of it once, and it is freed again. cudaMallocHost
-    /// makes the same pages and locks them in 0.34 ms/MiB; to register and unregister pages that are there took
-    /// 0.1.
+    /// New heap memory: the host touches each page once and frees the memory. cudaMallocHost makes and locks
+    /// the same pages in 0.34 ms/MiB; registering and unregistering existing pages took 0.1.
     double host_first_touch = 4.4e9;
-    /// Page-locked memory is unlocked, beyond what the free of ordinary memory takes: 0.09 ms/MiB less 0.02.
+    /// Unlocking page-locked memory, beyond the free of ordinary memory: 0.09 ms/MiB less 0.02.
     double host_unlock = 15e9;
     double remote_access = usual.remote_access; ///< a kernel reads what is on the host
-    /// Memory that the program has page-locked and unlocked again: cudaHostRegister of 64 MiB that was touched
-    /// before, and its end, took 6.1 ms; that of 1 MiB 0.15 ms.
+    /// Page-locking existing memory and unlocking it: cudaHostRegister and cudaHostUnregister took 6.1 ms for
+    /// 64 MiB that was touched before, and 0.15 ms for 1 MiB.
     double page_lock = 64.0 * 1024 * 1024 / 6.1e-3, page_lock_ns = 60e3;
     double small_copy_ns = static_cast<double>(usual.small_copy);
     double launch_call_ns = static_cast<double>(usual.launch_call);
-    /// One that moves next to nothing, on either side. A flag that host and device took from each other cost
-    /// 133 to 194 us a round.
+    /// A fault that moves next to nothing, on either side. A flag that migrated to the device and back took 133
+    /// to 194 us a round.
     double host_fault_ns = static_cast<double>(usual.host_fault), device_fault_ns = 120e3;
-    /// Of a prefetch of what is there already, and of each 2 MiB block that it looks at.
+    /// A prefetch of memory that is there already, and each 2 MiB block that it looks at.
     double prefetch_call_ns = static_cast<double>(usual.prefetch_call);
     double prefetch_block_ns = static_cast<double>(usual.prefetch_block);
-    /// Of one that moves, besides.
+    /// What a prefetch that moves memory takes besides.
     double prefetch_move_ns = static_cast<double>(usual.prefetch_move);
 
     /// What copies to a peer reach with peer access. Where it was not measured: what NVLink had between two
@@ -101,12 +100,12 @@ struct Rates {
     }
 };
 
-/// Of each device in the file, at least one. Throws reader::Error when it cannot be read or is none of these.
+/// The rates of each device in the file, at least one. Throws reader::Error when it cannot be read or has none.
 std::vector<Rates> read_rates(const std::string& path);
-/// Those of `device`, else the first; `all` is not empty.
+/// The rates of `device`, else the first; `all` is not empty.
 const Rates& rates_of(const std::vector<Rates>& all, const std::string& device);
 
-/// Those in the text of one object of such a file; nothing where it is none.
+/// The rates in the text of one object of such a file; nothing where it is none.
 std::optional<Rates> rates_in(std::string_view text);
 
 /// The text of such a file. Leaves out rates of zero: they were not measured.

@@ -10,8 +10,8 @@ namespace umadvisor::machine {
 /// not say, or what it says cannot be read: Rates{}, which have no device.
 Rates recorded_rates(const reader::Dictionary& dictionary);
 
-/// Whether `rates` tell what the host of a trace takes to lock, touch and copy pages. The built-in ones tell it
-/// of one host and of simcuda, whose model charges them; hosts differ by three times.
+/// Whether `rates` hold for the time in which a trace's host locks, touches and copies pages. The built-in
+/// ones hold for one host and for simcuda, whose model uses them; hosts differ by a factor of three.
 bool tell_of_host(const Rates& rates, const reader::Dictionary& dictionary);
 
 } // namespace umadvisor::machine

@@ -6,10 +6,10 @@
 namespace umadvisor::ranks {
 namespace {
 
-/// A rank deviates by no less: of the others' run, of their bytes, of their rate.
+/// A rank deviates by at least these shares of the others' run, of their bytes, of their rate.
 constexpr double least_of_run = 0.05, least_of_bytes = 0.25, least_of_rate = 0.2;
 constexpr double least_bytes = 16 << 20;
-/// And by more than ranks differ among each other: times their median distance from the median.
+/// It also deviates by more than this many times the others' median distance from their median.
 constexpr double least_of_distance = 4;
 
 /// What a rank does itself. Waiting, collectives and the run as a whole follow from that and from its peers.

@@ -30,7 +30,7 @@ struct Deviation {
     double value = 0, others = 0; ///< others: their median
 };
 
-/// In collectives all ranks wait for the one that comes last.
+/// In collectives all ranks wait for the one that arrives last.
 struct Waiting {
     std::size_t for_rank = 0;
     double median_ns = 0, most_ns = 0; ///< that the others spent in collectives beyond what that rank did
@@ -74,11 +74,11 @@ public:
     Spread spread(Quantity quantity) const;
     /// The largest first. Times: more than the others by a share of their run. Rates: slower than the others.
     std::vector<Deviation> deviations() const;
-    /// Nothing: there are no collectives, or nobody waits long in them.
+    /// Nothing: there are no collectives, or no rank waits long in them.
     std::optional<Waiting> waiting() const;
     /// By total time, the longest first: of names that at least two ranks have, or the only one.
     std::vector<SharedStep> steps() const;
-    /// Those that are to be mended whatever they cost, then by the sum of what they save, the largest first.
+    /// Urgent findings first, then by the sum of what they save, the largest first.
     std::vector<SharedFinding> findings() const;
 
 private:

@@ -42,7 +42,7 @@ std::vector<char> line_buffer() {
 } // namespace
 
 bool holds_summaries(const std::string& path) {
-    std::error_code failed; // a pipe has nothing to be looked at twice
+    std::error_code failed; // a pipe cannot be read twice
     return std::filesystem::is_regular_file(path, failed) &&
            std::ifstream(path, std::ios::binary).peek() == '{';
 }

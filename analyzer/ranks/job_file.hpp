@@ -1,4 +1,4 @@
-/// Files of summaries: a line of JSON for each process. Such files one behind the other are such a file.
+/// Files of summaries: a line of JSON for each process. Such files can be concatenated.
 #pragma once
 
 #include "analyzer/ranks/summary.hpp"
@@ -14,7 +14,7 @@
 
 namespace umadvisor::ranks {
 
-/// Whether the file begins as JSON does, and hence is none of the recorder's.
+/// Whether the file begins as JSON does, and hence is no trace.
 bool holds_summaries(const std::string& path);
 
 /// Calls `visit` with each line that is not empty and its offset in the file. Throws reader::Error: the file
@@ -32,15 +32,15 @@ public:
     void add(const Summary& summary);
 
     std::size_t size() const { return lines_.size(); }
-    /// Of processes that called CUDA; the others are launchers and workers of another kind.
+    /// Number of processes that called CUDA; the others are launchers and workers of another kind.
     std::size_t useful() const { return useful_; }
-    /// Whose traces are damaged, with no call left.
+    /// Number of processes whose traces are damaged, with no call left.
     std::size_t unknown() const { return unknown_; }
     /// Reads the files once more. Throws reader::Error.
     void write(const std::function<void(std::string_view)>& out) const;
 
 private:
-    /// Ranks that are numbers first, by number, those of none last.
+    /// Ranks that are numbers come first, by number; processes without a rank come last.
     using Order = std::tuple<int, std::uint64_t, std::string, std::string>;
     struct Line {
         std::string text; ///< empty: it is in the file

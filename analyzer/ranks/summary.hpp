@@ -74,7 +74,7 @@ struct Summary {
 
     double of(Quantity quantity) const { return measured[static_cast<std::size_t>(quantity)]; }
     double& of(Quantity quantity) { return measured[static_cast<std::size_t>(quantity)]; }
-    /// Tells processes apart: host, pid and when it began.
+    /// Identifies the process: host, pid and when it began.
     std::string key() const;
     std::string who() const; ///< "rank 3"; "pid 4242" where no launcher gave it one
 };

@@ -47,8 +47,8 @@ private:
     int file_;
 };
 
-/// A chunk that its program begins from now on would have the same place. The file of one that runs names a
-/// segment, or is not closed, where the program could have no segment.
+/// Whether the trace's program still runs: its next chunk would have the same place. The file of a running
+/// program names a segment or, if it could get no segment, is not closed.
 bool is_being_written(const Written& file, const Header& header) {
     return trace::segment_name_in(file.descriptor()).bytes != 0 ||
            (!header.closed && (::kill(static_cast<pid_t>(header.pid), 0) == 0 || errno != ESRCH));

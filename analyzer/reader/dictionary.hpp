@@ -59,7 +59,7 @@ public:
     }
     /// Exported driver symbol of an entry point; "unknown" when its definition is lost.
     std::string_view symbol(std::uint64_t entry) const;
-    /// Whether an entry point allocates, frees or copies in the order of a stream, as its name tells.
+    /// Whether an entry point allocates, frees or copies in the order of a stream, judged by its name.
     bool is_stream_ordered(std::uint64_t entry) const {
         const bool* const known = stream_ordered_.find(entry);
         return known != nullptr && *known;

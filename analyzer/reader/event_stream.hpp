@@ -26,8 +26,8 @@ public:
             mark(*cursor);
         return cursor;
     }
-    /// Whether the current event lies inside the ranges that are looked at: by the thread that made it, or, of
-    /// events of managed memory, which no call makes, by any thread. Without a choice everything does.
+    /// Whether the current event lies inside the selected ranges: those of its thread, or, for events of
+    /// managed memory, which no call makes, those of any thread. Without a choice every event does.
     bool inside() const { return inside_; }
     /// nullptr: without a choice.
     const RangeMarks* marks() const { return marks_ ? &*marks_ : nullptr; }

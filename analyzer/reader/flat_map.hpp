@@ -68,7 +68,7 @@ private:
     std::size_t home_of(std::uint64_t key) const {
         return static_cast<std::size_t>(key * 0x9e3779b97f4a7c15 >> shift_); // numbers in a row fall far apart
     }
-    /// Where the entry's position is told, or would be.
+    /// The index in `places_` that holds the entry's position, or would hold it.
     std::size_t place_of(std::uint64_t key) const {
         std::size_t place = home_of(key);
         while (places_[place] != nowhere && entries_[places_[place] - 1].first != key)

@@ -22,7 +22,7 @@ struct GraphNode {
 struct GraphVersion {
     std::uint64_t base = 0, untold = 0;
     /// Hashes, of versions without a base: of what an update of an executable graph cannot change (nodes, their
-    /// kinds, kernels and order), and of all that was told of the nodes.
+    /// kinds, kernels and order), and of all that was recorded about the nodes.
     std::uint64_t shape = 0, content = 0;
     std::vector<GraphNode> nodes;
 

@@ -63,7 +63,7 @@ public:
         --count_;
         return entry;
     }
-    /// Nobody knows any longer which are open.
+    /// From here on it is unknown which ranges are open.
     void clear() {
         stacks_.clear();
         started_.clear();

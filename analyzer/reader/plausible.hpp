@@ -1,5 +1,5 @@
-/// Values that no machine can have are refused when a record is read, so that nobody behind it has to think of
-/// them: a sum of two of those that stay does not overflow.
+/// Values that no machine can have are refused when a record is read, so that no other code has to handle
+/// them: the sum of any two accepted values does not overflow.
 #pragma once
 
 #include "analyzer/reader/saturated.hpp"

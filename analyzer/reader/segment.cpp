@@ -16,7 +16,7 @@
 namespace umadvisor::reader {
 namespace {
 
-/// The chunk in a slot as an open one, up to what is committed. Empty: there is none, or it has moved to the
+/// The committed bytes of the chunk in a slot, as an open chunk. Empty: there is none, or it has moved to the
 /// file meanwhile.
 Piece chunk_in(const trace::AttachedSegment& segment, std::uint32_t slot) {
     trace::SlotOwner& owner = segment.owner_of(slot);
@@ -39,11 +39,11 @@ Piece chunk_in(const trace::AttachedSegment& segment, std::uint32_t slot) {
     piece.bytes.resize(sizeof open + committed);
     std::memcpy(piece.bytes.data(), &open, sizeof open);
     std::memcpy(piece.bytes.data() + sizeof open, &chunk + 1, committed);
-    std::atomic_thread_fence(std::memory_order_acquire); // the copy is of before the second look
+    std::atomic_thread_fence(std::memory_order_acquire); // the copy is made before the second look
     return owner.load(std::memory_order_relaxed) == number ? piece : Piece{};
 }
 
-/// The header first: a chunk that it counts is in a slot then, or in the file, which is read later.
+/// Reads the header first: a chunk that it counts is then in a slot, or in the file, which is read later.
 std::vector<Piece> pieces_of(const trace::AttachedSegment& segment) {
     std::vector<Piece> pieces(1);
     const std::uint8_t* const header = segment.header_image();
@@ -68,7 +68,7 @@ bool write(int file, const Piece& piece) {
     return true;
 }
 
-/// The header last, since it ends the file's need of the segment.
+/// Writes the header last: after that the file no longer needs the segment.
 bool write(int file, const std::vector<Piece>& pieces) {
     const std::uint64_t end = pieces.back().offset + pieces.back().bytes.size();
     rlimit limit{}; // beyond it comes SIGXFSZ (setrlimit(2))
@@ -79,7 +79,7 @@ bool write(int file, const std::vector<Piece>& pieces) {
            write(file, pieces.front());
 }
 
-/// The same file, to be written to; -1: it cannot.
+/// Opens the same file for writing; -1: it cannot be written.
 int writable(int file) {
     char path[64];
     std::snprintf(path, sizeof path, "/proc/self/fd/%d", file);
@@ -96,7 +96,7 @@ Unwritten take_unwritten(int file) {
         return unwritten;
     const trace::AttachedSegment segment(name, state);
     if (!segment) {
-        // Somebody else may have written it out between our two looks.
+        // Another process may have written it to the file between our two looks.
         unwritten.lost = trace::segment_name_in(file).bytes != 0;
         return unwritten;
     }

@@ -1,4 +1,4 @@
-/// What of a trace is still in its writer's memory.
+/// The part of a trace that is still in its writer's memory.
 #pragma once
 
 #include <cstdint>

@@ -15,7 +15,7 @@ struct DroppedCalls {
     std::uint64_t calls = 0, failed = 0, bytes = 0, ticks = 0;
 };
 
-/// Those of all summary chunks, the longest first; empty when nothing was dropped.
+/// The dropped calls of all summary chunks, the longest first; empty when nothing was dropped.
 std::vector<DroppedCalls> read_summary(TraceFile& file);
 
 } // namespace umadvisor::reader

@@ -138,7 +138,7 @@ bool ThreadCursor::advance() {
             continue;
         }
         at_ = next;
-        // Most are launches: told apart by a branch, not by a table.
+        // Most records are launches: a branch saves them the look-up in a table.
         switch (raw.type == trace::Type::launch ? decode_event<trace::Launch>(raw) : decode(raw)) {
         case Decoded::event:
             return true;

@@ -53,8 +53,8 @@ public:
     /// Which of the threads of the file it is, counted from 0 without gaps.
     std::uint32_t index() const { return index_; }
     /// Start of the record in ticks, never before the thread's previous record: the key of the merge. A
-    /// LaunchShape has the time of what stood before it. A ManagedEvent has its own, since it is told late, and
-    /// a Clock before it has none.
+    /// LaunchShape has the time of the record before it. A ManagedEvent has its own, since it is recorded late,
+    /// and a Clock before it has none.
     std::uint64_t time() const { return time_; }
     const Event& event() const { return event_; }
     /// Of the current Launch; nullptr when its shape was not defined in its chunk (damage).

@@ -90,7 +90,7 @@ bool TraceFile::load(const ChunkInfo& chunk, std::vector<std::uint8_t>& bytes) {
     const std::size_t got = source_.read(offset, bytes.data(), bytes.size());
     bytes.resize(got);
     if (got < chunk.committed) {
-        ++completeness_.chunks_cut; // its checksum is of more than is there; the records are taken as they are
+        ++completeness_.chunks_cut; // the checksum covers missing bytes: the records are read unchecked
         return true;
     }
     if (chunk.sealed && trace::checksum(bytes.data(), bytes.size()) != chunk.checksum) {

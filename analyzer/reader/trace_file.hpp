@@ -19,7 +19,7 @@ struct ChunkInfo {
     std::uint64_t base_time = 0, checksum = 0;
 };
 
-/// What of the file could not be read. All zero, and `closed`: the trace is complete.
+/// Which parts of the file could not be read. All zero, and `closed`: the trace is complete.
 struct Completeness {
     bool closed = false;
     std::uint64_t chunks_missing = 0;    ///< handed out, but beyond the end of the file

@@ -9,7 +9,7 @@ namespace umadvisor::reader {
 
 std::string read_whole_file(const std::string& path, std::uint64_t most) {
     const Source source(path);
-    // Files of /proc and the like tell no size, and others grow: the bytes that are read are what counts.
+    // Files in /proc and the like report no size, and others grow: only the bytes that are read count.
     constexpr std::size_t step = std::size_t{1} << 16;
     std::string text;
     for (std::size_t before = 0, got = step; got == step; before += got) {

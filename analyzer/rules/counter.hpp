@@ -25,7 +25,7 @@ namespace umadvisor::rules {
 struct Begin {
     const reader::Trace& trace;
     const reader::Dictionary& dictionary; ///< the trace's
-    const facts::LiveMemory& live; ///< at each record, what there is before a free and after an allocation
+    const facts::LiveMemory& live; ///< the live memory at each record: before a free, after an allocation
     facts::Samples& samples;       ///< where device times of launches and copies are awaited
     double ns_per_tick = 0;
 };
@@ -41,7 +41,7 @@ struct Launched {
     bool is_node() const { return shape != nullptr && shape->captured; }
 };
 
-/// A call that queues work or waits for some, with what is known of it.
+/// A call that queues work or waits for work, with what is known of it.
 struct WorkCall {
     const facts::Call& call;
     const reader::ThreadCursor& cursor;         ///< its record
@@ -49,14 +49,14 @@ struct WorkCall {
     bool reaches_no_other;
 };
 
-/// What a rule counts derives from it. A record is handed to it if it has `add(const trace::X&)` or
-/// `add(const trace::X&, std::uint32_t thread)`; launches and calls if it has an `add()` for Launched or
-/// WorkCall. They come in the order of time, from one thread. Calls that became nodes of
-/// a graph did not run and are left out, unless it has `static constexpr bool wants_nodes = true`.
+/// Base class of what a rule counts. A counter gets a record if it has `add(const trace::X&)` or
+/// `add(const trace::X&, std::uint32_t thread)`, and launches and calls if it has an `add()` for Launched or
+/// WorkCall. They come in the order of time, on one thread. Calls that became nodes of a graph did not run and
+/// are left out, unless the counter has `static constexpr bool wants_nodes = true`.
 class Counter {
 public:
     virtual ~Counter() = default;
-    /// After the last record.
+    /// Called after the last record.
     virtual void finish() {}
 };
 
@@ -87,19 +87,19 @@ class Counters {
 public:
     explicit Counters(const Begin& begin);
 
-    /// One that several rules share is made once. A counter that asks for another when it is made gets each
-    /// record before that one does.
+    /// A counter that several rules share is made once. A counter that asks for another when it is made gets
+    /// each record before the other does.
     template <class Counts>
     const Counts& get(const Begin& begin) {
         return static_cast<const Counts&>(get(begin, &count<Counts>));
     }
-    /// After all were made.
+    /// To be called after all counters were made.
     template <class Counts>
     const Counts& get() const {
         return static_cast<const Counts&>(*made_.at(&count<Counts>));
     }
 
-    /// Hands it to those that want such records. `node`: the call became a node of a graph.
+    /// Hands `thing` to the counters that want it. `node`: the call became a node of a graph.
     template <class Thing>
     void add(const Thing& thing, std::uint32_t thread, bool node) const {
         for (const auto& [counter, hear] :

@@ -69,7 +69,7 @@ void DeviceContents::add(const trace::Free& record) {
     live_.erase(record.allocation);
 }
 
-/// A stream writes to memory: whose it is is not told.
+/// A stream writes to memory: which allocation that is, is unknown.
 void DeviceContents::add(const trace::Stream& record) {
     if (record.action == trace::StreamAction::write_value ||
         record.action == trace::StreamAction::memory_operations)
@@ -105,7 +105,7 @@ void DeviceContents::use_reached(const reader::Shape* shape) {
     }
 }
 
-/// A transfer is used: of its fate remains to say that one value was sent, or the same bytes as before.
+/// A transfer is used: it can still count as one value sent, or as the same bytes as before.
 void DeviceContents::use(std::uint64_t allocation, Range& range) {
     if (!range.pending)
         return;

@@ -20,11 +20,11 @@ namespace umadvisor::rules {
 
 /// Follows the events in the order of time. In doubt bytes have been used and may have changed: a launch does
 /// both to all allocations that its parameters reach, and to all there are where that is not known; so does
-/// each launch of a graph. What a kernel takes as const it only uses. Kernels may reach memory by pointers that
-/// lie in device memory, too: of an allocation that no parameter has reached yet, nothing is told that a launch
-/// came in between. Arrays count as read by each launch and written by none; of a program that has surfaces
-/// nothing is to be said of them. Memory: one entry a live allocation, 64 ranges each at the most and a bounded
-/// number of all, one a site.
+/// each launch of a graph. What a kernel takes as const it only uses. Kernels may also reach memory by pointers
+/// that lie in device memory: nothing is reported on an allocation that no parameter has reached yet if a
+/// launch came in between. Arrays count as read by each launch and written by none; nothing is reported on them
+/// if the program has surfaces. Memory: one entry a live allocation, at most 64 ranges each and a bounded
+/// number in all, one a site.
 class DeviceContents : public Counter {
 public:
     DeviceContents(double ns_per_tick, const reader::Dictionary& dictionary)
@@ -49,7 +49,7 @@ public:
     void finish() override;
 
     const std::map<FateSite, FateTotals>& sites() const { return sites_; }
-    /// Of the copies that Copies adds up there, those of which a fate is told.
+    /// Those of the copies that Copies adds up there whose fate is reported.
     tables::Tally told(const tables::CopySite& site, bool small) const;
     /// Whether the bytes from `first` to `last` are those that the latest download of them brought.
     bool holds_download(std::uint64_t allocation, std::uint64_t first, std::uint64_t last) const;
@@ -65,7 +65,7 @@ private:
     /// How an upload repeats an earlier one of the same host bytes.
     enum class Repeat : std::uint8_t { none, again, twice };
 
-    /// What a range holds, and the transfer that nobody has used yet.
+    /// What a range holds, and the transfer that nothing has used yet.
     struct Range {
         std::uint64_t first = 0, last = 0;
         trace::CopyContent content;
@@ -73,14 +73,14 @@ private:
         bool pending = false;
         tables::CopySite site;
         std::uint64_t ticks = 0;
-        std::uint64_t stack = 0;    ///< of who told the content
+        std::uint64_t stack = 0;    ///< of the latest call that gave the content
         std::uint64_t launches = 0; ///< before it did
         Repeat repeat{};
         bool compared = false;          ///< all bytes of both, or the host had no time to change them
         std::uint64_t source_stack = 0; ///< of the upload that it repeats
     };
 
-    /// A download whose content is told later.
+    /// A download whose content is recorded later.
     struct Awaited {
         std::uint32_t thread;
         trace::Copy copy;

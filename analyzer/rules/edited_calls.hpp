@@ -9,25 +9,25 @@
 
 namespace umadvisor::rules {
 
-/// Counted by call site. From them an edit is made, whose replay says what the remedy saves.
+/// Counts calls by site and makes an edit from them, whose replay shows what the remedy saves.
 class EditedCalls {
 public:
     /// `all`: calls of the site, whether or not they change; 0: as many as it has copies, if that is more.
     void add(const ids::CallSite& site, std::uint64_t count, std::uint64_t all = 0);
     void add(const EditedCalls& other);
-    /// With all of these calls that change, `ns` of the thread's own time before them go, too.
+    /// If all of these calls change, `ns` of the thread's own time before them is saved, too.
     void add_time_before(const ids::CallSite& site, double ns) { sites_[site].before_ns += ns; }
 
-    /// They are left out; the host needs `instead_ns` in all for what does their work.
+    /// The calls are left out; the host needs `instead_ns` in all for what replaces them.
     timeline::Edit gone(const Profile& profile, double instead_ns = 0) const;
-    /// They return without a wait. What a copy's call takes beside its bytes holds the device no longer.
+    /// The calls return without a wait. What a copy's call takes beside its bytes no longer holds the device.
     /// `data_needed`: the host may look at what they brought.
     timeline::Edit asynchronous(const Profile& profile, bool data_needed = false) const;
-    /// Their work gets a stream of its own.
+    /// The calls' work gets a stream of its own.
     timeline::Edit own_stream(const Profile& profile) const;
-    /// They take `ns` less in all; the host needs `added_ns` once, before the first.
+    /// The calls take `ns` less in all; the host needs `added_ns` once, before the first.
     timeline::Edit shorter(const Profile& profile, double ns, double added_ns = 0) const;
-    /// The same, of copies of `bytes` in all: the more of them a copy has, the more it saves.
+    /// The same for copies of `bytes` in all: each saves in proportion to its bytes.
     timeline::Edit faster(const Profile& profile, std::uint64_t bytes, double ns, double added_ns = 0) const;
 
 private:

@@ -7,13 +7,13 @@ namespace umadvisor::rules {
 namespace {
 
 constexpr std::uint64_t least_seen = 2; ///< as a whole, for parts to be believed
-/// Of what comes back from the host one is enough with so many equal parts, which differ from round to round: a
-/// slow host has time to compare no more of large copies.
+/// For bytes that come back from the host, one whole comparison is enough beside this many equal parts, which
+/// differ from round to round: a slow host has no time to compare large copies more often.
 constexpr std::uint64_t many_parts = 8;
-/// Evenly spread: were a tenth of the bytes another each time, all these would be equal in one of a thousand
-/// runs.
+/// Compared places are spread evenly. If a tenth of the bytes changed each time, all places would be equal in
+/// one of a thousand runs.
 constexpr std::uint64_t many_places = 64;
-constexpr std::size_t many_buffers = 4; ///< of one value, as far as some bytes of each tell
+constexpr std::size_t many_buffers = 4; ///< of one value, as far as some bytes of each show
 constexpr std::uint64_t nearly_all = 9; ///< so many times as many were equal as were not
 
 tables::Tally share_of(const tables::Tally& tally, std::uint64_t part, std::uint64_t whole) {

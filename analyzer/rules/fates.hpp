@@ -29,8 +29,8 @@ struct FateSite {
 
 struct FateTotals {
     tables::Tally seen;          ///< all bytes were, where it is about these
-    tables::Tally in_part;       ///< so as far as some bytes tell
-    tables::Tally or_constant;   ///< uploads of the same bytes that count as constant if that is told of them
+    tables::Tally in_part;       ///< so as far as some bytes show
+    tables::Tally or_constant;   ///< uploads of the same bytes, unless they count as constant
     tables::Tally not_looked_at; ///< uploads of the same call site of which the recorder read no byte
     std::uint64_t looked_at = 0;
     std::uint64_t differed = 0; ///< so in part, but not in all
@@ -43,14 +43,14 @@ struct FateTotals {
     std::uint64_t value = 0, value_bytes = 0, part_hash = 0;                        ///< of the last constant
     std::uint64_t allocation_stack = 0, allocation_entry = 0, allocation_bytes = 0; ///< of the last
 
-    /// Those that it can be said of. What parts tell counts where the whole told the same twice and never else,
-    /// or where many places elsewhere were equal in many of them, and nowhere else differed more than a few;
-    /// of uploads from the same place the share counts of which the whole told the same, if that is nearly all.
-    /// Not of those that were not looked at.
+    /// The transfers that have this fate. Those compared in part count where whole comparisons agreed at least
+    /// twice and never disagreed, or where many places elsewhere were equal in many of them and differed in few
+    /// others; of uploads from the same place, the share for which whole comparisons agreed, if nearly all did.
+    /// Transfers that were not looked at do not count.
     tables::Tally compared(Fate fate) const;
-    /// Where half were looked at or more, the others are taken to be like them: so many of them.
+    /// Of those not looked at, the share assumed to be like the others: none if fewer than half were looked at.
     tables::Tally counted_as_alike(Fate fate) const;
-    /// Both.
+    /// The sum of both: the transfers whose fate is reported.
     tables::Tally told(Fate fate) const;
 };
 

@@ -15,16 +15,15 @@
 
 namespace umadvisor::rules {
 
-/// Less than this in all is not worth changing a program for.
+/// A saving below this total is not worth a change of the program.
 inline constexpr double least_saving_ns = 100'000;
-/// And no less than this share of the run without making contexts.
+/// The same, as a share of the run without the time of making contexts.
 inline constexpr double least_saving_of_run = 0.001;
-/// Memory is handed out by 2 MiB and less is no gain; nor is a percent of what the program has at its peak.
+/// The driver allocates in units of 2 MiB, so less is no gain; nor is a percent of the program's peak.
 inline constexpr std::uint64_t least_saving_bytes = 1024 * 1024;
 inline constexpr double least_saving_share = 0.01;
 
-/// Where a replay is further off than this share of the run, no saving that rests on it is of more than low
-/// confidence.
+/// Where a replay is further off than this share of the run, savings that are based on it have low confidence.
 inline constexpr double most_replay_error = 0.1;
 
 /// What the edit of a finding does to the order of the run's work.

@@ -16,7 +16,7 @@ struct FirstLaunches {
     };
     std::map<tables::LaunchGroup, Times> times; ///< of those whose device time is known
 
-    /// What launches of a group take that are nobody's first. Nothing: none was measured.
+    /// Mean device time of a group's launches that are first on no memory. Nothing: none was measured.
     std::optional<double> later_ns(const Profile& profile, const tables::LaunchGroup& group) const;
 };
 

@@ -10,7 +10,7 @@
 namespace umadvisor::rules {
 namespace {
 
-/// Fewer may be phases of the program that follow each other.
+/// Fewer gaps may lie between phases of the program.
 constexpr std::uint64_t least_gaps = 5;
 
 Finding gap_finding(const Profile& profile, const Rule& rule, const GapLine& line) {
@@ -27,9 +27,9 @@ Finding gap_finding(const Profile& profile, const Rule& rule, const GapLine& lin
             "of each wait and the gap after it the shorter, as recorded: side by side they take the longer";
         return finding;
     }
-    // With two sets of buffers the host waits for results a round later: a gap hides no more than one wait. For
-    // what it does not need it never waits: a long gap may make up for a short one before it, and work that
-    // comes after the last wait hides that.
+    // With two sets of buffers the host waits for results a round later: a gap hides no more than one wait. The
+    // host never waits for what it does not need: a long gap may make up for a short one before it, and work
+    // after the last wait hides that wait.
     EditedCalls calls = line.calls;
     if (needed)
         calls.add(line.behind);

@@ -21,7 +21,7 @@ struct GapLine {
 /// What one rule says of a line, in `finding`, which has its numbers, saving and basis already.
 using DescribeGap = void (*)(const Profile&, const GapLine&, Finding&);
 
-/// The lines that waited for these reasons and cost enough, with `rule`. Nothing where the trace does not tell
+/// The lines that waited for these reasons and cost enough, with `rule`. Nothing where the trace does not have
 /// all work.
 std::vector<Finding> find_gaps(const Profile& profile, const LineOf& line_of, const Rule& rule,
                                std::initializer_list<WaitReason> reasons, DescribeGap describe);

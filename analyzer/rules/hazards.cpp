@@ -11,15 +11,15 @@ namespace {
 
 constexpr std::size_t most_allocations = 4096, most_uses = 16, most_sources = 4096, most_in_flight = 1024;
 constexpr std::size_t most_sites = 1024, most_open = 64, most_changed = 64;
-/// Host and kernels, or two kernels, may agree by so much memory while they run.
+/// Memory up to this size may hold flags by which running kernels synchronise with the host or each other.
 constexpr std::uint64_t most_flag_bytes = 4096, least_bytes = 256;
 
-/// Work on it is in the order of streams from first to last, and an address tells the bytes.
+/// Streams order all work on such memory, and an address identifies its bytes.
 bool is_followed(trace::Memory memory) {
     return memory == trace::Memory::device || memory == trace::Memory::managed || facts::is_page_locked(memory);
 }
 
-/// What the source held differs for sure.
+/// Whether the content of the source certainly differs.
 bool differs(std::uint64_t part, std::uint64_t whole, const trace::CopyContent& content) {
     return part != content.part_hash || (whole != 0 && content.whole_hash != 0 && whole != content.whole_hash);
 }
@@ -300,7 +300,7 @@ void Hazards::add(const trace::Content& record, std::uint32_t thread) {
     changed_.push_back({*source, source->start + static_cast<double>(since) * ns_per_tick_});
 }
 
-/// The look was on behalf of this call, if it is of the same thread.
+/// Notes the sources that were seen to have changed before this call of their thread.
 void Hazards::note_changed(const facts::Call& call) {
     for (const Changed& changed : changed_) {
         const Memory* const memory = live_.find(changed.source.allocation);

@@ -40,7 +40,7 @@ struct HazardSite {
 /// What a use of memory is.
 enum class AccessKind : std::uint8_t { copy, set, kernel, free };
 
-/// The bytes of the rows lie side by side.
+/// Whether the rows are contiguous.
 bool is_one_piece(std::uint64_t width, std::uint64_t height, std::uint64_t depth, std::uint64_t pitch);
 
 struct HazardTotals {
@@ -55,16 +55,16 @@ struct HazardTotals {
     LostRecords::Lost lost{};                          ///< of HazardKind::lost_record
 };
 
-/// A hazard needs two proofs: no call of the program orders both uses (StreamOrder), and the first
-/// cannot have ended when the second was called (LeastEnds), so that the host cannot have found out by a way
-/// that is not recorded. Bytes are those of copies, memory sets and frees. A kernel uses each allocation that
-/// its pointers lead to, and it writes the one that only it may write. It counts against a copy or memory set
-/// of all of an allocation that is larger than a flag, and against a free; against a part, or another kernel,
+/// A hazard needs two proofs: no call of the program orders both uses (StreamOrder), and the first cannot have
+/// ended when the second was called (LeastEnds), so that the host cannot have found out in an unrecorded way.
+/// The bytes are those of copies, memory sets and frees. A kernel uses each allocation that its pointers lead
+/// to, and writes an allocation only if it may write no other. It counts against a free, and against a copy or
+/// memory set of a whole allocation that is larger than a flag; against a part, or another kernel, it counts
 /// where an event would order them had it not been recorded again. Sources of uploads are judged by their
-/// hashes, and only where no device work may
-/// have changed them. Their second hash is that of the next upload or of a look before another call. What the
-/// host may have learned later does not matter: when it was looked at, the copy had not been done. Memory: 16
-/// uses each of 4,096 allocations, as many sources, and a bounded number of call sites.
+/// hashes, and only where no device work may have changed them. The second hash is that of the next upload, or
+/// of a look before another call. What the host may have learned later does not matter: at the time of the
+/// look, the copy had not been done. Memory: 16 uses each of 4,096 allocations, as many sources, and a bounded
+/// number of call sites.
 class Hazards : public Counter {
 public:
     explicit Hazards(const Begin& begin);
@@ -124,7 +124,7 @@ private:
         Source source;
         double seen; ///< as facts::Call has times
     };
-    /// Whether the first had ended shows when its time is told.
+    /// Whether the first work had ended is known only when its time has been recorded.
     struct Open {
         facts::LeastEnds::Work work;
         double at;
@@ -158,10 +158,10 @@ private:
     reader::FlatMap<Memory> live_;           ///< by allocation
     reader::FlatMap<std::vector<Use>> uses_; ///< the same
     reader::FlatMap<Source> sources_;        ///< the latest, by address
-    reader::FlatMap<Source> in_flight_;      ///< by `ticks`: what a Content record may tell of
+    reader::FlatMap<Source> in_flight_;      ///< by `ticks`: what a Content record may refer to
     std::vector<Changed> changed_;           ///< no call of their thread has followed
     bool kernels_tell_ = true;               ///< which memory they write
-    bool sources_tell_ = true;               ///< nothing but what is told may write page-locked memory
+    bool sources_tell_ = true;               ///< only recorded work may write page-locked memory
     bool streams_made_ = false;
     Sites sites_;
     std::map<HazardSite, std::vector<Open>> open_;

@@ -28,8 +28,8 @@ constexpr Library libraries[] = {
     {"libcutensor*", {"cuTENSOR", ""}},
     {"libcurand*", {"cuRAND", ""}},
 };
-/// PyTorch's allocator, and the library that asks it by itself for workspaces: tensors come by way of
-/// libtorch_cpu.
+/// PyTorch's allocator, and the library that asks it for workspaces. Requests for tensors come through
+/// libtorch_cpu instead.
 constexpr const char *torch_allocator = "libc10_cuda*", *torch_library = "libtorch_cuda*";
 constexpr LibraryMemory torch_workspaces{"PyTorch's workspaces",
                                          "CUBLAS_WORKSPACE_CONFIG and CUBLASLT_WORKSPACE_SIZE"};

@@ -1,5 +1,5 @@
-/// Device memory that a library keeps for itself: nobody's line allocates it, and a setting decides how much it
-/// is.
+/// Device memory that a library keeps for itself: no line of the program allocates it, and a setting decides
+/// its size.
 #pragma once
 
 #include "analyzer/rules/profile.hpp"

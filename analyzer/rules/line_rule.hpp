@@ -64,9 +64,9 @@ std::uint64_t stack_of(const Key& key) {
 
 } // namespace detail
 
-/// Asks `describe(profile, key, line)` what there is to say of each line: a finding or nothing, which gets the
-/// rule, its title and the line where it has none. `lines` is a map by stack, or by a pair or tuple that begins
-/// with one. Findings that save less than `least_ns` are left out.
+/// Calls `describe(profile, key, line)` for each line. It returns a finding or nothing; a finding without rule,
+/// title or line gets them here. `lines` is a map by stack, or by a pair or tuple that begins with one.
+/// Findings that save less than `least_ns` are left out.
 template <class Lines, class Describe>
 std::vector<Finding> judge_lines(const Rule& rule, const Profile& profile, const Lines& lines,
                                  const Describe& describe, double least_ns = least_saving_ns) {

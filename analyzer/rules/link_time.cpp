@@ -8,16 +8,16 @@
 namespace umadvisor::rules {
 namespace {
 
-/// A kernel that uses all of the memory takes no less than this part of the link's time for it, and one that
-/// the link decides no more than so many times as much.
+/// A kernel that uses all of the memory takes at least `least_part` of the link's time for it; a kernel that is
+/// bound by the link takes at most `most_times` as long.
 constexpr double least_part = 0.7, most_times = 2;
-/// An access that shares its part of the link with no other takes as long as so many bytes side by side: 8.4
-/// million threads that each wrote a word somewhere in 128 MiB took 11.3 ms on an H200.
+/// A scattered access takes the link as long as this many contiguous bytes: 8.4 million threads that each wrote
+/// a word somewhere in 128 MiB took 11.3 ms on an H200.
 constexpr double scattered_bytes = 74;
-/// What the link moves at once holds eight words. If a kernel uses one of each, and all of the memory, it takes
-/// no more than so many times as long as one that goes through it.
+/// One transfer of the link holds eight words. A kernel that uses all of the memory, but one word of each
+/// transfer, takes at most this many times as long as one with contiguous accesses.
 constexpr double most_scattered_times = 8;
-/// Device memory that the kernel reaches, too, is no reason for its time where it is less than this part.
+/// Device memory that the kernel also reaches does not explain its time if it is less than this part.
 constexpr double few_local = 1.0 / 64;
 
 double ns_at(double bytes, double bytes_per_second) {

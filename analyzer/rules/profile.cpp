@@ -59,7 +59,7 @@ Profile::Profile(reader::Trace& trace, tables::Statistics* statistics, machine::
     lifetimes_.finish(last_ticks_);
     counters_.finish();
     for (const reader::DroppedCalls& site : trace.dropped_calls)
-        if (site.known && !inside_) { // nobody knows where they were called
+        if (site.known && !inside_) { // where they were called is unknown
             CallTotals& totals = calls_[site.entry];
             totals.count += site.calls;
             totals.failed += site.failed;

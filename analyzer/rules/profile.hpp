@@ -137,7 +137,7 @@ public:
     const timeline::Clock& clock() const;
     /// How well a replay of the run predicts waits that it is not shown.
     const timeline::Accuracy& replay_accuracy() const { return accuracy_; }
-    /// By what share of net_ns() it is off. 0 where no wait tells.
+    /// By what share of net_ns() it is off. 0 where there is no wait to compare.
     double replay_error() const;
     bool paused() const { return recorded_.pauses() != 0; }
     std::uint64_t records() const { return records_; }

@@ -19,7 +19,7 @@ namespace {
 
 using trace::Memory;
 
-/// Hands a record to those that have a use for its type; one that nobody wants costs nothing.
+/// Hands a record to the observers that have an add() for its type; without any it costs nothing.
 template <class Record, class... Observers>
 void offer(const Record& record, std::uint32_t thread, Observers&... observers) {
     const auto offer_to = [&](auto& observer) {
@@ -154,8 +154,7 @@ void Profile::count(const Record& record, std::uint32_t thread) {
 
 void Profile::observe(const reader::ThreadCursor& cursor) {
     std::optional<facts::Call> call = clocks_->facts.next(cursor);
-    if (const auto* const launch =
-            std::get_if<trace::Launch>(&cursor.event())) // most are: told apart by a branch
+    if (const auto* const launch = std::get_if<trace::Launch>(&cursor.event())) // most are: a branch suffices
         observe(*launch, cursor.shape(), cursor.index(), call ? &*call : nullptr);
     else
         observe_other(cursor, call ? &*call : nullptr);

@@ -20,11 +20,11 @@ class Counters;
 struct Begin;
 struct Finding;
 
-/// Maps a stack to one that stands for all stacks with the same line of the program, so that a line which is
-/// reached by many ways is one finding.
+/// Maps a stack to one that stands for all stacks with the same line of the program, so that a line with many
+/// call paths is one finding.
 using LineOf = std::function<std::uint64_t(std::uint64_t stack)>;
 
-/// Looks at what a profile counted and reports a place once.
+/// Finds what a rule reports from what a profile counted; each line is reported once.
 using Find = std::vector<Finding>(const Profile& profile, const LineOf& line_of);
 /// Makes what a rule counts while a profile reads its trace, and enters it into the list of those that get
 /// records.
@@ -45,19 +45,19 @@ enum class Price : std::uint8_t {
     unknown ///< a trace does not show how much of the memory kernels read, so there is no price
 };
 
-/// Findings are reported in this order before their savings count.
+/// Findings of a higher urgency are reported first; within one urgency, savings decide.
 enum class Urgency : std::uint8_t {
     saving,
     wrong_result,
-    calls_fail ///< before wrong results: the rest of such a run may not mean what it seems to
+    calls_fail ///< above wrong results: the rest of such a run may be meaningless
 };
 
 /// How the edit of a finding changes the order of the run's work, beyond what its changes say.
 enum class OrderUse : std::uint8_t {
     as_edited,    ///< as its changes say
     none,         ///< not at all: one call of each group stays and orders what all of them did
-    wait,         ///< its price is the wait, which is lost where something else has to wait instead
-    kept_memory,  ///< memory is kept from one round to the next, and with each round goes a free, which waits
+    wait,         ///< its saving is the wait: nothing is saved where another call has to wait instead
+    kept_memory,  ///< memory is kept between rounds: in each round a free, and the wait in it, is removed
     asynchronous, ///< calls that are asynchronous by name become so
 };
 

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t most_ranges = 64, most_awaited = 16;
 constexpr std::size_t most_ranges_in_all = 131'072;
-/// No host program changes bytes faster: had it less time than all of them take, it has not written them anew.
+/// No host program writes faster: in less time than the bytes take at this rate, it cannot have rewritten them.
 constexpr double writing_rate = 40e9;
 
 bool overlap(std::uint64_t first, std::uint64_t last, std::uint64_t other_first, std::uint64_t other_last) {
@@ -20,7 +20,7 @@ bool is_on_device(trace::Memory memory) {
     return memory == trace::Memory::device || memory == trace::Memory::array;
 }
 
-/// Device memory of which the trace does not say whose it is.
+/// Device memory whose allocation is not in the trace.
 bool is_unknown(trace::Memory memory, std::uint64_t allocation) {
     return memory == trace::Memory::unknown || (memory == trace::Memory::device && allocation == 0);
 }

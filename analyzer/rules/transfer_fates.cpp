@@ -26,7 +26,7 @@ struct Spent {
     bool measured;
 };
 
-/// A call that waits tells its time; of others the device does, where samples were taken.
+/// For a call that waits, its own duration; for others the device time, where samples were taken.
 Spent spent_on(const Profile& profile, const tables::CopySite& site, const tables::Tally& transfers) {
     double call_ns = static_cast<double>(profile.nanoseconds(transfers.ticks));
     if (const auto found = profile.copies().sites().find(site); found != profile.copies().sites().end()) {

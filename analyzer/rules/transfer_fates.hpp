@@ -12,8 +12,8 @@ namespace umadvisor::rules {
 struct FateGroup {
     tables::Tally transfers;
     EditedCalls calls;
-    std::uint64_t in_part = 0;       ///< of these, so as far as some of their bytes tell
-    std::uint64_t not_looked_at = 0; ///< of these, taken to be like the others
+    std::uint64_t in_part = 0;       ///< of these, so as far as some of their bytes show
+    std::uint64_t not_looked_at = 0; ///< of these, assumed to be like the others
     std::uint64_t places = 0;        ///< of those in part, compared and equal
     std::uint64_t wholes = 0;        ///< of these, all bytes were compared
     std::uint64_t freed = 0;         ///< of these, unused till they were freed
@@ -24,16 +24,16 @@ struct FateGroup {
     bool on_host = false;            ///< they came from the host
 };
 
-/// Whether anything can be told: the trace has all calls that may have used or written device memory.
+/// Whether fates can be known: the trace has all calls that may have used or written device memory.
 bool fates_are_known(const Profile& profile);
 
-/// By line. Empty where nothing can be told.
+/// By line. Empty where fates cannot be known.
 std::map<std::uint64_t, FateGroup> transfers_of_fate(const Profile& profile, Fate fate, const LineOf& line_of);
 
-/// A finding with what those of all fates say alike: allocation, evidence, and that these transfers go.
+/// A finding with what all fates have in common: allocation, evidence, and the edit that removes the transfers.
 Finding begin_finding(const Profile& profile, const FateGroup& group);
 
-/// A rule's `find`. `describe(profile, stack, group)` says what there is to say of a line.
+/// A rule's `find`. `describe(profile, stack, group)` returns the finding on a line, or nothing.
 template <const Rule& rule, Fate fate, auto describe>
 std::vector<Finding> find_fate(const Profile& profile, const LineOf& line_of) {
     return judge_lines(rule, profile, transfers_of_fate(profile, fate, line_of), describe);
@@ -42,7 +42,7 @@ std::vector<Finding> find_fate(const Profile& profile, const LineOf& line_of) {
 /// "cudaMemcpy 16 MiB x 20"
 std::string transfers_text(const Profile& profile, const FateGroup& group);
 
-/// "time of these calls", or where it is not that.
+/// "time of these calls", or what else the saving is based on.
 std::string basis_of(const Profile& profile, const FateGroup& group);
 
 } // namespace umadvisor::rules

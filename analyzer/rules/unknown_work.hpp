@@ -1,11 +1,11 @@
-/// What of the program's work a trace does not tell.
+/// Which of the program's work is missing from a trace.
 #pragma once
 
 #include "analyzer/rules/profile.hpp"
 
 namespace umadvisor::rules {
 
-/// Records were lost, or work was queued by calls of which the trace tells their number only.
+/// Records were lost, or work was queued by calls that the trace only counts.
 bool work_is_unknown(const Profile& profile);
 
 /// That, or kernels may have reached memory by other ways than their parameters: textures, surfaces, tensor

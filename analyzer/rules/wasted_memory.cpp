@@ -16,7 +16,7 @@ constexpr double least_idle_share = 0.01; ///< of the run
 constexpr double least_idle_ns = 1e6;     ///< and no less than times of uses are right to
 constexpr double tight_share = 0.5;       ///< of the device's memory, live at the peak
 
-/// Memory that is used is in nobody's way where it is idle for a shorter part of the run.
+/// Memory that is idle for a shorter part of the run counts as used.
 bool is_idle_for_long(const Profile& profile, tables::Waste waste, const WastedLine& line) {
     return !tables::is_about_time(waste) ||
            line.mean_idle_ns() >=

@@ -21,7 +21,7 @@ struct WastedLine {
 using DescribeWaste = void (*)(const Profile&, const WastedLine&, Finding&);
 
 /// The lines at which the waste is worth a change, each once, with `rule`. Nothing where the trace does not
-/// tell all that memory may have been used for.
+/// have all uses of memory.
 std::vector<Finding> find_wasted(const Profile& profile, const LineOf& line_of, const Rule& rule,
                                  trace::Memory memory, tables::Waste waste, DescribeWaste describe);
 /// The same as a rule's `find`, for one kind of memory.

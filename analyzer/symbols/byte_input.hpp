@@ -21,8 +21,7 @@ inline void append_text(std::string& out, std::string_view text) {
     out += text;
 }
 
-/// Takes bytes apart that nobody vouches for. What is asked for beyond their end is zero or empty, and so is
-/// all that follows.
+/// Parses untrusted bytes. A value that reaches beyond their end is zero or empty, and so are all that follow.
 class ByteInput {
 public:
     explicit ByteInput(std::string_view bytes) : bytes_(bytes) {}

@@ -38,9 +38,9 @@ std::size_t find_outside(std::string_view text, char wanted, bool last) {
     return result;
 }
 
-/// Takes what the demangler prints, and leaves it when that is too much. All that libiberty needs for printing
-/// is on the stack, so the jump loses nothing, but for a part of a Rust name that is punycode: that comes
-/// whole, and the jump waits for the next part.
+/// Receives what the demangler prints, and jumps out of it when that is too much. All that libiberty needs for
+/// printing is on the stack, so the jump leaks nothing. Only a punycode part of a Rust name would leak: it
+/// comes whole, and the jump waits for the next part.
 struct Printed {
     std::string text;
     std::jmp_buf too_long;

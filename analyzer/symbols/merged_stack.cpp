@@ -32,7 +32,7 @@ class PythonFrames {
 public:
     explicit PythonFrames(std::vector<PythonPlace> frames) : frames_(std::move(frames)) {}
 
-    /// Those of one call of the interpreter. False: no more frames are wanted.
+    /// Visits the frames of one call of the interpreter. False: no more frames are wanted.
     bool one_call(const VisitFrame& visit) {
         while (next_ < frames_.size()) {
             const PythonPlace& frame = frames_[next_++];

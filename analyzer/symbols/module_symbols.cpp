@@ -89,7 +89,7 @@ struct ModuleSymbols::Session {
     Dwfl_Module* module = nullptr;
     GElf_Addr bias = 0; ///< of libdwfl's address space over the file's
     std::optional<DwarfScopes> scopes;
-    std::optional<SymbolTable> symbols; ///< once asked for: debug information mostly tells names, too
+    std::optional<SymbolTable> symbols; ///< read when first needed: debug information mostly has the names, too
 
     Session() = default;
     Session(const Session&) = delete;

@@ -22,7 +22,7 @@ enum class Owner : std::uint8_t {
     interpreter, ///< CPython's C code
 };
 
-/// Whether a user can change it: the program's own code, as far as the frame alone tells.
+/// Whether a user can change it: the program's own code, as far as the frame alone shows.
 inline bool is_own(Owner owner) {
     return owner == Owner::program || owner == Owner::package || owner == Owner::script;
 }
@@ -47,7 +47,7 @@ private:
 
 /// Finds the frame to show while a stack is gone through from its innermost frame on: the first that is the
 /// program's own and that no entry point of CUDA follows soon, since a runtime that is linked into the program
-/// has private functions whose names tell nothing. Where no frame is the program's own: the first of an
+/// has private functions whose names do not show it. Where no frame is the program's own: the first of an
 /// installed package, else of its console script, else of a framework, else the innermost.
 class LineChoice {
 public:

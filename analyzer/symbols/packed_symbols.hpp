@@ -30,7 +30,7 @@ struct PackedSymbols {
 
 std::string encode_packed(const PackedSymbols& packed);
 
-/// What can be read of the bytes. Takes memory in proportion to them, whatever they say.
+/// Decodes what is readable. Uses memory in proportion to the bytes, whatever they contain.
 PackedSymbols decode_packed(std::string_view bytes);
 
 /// Of a trace; empty where it is not packed. Throws reader::Error when the device fails.

@@ -11,7 +11,7 @@ struct FrameworkPath {
     PythonFramework framework;
     const char* glob;
 };
-// Of libraries that stand on one of these the frames of that one follow: they need no line.
+// Libraries that are built on one of these need no line: its frames follow theirs.
 constexpr FrameworkPath framework_paths[] = {
     {PythonFramework::torch, "*-packages/torch/*"},
     {PythonFramework::torch, "*-packages/triton/*"},

@@ -1,4 +1,4 @@
-/// Which library's words a line of Python speaks.
+/// Which library's API a line of Python uses.
 #pragma once
 
 #include <cstdint>

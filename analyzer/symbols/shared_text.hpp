@@ -11,11 +11,11 @@
 
 namespace umadvisor::symbols {
 
-/// Of a name of a file: Linux opens none that is longer (PATH_MAX).
+/// Bytes of a file name: Linux opens no longer one (PATH_MAX).
 inline constexpr std::size_t longest_path = 4096;
 
-/// A text that does not change and that its copies share: a few bytes of a trace say of one more place that it
-/// is in the same long file.
+/// An immutable text that its copies share: with a few bytes each, a trace can put many places into one long
+/// path.
 class SharedText {
 public:
     SharedText() = default;

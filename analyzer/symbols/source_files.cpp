@@ -42,7 +42,7 @@ public:
     Descriptor& operator=(const Descriptor&) = delete;
     int number() const { return number_; }
 
-    /// The file that was opened, whatever links led there; empty where the system does not tell.
+    /// The file that was opened, with all links resolved; empty where the system does not report it.
     std::string path() const {
         std::array<char, PATH_MAX> target{};
         const ssize_t length =

@@ -28,8 +28,8 @@ void mix_state(std::string& state, const std::string& path) {
         state += std::to_string(number) + ' ';
 }
 
-/// Changes when the object does, or a file with its debug information comes or goes. Debug links are taken to
-/// lead to the object's name with .debug behind it, as they do; the object is not opened to find out.
+/// Changes when the object does, or a file with its debug information comes or goes. The target of a debug link
+/// is assumed to be the object's name plus .debug, as is usual; the object is not opened to find out.
 std::uint64_t state_of(std::string_view path, std::string_view build_id, const Options& options) {
     std::string state(options.debuginfod ? "debuginfod" : "");
     const std::string file = file_path(path, options);

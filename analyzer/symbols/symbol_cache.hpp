@@ -37,9 +37,9 @@ public:
 
     /// nullptr: not known.
     const std::vector<CodePlace>* find(std::uint64_t address) const;
-    /// The same for an object that is not to be had any more: from what was kept of its build-id in any state.
-    /// All of that is about the same code, so where it differs, what has more lines knew of more debug
-    /// information; of equals the newer counts.
+    /// The same for an object that no longer exists: from what was kept of its build-id in any state. All of
+    /// that describes the same code. Where it differs, the result with more lines had more debug information
+    /// and counts; of equals, the newer one.
     const std::vector<CodePlace>* find_in_any_state(std::uint64_t address, CacheFolder& folder);
     void add(std::uint64_t address, const std::vector<CodePlace>& places);
     /// Writes a new file in place of the old one, if anything was added.
@@ -51,7 +51,7 @@ private:
     std::string folder_, file_; ///< empty: nothing is kept
     std::string build_id_;
     KnownPlaces places_;
-    std::optional<KnownPlaces> of_any_state_; ///< once asked for
+    std::optional<KnownPlaces> of_any_state_; ///< read when first needed
     bool changed_ = false;
 };
 

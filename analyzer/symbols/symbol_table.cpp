@@ -41,7 +41,7 @@ std::string_view SymbolTable::find(GElf_Addr address) const {
         --after;
         if (address - after->first < after->bytes)
             return after->name;
-        if (i == 0 && after->bytes == 0) // assembly does not always tell how long a function is
+        if (i == 0 && after->bytes == 0) // assembly does not always state a function's size
             nearest = after->name;
     }
     return nearest;

@@ -58,8 +58,8 @@ public:
         if (!file_)
             file_ = std::make_unique<ModuleSymbols>(path_, build_id_, owner.options_);
         if (!file_->trouble().empty()) {
-            // The code that ran is what its build-id names: another file at its path, or none, makes what was
-            // looked up before no less true.
+            // The build-id identifies the code that ran: what was looked up before stays true if its path now
+            // has another file, or none.
             if (const std::vector<CodePlace>* known = cache_.find_in_any_state(address, owner.cache_folder_))
                 return *known;
             if (!std::exchange(warned_, true))
@@ -99,7 +99,7 @@ Symbolizer::Symbolizer(const reader::Dictionary& dictionary, Options options, Pa
                 place.module = path;
     if (packed_.damaged)
         warnings_.emplace_back("what the trace was packed with is damaged; what is missing is looked up anew");
-    // libdw asks the servers that this names, and who did not ask for the network gets none.
+    // libdw asks the servers that this variable names; without --debuginfod, nothing goes over the network.
     if (!options_.debuginfod)
         ::unsetenv("DEBUGINFOD_URLS");
 }
@@ -153,7 +153,7 @@ const std::vector<CodePlace>* Symbolizer::look_up(const trace::Frame& frame) {
         places = module->places(address - found->second.bias, *this);
     else
         places.emplace_back().offset = address - found->second.bias;
-    for (CodePlace& place : places) { // debug information is what others wrote, too
+    for (CodePlace& place : places) { // debug information is untrusted text, too
         place.function = plain_text(std::move(place.function));
         place.file = plain_text(std::move(place.file));
         place.module = module_path(frame);
@@ -232,7 +232,7 @@ std::optional<PythonFramework> Symbolizer::python_framework(std::uint64_t stack)
     const ChosenLine& line = chosen_line(stack);
     if (line.place.language == Language::python)
         return line.framework;
-    // Threads of a framework (PyTorch's for backward passes, XLA's) run no Python, but it is what set them to
+    // Threads of a framework (PyTorch's for backward passes, XLA's) run no Python, but Python started their
     // work.
     const bool own_thread = line.framework != PythonFramework::none && owner(line.place) == Owner::framework &&
                             !dictionary_.interpreters.empty();
@@ -244,8 +244,8 @@ const Symbolizer::ChosenLine& Symbolizer::chosen_line(std::uint64_t stack) {
     const auto [entry, fresh] = lines_.try_emplace(stack);
     if (!fresh)
         return entry->second;
-    // Frame by frame: what lies outside the line that is shown is not looked up, but for a few frames in which
-    // a runtime that is linked into the program may still have called itself. Nor is what a known library did.
+    // Frame by frame: frames outside the line that is shown are not looked up, except a few in which a runtime
+    // that is linked into the program may have called itself. Nor are those of known libraries.
     LineChoice choice;
     struct Offered {
         std::uint64_t native; ///< Frame record, and which of its places; 0: `python`

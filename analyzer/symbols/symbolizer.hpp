@@ -32,7 +32,7 @@ namespace umadvisor::symbols {
 
 /// Looks frames up when they are asked for, never before: a large binary costs seconds. What was looked up is
 /// in the cache when it ends. What the trace was packed with comes before files and cache, so that a packed
-/// trace tells the same everywhere. `dictionary` must outlive it. Not thread-safe.
+/// trace has the same symbols everywhere. `dictionary` must outlive it. Not thread-safe.
 class Symbolizer {
 public:
     explicit Symbolizer(const reader::Dictionary& dictionary, Options options = {}, PackedSymbols packed = {});

@@ -1,4 +1,4 @@
-/// What of a run bears on where its memory is: which memory there was, and who reached what in which order.
+/// What decides where a run's memory is: the allocations, and the order in which host and device reach them.
 #pragma once
 
 #include "residency/address_space.hpp"
@@ -14,8 +14,8 @@ namespace umadvisor::whatif {
 /// program are used again: whole pages of its own, as far from a 2 MiB block's beginning as in the program.
 struct Extent {
     std::uint64_t place = 0, bytes = 0;
-    bool moves = false;        ///< managed memory, or taken as such; else it stays on the device
-    std::vector<bool> reached; ///< by 2 MiB block: a fault or a prefetch of it on a device was told
+    bool moves = false;        ///< managed memory, or treated as such; else it stays on the device
+    std::vector<bool> reached; ///< by 2 MiB block: a fault on it or a prefetch of it to a device was recorded
     std::uint64_t blocks() const {
         return (place + bytes - 1) / residency::block_bytes - place / residency::block_bytes + 1;
     }
@@ -61,9 +61,9 @@ public:
     /// Extents that a kernel reaches, in the order of its parameters; none that stays.
     void launch(std::uint64_t time, const std::vector<std::uint32_t>& reach);
     void add(std::uint64_t time, StepKind kind, const Part& part);
-    /// A device was told to reach [offset, offset + bytes) of it.
+    /// A device is known to have reached [offset, offset + bytes) of it.
     void reached(std::uint32_t extent, std::uint64_t offset, std::uint64_t bytes);
-    /// After the last step: in the order of time, since some are told late.
+    /// Call it after the last step: it sorts the steps by time, since some were recorded late.
     void finish();
 
     const std::vector<Extent>& extents() const { return extents_; }
@@ -73,7 +73,7 @@ public:
     std::uint64_t accesses() const { return accesses_; } ///< extents of all launches
     std::uint64_t launches() const { return launches_; }
     std::uint64_t left_out() const { return left_out_; }
-    /// False, as long as nothing else is said: launches are taken to reach the whole of their extents.
+    /// False: launches are assumed to reach the whole of their extents.
     bool parts_known = false;
     /// Whether launches reach this block of the extent.
     bool reaches(const Extent& extent, std::uint64_t block) const {

@@ -183,7 +183,7 @@ private:
         if (record.origin != trace::Origin::umadvisor)
             read_.job.add(time_of(record.start), StepKind::prefetch, part);
         else if (record.reason == trace::Reason::host_returns) {
-            // The host would have come for it by itself; since it was brought no fault tells so.
+            // The host was going to touch it; since umadvisor brought it there, no fault shows that.
             part.access = residency::Access::write;
             read_.job.add(time_of(record.start), StepKind::touch, part);
         }

@@ -10,11 +10,11 @@
 
 namespace umadvisor::whatif {
 
-/// What a trace does not tell of a job.
+/// What a trace does not show of a job.
 struct Unknowns {
     std::uint64_t unscanned = 0; ///< launches of which it is not known what they reach, or not all of it
     std::uint64_t faults = 0;    ///< events at addresses that no living managed allocation had
-    bool host_blind = false;     ///< nothing told when the host took memory back
+    bool host_blind = false;     ///< no record shows when the host touched memory
 };
 
 struct ReadJob {
@@ -26,8 +26,8 @@ struct ReadJob {
 };
 
 /// In one pass over the events. What umadvisor did in that run is left out: the job is the program's own, and
-/// what was brought to the host for it is taken as touched by the host. With `rewritten`, memory of the device
-/// is taken as managed memory. Memory: that of the job, and its live allocations.
+/// what umadvisor brought to the host counts as touched by the host. With `rewritten`, device memory counts as
+/// managed memory. Memory: that of the job, and its live allocations.
 ReadJob read_job(reader::Trace& trace, bool rewritten);
 
 } // namespace umadvisor::whatif

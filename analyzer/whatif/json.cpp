@@ -7,7 +7,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Null where nobody has measured the link.
+/// Null where the link was not measured.
 template <class Value>
 Json if_timed(const Outlook& outlook, const Value& value) {
     return outlook.unmeasured.empty() ? Json(value) : Json();

@@ -21,7 +21,7 @@ residency::Prices prices_of(const machine::Rates& rates, double link) {
     prices.prefetch_call = static_cast<residency::Nanoseconds>(rates.prefetch_call_ns);
     prices.prefetch_block = static_cast<residency::Nanoseconds>(rates.prefetch_block_ns);
     prices.prefetch_move = static_cast<residency::Nanoseconds>(rates.prefetch_move_ns);
-    // What faults take beyond the bytes they move, for all of a block; as measured, whatever the link.
+    // The time of faults beyond that of the bytes they move, for a whole block; as measured, whatever the link.
     const auto beyond = [](double by_faults, double in_bulk) {
         const double ns = (1 / by_faults - 1 / in_bulk) * static_cast<double>(residency::block_bytes) * 1e9;
         return static_cast<residency::Nanoseconds>(std::max(ns, 0.0));
@@ -59,7 +59,7 @@ bool acted(const reader::Dictionary& dictionary, const std::string& mode) {
     });
 }
 
-/// "NVIDIA GH200, coherent (NUMA)"; empty where the rates tell what moving memory costs on the device.
+/// "NVIDIA GH200, coherent (NUMA)"; empty where the rates hold for the device.
 std::string unmeasured(const reader::Dictionary& dictionary, const trace::Device& device,
                        const machine::Rates& rates) {
     const machine::MemoryMode mode =

@@ -23,13 +23,13 @@ struct Question {
 struct Outlook {
     std::string program, device = "unknown device";
     std::uint64_t recorded_memory = 0; ///< of all cards it ran on, bytes; 0: not known
-    std::size_t devices = 0;           ///< that it ran on; they are taken as one
+    std::size_t devices = 0;           ///< that it ran on; they count as one
     std::string recorded_act;          ///< as --act had it; empty: umadvisor left the run alone
     std::uint64_t capacity = 0;        ///< asked for
     double link = 0;                   ///< asked for; 0: as the rates have it
     std::string act, rates_of;
     residency::Prices prices;
-    /// A recorded device whose link nobody has measured, with its memory mode: no time is told. Empty: none.
+    /// A recorded device whose link was not measured, with its memory mode: no times are given. Empty: none.
     std::string unmeasured;
     Job::Peak peak;
     std::uint64_t launches = 0, left_out = 0;
@@ -40,20 +40,20 @@ struct Outlook {
     std::optional<managed::MovedBytes> recorded_moved;
     std::optional<Moved> modelled; ///< the recorded run on its own card by the model
 
-    /// Of the recorded run, by the model; 0 where the card or its link is not known.
+    /// Moving time of the recorded run by the model; 0 where the card or its link is not known.
     std::uint64_t modelled_moving_ns() const { return modelled && unmeasured.empty() ? modelled->ns : 0; }
-    /// The model moves each way what the recorded run moved, but for a tenth.
+    /// Whether the model's bytes differ from the recorded run's by at most a tenth, each way.
     bool model_agrees() const;
     bool starts() const { return peak.stays <= capacity; } ///< else it is out of memory
     bool fits() const { return peak.all <= capacity; }
-    /// On a card where it does not start there is none.
+    /// Nothing on a card where the job does not start.
     std::optional<Moved> on_demand, acted, optimum;
-    /// Of the whole job, if nothing else changes: what moving took in the recorded run made way for this.
+    /// Time of the whole job if nothing else changes: the recorded run's moving time is replaced by this.
     std::uint64_t job_ns(const Moved& moved) const;
 };
 
-/// Throws reader::Error where the trace does not tell the card's memory and the question does not either, and
-/// where damage left no record in it.
+/// Throws reader::Error where neither the trace nor the question gives the card's memory, and where damage
+/// left no record in the trace.
 Outlook outlook(reader::Trace& trace, const Question& question);
 
 void write_text(const Outlook& outlook, std::ostream& out);

@@ -122,14 +122,14 @@ private:
         const std::uint64_t bytes = bytes_in_block(extent, block);
         if (policy_ == Policy::optimum) {
             spend(space_.prefetch(device, first, bytes, now_));
-            // The later, the lower; what is never used again goes before all that is. Within a launch blocks
-            // come in the order of launch().
+            // The later the next use, the lower the rank; blocks that are never used again are evicted first.
+            // Within a launch, blocks come in the order of launch().
             const std::uint64_t place = block << 8 | std::min<std::uint64_t>(next_[i].index, 255);
             space_.rank(first, bytes,
                         next_[i].step == never ? ++done_with_
                                                : UINT64_MAX - ((std::uint64_t{next_[i].step} << 32) + place));
         } else {
-            // Whether it writes is not known, and makes a difference to what is read-mostly only.
+            // Whether it writes is unknown, and matters only for read-mostly memory.
             spend(space_.touch(device, first, bytes, Access::read, now_));
         }
     }
@@ -160,7 +160,7 @@ private:
         move(plan, device);
     }
 
-    /// What others leave to the launch.
+    /// Plans the eviction of extents that the launch does not reach.
     void make_room(std::span<const std::uint32_t> reach, std::uint64_t bytes, policy::PrefetchPlan& plan) {
         std::vector<std::vector<policy::BlockState>> states;
         std::vector<policy::Resident> residents;
@@ -195,7 +195,7 @@ private:
             spend(space_.prefetch(to, plan.ranges[i].address, plan.ranges[i].bytes, now_));
     }
 
-    /// Where nothing is ever evicted, what is on the device stays there until somebody else asks for it.
+    /// If nothing is ever evicted, what is on the device stays there until another step moves it.
     void settle(std::uint32_t number) {
         const Extent& extent = job_.extents()[number];
         settled_[number] =

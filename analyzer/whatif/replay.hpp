@@ -14,13 +14,13 @@ enum class Policy : std::uint8_t {
 struct Moved {
     std::uint64_t to_device = 0, to_host = 0; ///< bytes
     std::uint64_t evicted_blocks = 0, remote_bytes = 0;
-    std::uint64_t ns = 0; ///< one thing after the other, overlapped with nothing
+    std::uint64_t ns = 0; ///< all moves one after the other, without overlap
     std::uint64_t bytes() const { return to_device + to_host; }
 };
 
-/// Kernels go through what they reach side by side, from the first block of each extent to the last.
-/// `capacity`: bytes of device memory, shared with what stays on the device. Eviction writes back whatever it
-/// was, as the driver does. Prices say what a fault group is: of the pages of one 2 MiB block that are missing.
+/// Kernels go through all their extents in parallel, from the first block of each to the last. `capacity`:
+/// bytes of device memory, including what stays on the device. Eviction writes back all pages, as the driver
+/// does. Prices define a fault group: missing pages of one 2 MiB block.
 Moved replay(const Job& job, Policy policy, std::uint64_t capacity, residency::Prices prices,
              const residency::Parameters& parameters);
 

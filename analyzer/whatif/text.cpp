@@ -60,7 +60,7 @@ void write_row(const Outlook& outlook, const std::string& policy, const std::opt
                           timed ? "about " + time_of(outlook.job_ns(*moved)) : "not known"});
 }
 
-/// What times stand on, or why there are none.
+/// What the times are based on, or why there are none.
 void write_prices(const Outlook& outlook, std::ostream& out) {
     if (!outlook.unmeasured.empty()) {
         out << "what moving takes is not known: nobody has measured the link of " << outlook.unmeasured

@@ -42,7 +42,7 @@ public:
         can_record_ &= mark != Mark::no;
     }
     bool can_record() const { return can_record_; }
-    /// What is in the way, if anything; else that nothing is.
+    /// Adds a line that says what prevents recording, or that nothing does.
     bool print() {
         text_.stream()
             << "\n"
@@ -160,7 +160,7 @@ std::string preload_trouble(const DriverTrial& trial) {
 
 /// With `driver` asked, as a program that runs alone asks it.
 void look_at_recording(Findings& findings, const RecordingTrial& trial, const DriverProbe& driver) {
-    if (trial.tried && trial.driver.cut_short) // which is not the loader's doing
+    if (trial.tried && trial.driver.cut_short) // the loader did not cause that
         return findings.add(Mark::no, "preload", trial.trouble);
     if (trial.tried && !trial.driver.preloaded)
         return findings.add(Mark::no, "preload", preload_trouble(trial.driver));
@@ -218,8 +218,8 @@ void look_at_residency(Findings& findings) {
         ::close(pagemap);
 }
 
-/// A killed program leaves its last records in shared memory. They stay there until somebody reads its trace;
-/// if the trace is gone, nobody will.
+/// A killed program leaves its last records in shared memory. They stay there until its trace is read; if the
+/// trace is gone, they stay for good.
 void look_at_left_segments(Findings& findings) {
     const std::vector<LeftSegment> left = left_segments();
     if (left.empty())
@@ -247,7 +247,7 @@ std::string driver_release() {
     return release;
 }
 
-/// Who tells of faults and migrations one by one; without it residency is sampled.
+/// The driver reports faults and migrations one by one in its tools queue; without it residency is sampled.
 void look_at_queue(Findings& findings, bool simulated) {
     constexpr std::string_view otherwise = "; residency is sampled instead";
     if (simulated)
@@ -316,7 +316,7 @@ void look_at_rates(Findings& findings, const DriverProbe& driver) {
                      "; the first run calibrates it, or umadvisor calibrate does so now, in seconds");
 }
 
-/// Those that would change the trials; what the user has set for programs is looked at by itself.
+/// Unsets variables that would change the trials; doctor looks separately at what the user set for programs.
 void clear_settings() {
     std::vector<std::string> names;
     for (char** entry = environ; *entry != nullptr; ++entry)

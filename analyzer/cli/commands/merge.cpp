@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Whether the summary tells of the trace: neither is there alone, and the trace was not made anew since.
+/// Whether the summary belongs to the trace: both exist, and the trace is not newer.
 bool is_of(const std::string& summary, const std::string& trace) {
     std::error_code failed;
     const fs::file_time_type then = fs::last_write_time(trace, failed);

@@ -128,12 +128,12 @@ std::uint64_t realtime() {
 void write_what_is_left(const std::string& path) {
     try {
         const reader::Source opened(path);
-    } catch (const reader::Error&) { // whoever reads it will hear
+    } catch (const reader::Error&) { // the command that reads the trace reports it
     }
 }
 
-/// Of this run: those that its list tells of. Where it tells of none, what was written by name meanwhile: the
-/// list does not reach a process of another user, or with another environment, and may be swept away.
+/// The processes in this run's list. If it is empty, the traces that were written meanwhile under the output's
+/// name: processes of another user or environment do not see the list, and it may have been deleted.
 std::vector<RunProcess> processes_of(const RunList& list, const std::string& output, std::uint64_t begin,
                                      bool& told) {
     std::vector<RunProcess> processes = list.processes();
@@ -144,8 +144,8 @@ std::vector<RunProcess> processes_of(const RunList& list, const std::string& out
     return processes;
 }
 
-/// So that no report stands on another machine's prices, wherever it is made. After the program, which it would
-/// disturb.
+/// Calibrates devices and adds their prices to the traces, so that no report uses another machine's prices. It
+/// runs after the program, which it would disturb.
 void know_devices(const std::vector<RunProcess>& processes, bool calibrate, bool quiet) {
     std::vector<std::string> paths;
     for (const RunProcess& process : processes)

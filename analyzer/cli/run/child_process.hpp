@@ -1,4 +1,4 @@
-/// Processes of our own that may crash or hang in our place.
+/// Child processes for work that may crash or hang.
 #pragma once
 
 #include "analyzer/cli/run/launcher.hpp"

@@ -14,7 +14,7 @@ struct ProbedDevice {
     int ordinal = 0, major = 0, minor = 0;
     std::string name;
     bool managed = false, concurrent = false, pageable = false;
-    bool prohibited = false; ///< its compute mode lets nobody make a context
+    bool prohibited = false; ///< its compute mode lets no process make a context
     machine::MemoryMode mode = machine::MemoryMode::discrete;
 };
 

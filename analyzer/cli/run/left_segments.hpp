@@ -1,5 +1,4 @@
-/// Shared memory of recorded programs that were killed (trace/segment.hpp), as long as nobody has read their
-/// traces.
+/// Shared memory of recorded programs that were killed (trace/segment.hpp) and whose traces were not read yet.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +12,8 @@ struct LeftSegment {
     std::int64_t made = 0;   ///< seconds since 1970
 };
 
-/// This user's, attached by nobody, whose maker is dead; the latest first. Nothing is removed: a trace may
-/// still want its own, and a segment does not say where that is.
+/// This user's segments that no process has attached and whose maker is dead; the latest first. Nothing is
+/// removed: a trace may still need its segment, and a segment does not name its trace.
 std::vector<LeftSegment> left_segments();
 
 } // namespace umadvisor::cli

@@ -79,7 +79,7 @@ DriverTrial run_trial(const Environment& environment, milliseconds allowed) {
     return trial;
 }
 
-/// Why the trace does not tell what the program did; empty: it does.
+/// Why the trace does not show what the program did; empty: it does.
 std::string trace_trouble(const reader::Trace& trace) {
     if (!trace.file.completeness().closed || !trace.file.completeness().whole() ||
         trace.dictionary.drivers.empty())

@@ -17,7 +17,7 @@ struct DriverTrial {
     DriverProbe probe;      ///< its `trouble` is also that the driver ended the process, or never answered
     bool preloaded = false; ///< the shim was in the process
     bool cut_short = false; ///< it ended, by a signal or by our patience, before it could say so
-    std::string words;      ///< that the loader, or whoever else, wrote to its standard error
+    std::string words;      ///< that the loader or other code wrote to its standard error
 };
 
 /// The program: asks the driver and prints what it learned. Returns its exit status.
@@ -34,8 +34,7 @@ struct RecordingTrial {
 };
 
 /// Runs it as `umadvisor run` runs a program, and reads its trace, in a folder for temporary files. The program
-/// makes no context: a card that is full or taken is no trouble of ours, and the trial takes none of its
-/// memory.
+/// makes no context: the trial works on a card that is full or in exclusive use, and takes none of its memory.
 RecordingTrial try_recording(const std::string& shim, std::chrono::milliseconds allowed);
 
 } // namespace umadvisor::cli

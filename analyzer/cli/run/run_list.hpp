@@ -1,4 +1,4 @@
-/// What the processes of one `umadvisor run` tell of their traces (trace/run_list.hpp).
+/// What the processes of one `umadvisor run` report about their traces (trace/run_list.hpp).
 #pragma once
 
 #include "analyzer/cli/run/working_folder.hpp"

@@ -7,11 +7,11 @@
 
 namespace umadvisor::cli {
 
-/// Says on stderr what each process recorded, and the next command. `told`: they said so themselves; else their
-/// traces were found by name. `keep`: each gets a file with its summary, for umadvisor merge.
+/// Says on stderr what each process recorded, and the next command. `told`: the processes listed themselves;
+/// else their traces were found by name. `keep`: each gets a file with its summary, for umadvisor merge.
 void summarize(const std::vector<RunProcess>& processes, bool told, bool keep);
 
-/// The files alone. Says what could not be written.
+/// Writes only the files with summaries. Says what could not be written.
 void keep_summaries(const std::vector<RunProcess>& processes);
 
 } // namespace umadvisor::cli

@@ -38,7 +38,7 @@ SpeedRatio speed_ratio(const std::vector<double>& before, const std::vector<doub
     std::sort(ratios.begin(), ratios.end());
     const std::vector<double> orders = rank_orders(before.size(), after.size());
     const double all = std::accumulate(orders.begin(), orders.end(), 0.0);
-    // So many ratios are left out at either end.
+    // The interval begins at the ratio with this number, counted from 1, and ends as far from the other end.
     std::size_t left_out = 0;
     double outside = 0;
     while (2 * (outside + orders[left_out]) <= most_error * all)

@@ -6,7 +6,7 @@
 
 namespace umadvisor::cli {
 
-/// Fewer runs of each cannot tell anything with 95% confidence; more than `most_runs` need not be counted out.
+/// With fewer runs of each, no interval has 95% confidence. More than `most_runs` need not be counted out.
 inline constexpr std::size_t least_runs = 4, most_runs = 100;
 
 struct SpeedRatio {

@@ -10,8 +10,8 @@
 namespace umadvisor::rules {
 namespace {
 
-/// Memory that a line takes a second time may be that of the program's next phase, unless this costs much of
-/// the run; from the third time on it is taken again and again.
+/// Memory that a line allocates a second time may belong to the program's next phase, unless this costs much of
+/// the run; from the third time on it counts as allocated repeatedly.
 bool is_churn(const Profile& profile, const ChurnLine& line) {
     constexpr std::uint64_t surely_rounds = 3;
     constexpr double much_of_run = 0.01;

@@ -7,7 +7,7 @@
 namespace umadvisor::rules {
 namespace {
 
-/// The driver hands out managed memory by this ("VA block").
+/// The driver manages managed memory in blocks of this size ("VA block").
 constexpr std::uint64_t slab_block_bytes = 2 * 1024 * 1024;
 
 std::optional<Made> made_of(trace::Memory memory) {
@@ -195,8 +195,8 @@ void Churn::add(const trace::Graph& record) {
     }
 }
 
-/// Graphs of which not all nodes are known, or that began as a change of another, are left out: nobody can tell
-/// whether one could have served for the next.
+/// Graphs of which not all nodes are known, or that began as a change of another, are left out: whether one
+/// could have been updated into the next is unknown.
 void Churn::instantiate(const trace::Graph& record) {
     if (const Live* const old = graphs_.find(record.exec)) {
         forget(*old);

@@ -29,7 +29,7 @@ struct ChurnSite {
 struct ChurnTotals {
     std::uint64_t pairs = 0, bytes = 0; ///< made and given up again; of graphs `bytes` are nodes
     std::uint64_t alloc_ticks = 0, lifetime_ticks = 0;
-    /// Further calls of each pair that one which stays needs once: advice, access rights.
+    /// Further calls of each pair, which a kept allocation needs only once: advice, access rights.
     std::uint64_t upkeep_calls = 0, upkeep_ticks = 0;
     std::uint64_t live = 0, peak_live = 0;
     std::uint64_t live_bytes = 0, peak_bytes = 0;
@@ -37,7 +37,7 @@ struct ChurnTotals {
     std::uint64_t busy_frees = 0, busy_ticks = 0; ///< those may wait for what was queued
     std::uint64_t quickest_busy = 0;
     std::uint64_t first = 0, last = 0; ///< ticks: the first was made, and the end of the last was over
-    /// Of the pairs whose memory was the largest: this would serve all others.
+    /// Of the pairs whose memory was the largest: that memory could replace all others.
     std::uint64_t largest_bytes = 0, largest_pairs = 0, largest_alloc_ticks = 0, largest_free_ticks = 0;
     std::uint64_t free_stack = 0, free_entry = 0; ///< of the last
     std::uint64_t uses = 0;                       ///< of graphs: launches
@@ -48,14 +48,14 @@ struct ChurnTotals {
     std::uint64_t free_ticks() const { return idle_ticks + busy_ticks; }
     /// Of free_ticks(), what the frees cost by themselves.
     double own_free_ticks() const;
-    /// What the calls of one round cost whose memory is the largest and stays.
+    /// What the calls of one round cost if their memory has the largest size and is kept.
     double kept_ticks() const;
-    /// What one allocation costs that holds all that was there at once: the driver works by blocks of 2 MiB,
-    /// and a smaller allocation has one as well.
+    /// What one allocation costs that holds all that lived at once: the driver works in blocks of 2 MiB, and a
+    /// smaller allocation takes one as well.
     double slab_ticks() const;
 };
 
-/// Not what is ordered in streams. Memory: one entry a site, of graphs a site and shape, and one a live thing.
+/// Leaves stream-ordered calls out. Memory: one entry a site, of graphs a site and shape, one a live thing.
 class Churn : public Counter {
 public:
     static constexpr bool wants_nodes = true; ///< the host makes these calls, too

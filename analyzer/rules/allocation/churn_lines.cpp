@@ -7,17 +7,17 @@
 namespace umadvisor::rules {
 namespace {
 
-/// So many live managed allocations of one line are better cut from one.
+/// From this many live managed allocations of one line on, one block for all of them is better.
 constexpr std::uint64_t least_for_slab = 64;
 
-/// While this time lasts, so much of one site is needed at once.
+/// During this time, one site needs up to `peak_live` at once.
 struct Span {
     std::uint64_t first, last, peak_live;
     double kept_ns;
 };
 
-/// A line that is reached by several ways, one after the other, needs its memory once; by ways that alternate,
-/// the memory of each.
+/// If several call paths reach a line one after the other, it needs its memory once; if they alternate, it
+/// needs the memory of each path.
 void add_spans(ChurnLine& line, std::vector<Span>& spans) {
     std::ranges::sort(spans, {}, &Span::first);
     Span together{};
@@ -54,7 +54,7 @@ void add_site(ChurnLine& line, const Profile& profile, const ChurnSite& site, co
     }
 }
 
-/// The cost of the remedy: the program makes as many as it has at once, and keeps them.
+/// The cost of the remedy: the program makes as many as live at once, and keeps them.
 double kept_site_ns(ChurnLine& line, const Profile& profile, const ChurnSite& site, const ChurnTotals& totals) {
     double ticks = totals.kept_ticks();
     if (site.made == Made::managed && totals.peak_live >= least_for_slab && totals.slab_ticks() < ticks) {
@@ -64,8 +64,8 @@ double kept_site_ns(ChurnLine& line, const Profile& profile, const ChurnSite& si
     return static_cast<double>(profile.estimated_nanoseconds(ticks));
 }
 
-/// What is kept spares time where it is made and where it is given up. The one may come long after the other,
-/// so each place has its own part of the saving.
+/// Keeping memory saves time where it is made and where it is freed. The free may come long after, so each
+/// place has its own part of the saving.
 timeline::Edit apart(const Profile& profile, const ChurnLine& line, double spared) {
     const double all_ns = line.alloc_ns + line.upkeep_ns + line.own_free_ns;
     const double share = all_ns > 0 ? spared / all_ns : 0;

@@ -128,8 +128,8 @@ constexpr double even_share = 0.6;
 constexpr std::size_t least_pieces = 8;
 constexpr double most_freed = 0.1;
 constexpr std::uint64_t least_launches = 64;
-/// What has grown is worth a word as such a share of the device's memory, or of the run's peak where it is no
-/// trifle.
+/// Growth is reported from this share of the device's memory on, or from this share of the run's peak, but
+/// never below a trifle.
 constexpr double share_of_device = 0.1, share_of_peak = 0.5, trifle_of_device = 0.01;
 constexpr std::uint64_t trifle_bytes = 256 << 20;
 

@@ -19,7 +19,7 @@
 namespace umadvisor::rules {
 namespace {
 
-/// Less often, the program may need another one; and less of the run is not worth to keep one.
+/// In fewer rounds, each may need a new handle; a smaller share of the run is not worth a change.
 constexpr std::uint64_t least_handle_rounds = 3;
 constexpr double least_handle_share = 0.01;
 
@@ -32,9 +32,9 @@ struct LibraryWork {
     EditedCalls calls;       ///< of the driver
     std::uint64_t made = 0;  ///< of `times`, those that left memory behind
     std::uint64_t live = 0, peak_live = 0;
-    std::uint64_t rounds = 0;      ///< what it left was given up so often
-    std::uint64_t frees_of = 0;    ///< it gives up what was made there; the last
-    std::uint64_t given_up_by = 0; ///< and the reverse
+    std::uint64_t rounds = 0;      ///< how often what it left was freed
+    std::uint64_t frees_of = 0;    ///< stack of the call whose memory it frees; the last
+    std::uint64_t given_up_by = 0; ///< stack of the call that frees its memory
 };
 
 /// Memory: one entry a call of a library, by its stack, one a stack below it, and one a live allocation of

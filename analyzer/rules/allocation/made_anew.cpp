@@ -10,7 +10,7 @@
 namespace umadvisor::rules {
 namespace {
 
-/// How a rule speaks of what is made.
+/// A rule's words for what is made.
 struct ChurnWords {
     std::string_view what, end_place, advice, basis;
 };
@@ -36,8 +36,8 @@ Finding describe_made(const Profile& profile, const ChurnLine& line, const Churn
     return finding;
 }
 
-/// An update may change what the nodes are given, but neither their number, kinds nor order: lines whose graphs
-/// differ in that have one shape a round, and nothing to spare.
+/// A graph update may change the nodes' parameters, but not their number, kinds or order. A line whose graphs
+/// differ in that has one shape a round, and nothing to save.
 Finding describe_graphs(const Profile& profile, std::uint64_t, const ChurnLine& line) {
     const auto pairs = static_cast<double>(line.pairs);
     const bool alike = line.alike + line.peak_live >= line.pairs;

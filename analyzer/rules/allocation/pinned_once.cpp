@@ -114,9 +114,9 @@ std::vector<Finding> locked_for_few_copies(const Profile& profile, const LineOf&
     return judge_lines(uma_409, profile, lines, describe_lock);
 }
 
-/// So many threads touch pages nearly so many times as fast, and most hosts have as many cores.
+/// Pages are touched nearly this many times as fast by as many threads. Most hosts have as many cores.
 constexpr int touching_threads = 4;
-/// Less is made in less time than it takes to start threads and to map it, or nobody notices.
+/// For less memory, or a smaller share of the run, the saving does not pay for the threads and the mapping.
 constexpr double least_block_bytes = 256.0 * 1024 * 1024;
 constexpr double least_block_run_share = 0.05;
 

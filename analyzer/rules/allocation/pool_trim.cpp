@@ -24,10 +24,10 @@ namespace {
 struct PoolTrimTotals {
     std::uint64_t allocations = 0;                          ///< all that are ordered in streams
     std::uint64_t anew = 0, anew_bytes = 0, anew_ticks = 0; ///< of these, after the pool gave back as much
-    std::uint64_t returns = 0;    ///< synchronisations that memory of this site was given back at
-    std::uint64_t free_waits = 0; ///< of these, such as had nothing to wait for
+    std::uint64_t returns = 0;    ///< synchronisations at which the pool gave back memory of this site
+    std::uint64_t free_waits = 0; ///< of these, those with nothing to wait for
     double free_wait_ns = 0;      ///< that those took
-    double trim_ticks = 0;        ///< in calls that the program trims pools by
+    double trim_ticks = 0;        ///< in calls by which the program trims pools
     std::uint64_t trims = 0;
     std::uint64_t last_stack = 0; ///< of the call that gave memory back last
 };
@@ -216,8 +216,8 @@ struct PoolLine {
     double mean_ns() const { return anew == 0 ? 0 : anew_ns / static_cast<double>(anew); }
 };
 
-/// What mapping took, and those synchronisations that had nothing else to do. What the others took for it
-/// cannot be told from their wait for the device.
+/// The time of mapping, and of those synchronisations that had nothing else to do. The other synchronisations'
+/// share of it cannot be separated from their wait for the device.
 double pool_saving_ns(const PoolLine& line, double served_ns) {
     return line.anew_ns - static_cast<double>(line.anew) * served_ns +
            std::max(0.0, line.free_wait_ns - static_cast<double>(line.free_waits) * served_ns) + line.trim_ns;

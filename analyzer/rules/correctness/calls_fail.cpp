@@ -58,8 +58,8 @@ std::string error_text(const Profile& profile, std::uint64_t status) {
            std::string(profile.uses_runtime() ? known->runtime : known->driver) + ")";
 }
 
-/// Asking costs nothing, whatever the answer, and what a library gives back as it is unloaded may be gone
-/// already.
+/// Whether a failure is harmless: of a query, or of a call that frees what is already gone when a library is
+/// unloaded.
 bool may_fail(std::string_view entry) {
     constexpr std::array<std::string_view, 8> parts{
         "Query",    "Unload",          "Release", "PointerGetAttribute",
@@ -143,7 +143,7 @@ std::vector<Holder> holders_of(const Profile& profile, const LineOf& line_of,
     return all;
 }
 
-/// Who had the memory when there was none left. What contexts and other processes had is not in a trace.
+/// Which lines held the memory when it ran out. A trace does not show what contexts and other processes held.
 void add_holders(const Profile& profile, const LineOf& line_of, const tables::FailedTotals& first,
                  Finding& finding) {
     std::uint64_t held = 0, managed = 0;
@@ -205,7 +205,7 @@ std::string oom_advice(const Profile& profile, const tables::FailedTotals& first
                : text + "; umadvisor run --act rewrite=spill lets the program go on in managed memory";
 }
 
-/// What to do where a capture forbids a call, or had ended before it; the lines that the trace tells of.
+/// What to do where a capture forbids a call, or had ended before it. Adds the lines that the trace has.
 std::string capture_advice(const Profile& profile, const LineOf& line_of, std::uint64_t status,
                            const tables::FailedTotals& first, Finding& finding) {
     const bool ended = status == tables::capture_ended;

@@ -11,7 +11,7 @@
 namespace umadvisor::rules {
 
 /// An event stands for its last record only. A stream that waits for it does not wait for the work before an
-/// earlier record in another stream, though the program recorded the event there for somebody to wait. A record
+/// earlier record in another stream, though the program recorded the event there to be waited for. A record
 /// in a stream that is behind the first one by other means replaces nothing. Memory: 4,096 events, and up to 16
 /// records for each event and each stream.
 class LostRecords {

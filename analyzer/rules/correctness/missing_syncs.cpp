@@ -126,7 +126,7 @@ void MissingSyncs::close_all(std::uint64_t time, bool waited) {
     open_.clear();
 }
 
-/// The wait for a stream tells nothing of memory that only kernels of other streams reach.
+/// The wait for a stream shows nothing about memory that only kernels of other streams reach.
 void MissingSyncs::add(const trace::Sync& record) {
     if (record.status != 0)
         return;

@@ -62,7 +62,7 @@ public:
 private:
     struct Read {
         std::uint64_t time = 0, code = 0, faults = 0;
-        bool behind_flag = false; ///< a small read was told before it, from inside the window
+        bool behind_flag = false; ///< a small read was recorded before it, from inside the window
     };
     /// From a launch up to the next wait.
     struct Window {
@@ -93,7 +93,7 @@ private:
     std::map<std::uint64_t, std::uint64_t> by_address_; ///< of those
     std::set<std::uint64_t> open_;                      ///< of those, with a window that no wait has closed
     std::deque<Memory> freed_;
-    std::deque<std::uint64_t> small_reads_; ///< times; the last of them: some are told late
+    std::deque<std::uint64_t> small_reads_; ///< times; the latest ones, since some are recorded late
     std::uint64_t thread_ = 0;              ///< that touches managed memory
     bool on_purpose_ = false;
     std::uint64_t unknown_launch_ = 0; ///< ticks: of the last that may reach any memory

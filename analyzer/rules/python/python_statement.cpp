@@ -26,11 +26,11 @@ constexpr std::uint64_t least_logs = 100;
 /// Of uploads of whole batches.
 constexpr std::uint64_t least_batches = 8;
 constexpr std::uint64_t batch_bytes = 1 << 20;
-/// A copy on the host goes no faster and no more slowly than this: what takes another time is something else.
+/// A copy on the host has a rate between these: time that does not fit is no copy.
 constexpr double most_copy_bytes_per_s = 150e9, least_copy_bytes_per_s = 1e9;
-/// A framework needs less from one copy of a line to the next.
+/// A framework's own work between two copies of a line takes less than this.
 constexpr double least_fill_ns = 100'000;
-/// Of a line of code that logs: what it costs beside the work of the round is worth a word from here on.
+/// A line of logging code is reported if it costs at least this share of the run beside the round's work.
 constexpr double least_logging_of_run = 0.02;
 
 /// Code that keeps records of a run, by the names under which it is installed; `function`: only there.

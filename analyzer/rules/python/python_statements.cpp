@@ -14,10 +14,10 @@ namespace {
 
 using Kind = PythonSite::Kind;
 
-/// Calls that follow each other sooner are parts of one operation.
+/// Calls with less time between them are parts of one operation.
 constexpr double least_between_ns = 2000;
-/// An operation of a framework in eager mode takes so much beside its call, at the least where no two of a line
-/// show it, and at the most.
+/// What an operation of a framework in eager mode takes beside its call: the value where no two calls of a line
+/// show it, and the upper bound.
 constexpr double least_usual_ns = 5000, most_usual_ns = 40'000;
 constexpr std::uint64_t few_bytes = 4096;
 constexpr std::uint64_t least_uploads = 100;
@@ -25,7 +25,7 @@ constexpr double most_same = 0.9;
 constexpr std::uint64_t element_bytes = 16, least_elements = 100;
 /// An array of fewer elements is not worth a change of the loop.
 constexpr double least_of_array = 4;
-/// Uploads of a loop's rounds are as many as its reads, but for rounds that leave one out.
+/// A loop has as many uploads as reads, but their numbers may differ by this share of the reads.
 constexpr double most_other_rounds = 0.2;
 
 struct Weighed {

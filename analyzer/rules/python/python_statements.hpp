@@ -52,19 +52,18 @@ struct StatementTime {
     }
 };
 
-/// Statements are what their lines do from their first call to their last, and at the most `usual_ns` before
-/// the first: what a framework needs between two calls of one statement it needs before the first, too. What
-/// lies further back may be other code of the program.
+/// A statement's time is that from its line's first call to its last, and at most `usual_ns` before the first:
+/// a framework needs as long before the first call as between two calls. Time further back may belong to other
+/// code of the program.
 class PythonStatements {
 public:
     /// Both must outlive it.
     PythonStatements(const Profile& profile, const LineOf& line_of);
 
-    /// The median of what the program needs between two calls of one line, of those that are no part of one
-    /// operation.
+    /// The median time between two calls of one line that are not parts of one operation.
     double usual_ns() const { return usual_ns_; }
-    /// Of a copy's calls, with the waits of its line that follow at once. That share of them is added to
-    /// `edited`.
+    /// The time of a copy's calls, with the waits of its line that follow at once. Adds this share of the calls
+    /// to `edited`.
     StatementTime of_copy(const PythonSite& copy, EditedCalls& edited, double share = 1) const;
 
 private:

@@ -13,8 +13,8 @@ constexpr double usual_launch_ns = 3000;
 /// No framework copies its arguments aside more slowly: what a thread did before it uploaded them, within this
 /// time, it did for the upload.
 constexpr double slow_copy_bytes_per_s = 5e9;
-/// Who waits for an upload is there when it is made, within the time that a slow copy of so many bytes takes.
-/// Who comes later had other things to do meanwhile.
+/// A thread that needs an upload waits for it within the time that a slow copy of this many bytes takes. A
+/// later wait shows that the thread had other work meanwhile.
 constexpr double prompt_bytes = 1 << 20;
 
 PythonSite::Kind kind_of(const trace::Copy& record) {

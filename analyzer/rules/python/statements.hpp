@@ -28,7 +28,7 @@ struct Sameness {
     std::uint64_t looked = 0, repeated = 0;
 };
 
-/// Uploads by threads that run no Python, which a line of Python's made its stream wait for at once.
+/// Uploads by threads that run no Python, for which a Python line made its stream wait at once.
 struct AwaitedUploads {
     std::uint64_t rounds = 0, uploads = 0, bytes = 0;
     std::uint64_t ticks = 0; ///< the thread of that line made no call while they were prepared

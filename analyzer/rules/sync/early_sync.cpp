@@ -6,7 +6,7 @@ namespace umadvisor::rules {
 namespace {
 
 void describe_early_sync(const Profile& profile, const GapLine& line, Finding& finding) {
-    // Somebody may measure time by it, or look for errors.
+    // The program may use it to measure time, or to look for errors.
     finding.confidence = Confidence::medium;
     if (line.inputs) {
         const std::string prefix = profile.uses_runtime() ? "cuda" : "cu";

@@ -15,8 +15,8 @@ namespace {
 constexpr double least_wait_ns = 20'000, least_gap_ns = 50'000;
 /// A free with nothing to wait for takes no longer than this, or than the quickest of the trace.
 constexpr double most_own_free_ns = 200'000;
-/// What a copy takes by itself: its bytes, and its call. A call that took no more than the cautious figure
-/// beyond its bytes may not have waited.
+/// A copy's own time: that of its bytes, and of its call. A call that took at most the larger figure beyond its
+/// bytes may not have waited.
 constexpr double pageable_bytes_per_ns = 10, pinned_bytes_per_ns = 50;
 constexpr double copy_call_ns = 7'000, most_copy_call_ns = 20'000;
 
@@ -132,7 +132,7 @@ void IdleGaps::add(const trace::Copy& record, std::uint32_t thread) {
     }
     if (!host || (record.asynchronous != 0 && !pageable))
         return;
-    // Its own bytes are what other rules speak of; of small ones, whole calls.
+    // Other rules report the time of the copy's bytes, and for small copies the whole call.
     const double bytes_ns =
         static_cast<double>(record.bytes) / (pageable ? pageable_bytes_per_ns : pinned_bytes_per_ns);
     const double beyond_ns = nanoseconds(record.duration) - bytes_ns;
@@ -204,7 +204,7 @@ void IdleGaps::add(const trace::Set& record, std::uint32_t thread) {
               record.memory == trace::Memory::device ? Concern::none : Concern::managed);
 }
 
-/// What the stream is given from here on is behind all that was queued, as if that were its own.
+/// Work that is queued in the stream from here on comes after all queued work, as if that were in this stream.
 void IdleGaps::add(const trace::Stream& record) {
     if (record.action != trace::StreamAction::wait_event || record.status != 0 || record.captured != 0 ||
         record.event != last_event_ || last_event_ == 0)

@@ -85,13 +85,13 @@ private:
     }
     void queue(std::uint32_t thread, std::uint64_t stack, std::uint64_t stream, std::uint64_t start,
                Concern concern);
-    /// A call that ended at `end`. Of its `duration` it `waited`; where it `covers` all that was queued.
+    /// A call that ended at `end` and `waited` for part of its `duration`. `covers`: all that was queued.
     void wait(const GapSite& site, std::uint64_t end, std::uint64_t duration, std::uint64_t waited,
               bool covers);
     void end_window();
-    /// In a gap: a call that other rules speak of, or what recording took.
+    /// Leaves time out of a gap: a call that other rules report, or the time of recording.
     void pass(std::uint64_t duration) { passed_ticks_ += duration; }
-    /// One that would wait if the work were not done yet.
+    /// Leaves out a call that would wait if the work were not done yet.
     void pass_wait(const ids::CallSite& site, std::uint64_t start, std::uint64_t duration) {
         if (open_) {
             count_turn(start);
@@ -101,8 +101,8 @@ private:
     }
     /// How long the host worked from the wait to `now`; if long enough, the wait is counted, once.
     std::uint64_t count_turn(std::uint64_t now);
-    /// The program takes the time of the work: by events before and behind it, or by its clock, from a wait
-    /// that found nothing to wait for, after which the work was queued at once.
+    /// Whether the program measures the work's time: by events before and after it, or by its clock, from a
+    /// wait with nothing to wait for, after which the work was queued at once.
     bool is_timed(const ids::CallSite& wait) const {
         return (event_first_ && last_event_ != 0) || (behind_idle_wait_ && idle_wait_ != wait);
     }
@@ -117,7 +117,7 @@ private:
     double ns_per_tick_;
     std::map<GapSite, GapTotals> sites_;
     std::unordered_set<std::uint64_t> managed_, host_; ///< live allocations: managed, page-locked
-    bool begun_ = false, many_threads_ = false;        ///< of many nothing more is told
+    bool begun_ = false, many_threads_ = false;        ///< with many threads nothing more is counted
     std::uint32_t thread_ = 0;                         ///< that queues work
     // Queued since the last wait:
     std::uint64_t queued_ = 0, stream_ = 0;

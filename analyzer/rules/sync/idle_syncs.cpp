@@ -5,9 +5,9 @@
 namespace umadvisor::rules {
 namespace {
 
-/// One that took longer did wait, for work that the trace does not tell of.
+/// A synchronisation that took longer did wait, for work that is not in the trace.
 constexpr double longest_idle_sync_ns = 50'000;
-/// A launch whose call was not measured is taken to last as long.
+/// A launch whose call was not measured is assumed to last this long.
 constexpr double unmeasured_call_ns = 100'000;
 /// Streams, events and contexts that a program waits for one after the other.
 constexpr std::size_t most_covers = 256;
@@ -40,13 +40,13 @@ void IdleSyncs::add(const trace::Context& record, std::uint32_t thread) {
         undecided_ = true;
     if (record.context == 0 || !known_contexts_.insert(record.context).second)
         return;
-    // Until now there was no need to tell contexts apart.
+    // The entries so far do not distinguish contexts.
     covers_.clear();
 }
 
 const IdleSyncs::Cover* IdleSyncs::cover_of(const trace::Sync& record, std::uint64_t context,
                                             const Object& object) const {
-    // Which context an event is of is not told.
+    // The context of an event is unknown.
     if (record.kind != trace::SyncKind::event || known_contexts_.size() <= 1)
         if (const Cover* const cover = find({trace::SyncKind::context, 0, context}, record.start))
             return cover;

@@ -16,7 +16,7 @@
 
 namespace umadvisor::rules {
 
-/// Records after which what had been waited for is still done.
+/// Records of events that queue no work: synchronisations before them still cover all work.
 template <class Record>
 struct QueuesNothing
     : std::disjunction<std::is_same<Record, trace::LaunchShape>, std::is_same<Record, trace::DeviceTime>,
@@ -90,7 +90,7 @@ private:
     const Cover* cover_of(const trace::Sync& record, std::uint64_t context, const Object& object) const;
 
     double ns_per_tick_;
-    std::uint64_t unmeasured_ticks_; ///< what a call is taken to last that was not measured
+    std::uint64_t unmeasured_ticks_; ///< assumed duration of a call that was not measured
     facts::Contexts contexts_;
     std::set<std::uint64_t> known_contexts_;
     bool undecided_ = false;    ///< green contexts or events of other processes: what covers what is not known

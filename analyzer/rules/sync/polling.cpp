@@ -10,7 +10,7 @@ namespace umadvisor::rules {
 namespace {
 
 constexpr std::uint64_t least_in_vain = 1000;
-constexpr std::uint64_t least_in_vain_share = 10; ///< queries in vain for one that was not
+constexpr std::uint64_t least_in_vain_share = 10; ///< queries in vain for each that found work done
 constexpr std::uint64_t not_ready = 600;          ///< CUDA_ERROR_NOT_READY
 
 struct PollTally {

@@ -8,7 +8,7 @@
 namespace umadvisor::rules {
 namespace {
 
-/// Fewer queries are no rounds, and a smaller share of the run is not worth a cache of answers.
+/// Fewer queries do not show a loop, and a smaller share of the run is not worth a cache of answers.
 constexpr std::uint64_t least_queries = 100;
 constexpr double least_query_share = 0.01;
 

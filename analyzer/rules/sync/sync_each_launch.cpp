@@ -34,12 +34,11 @@ struct NeedlessTotals {
     bool event = false; ///< the wait is for an event
 };
 
-/// What the host can see of the device's work is in memory that it can read: page-locked or managed, and what
-/// asynchronous copies transfer. A wait before a copy that waits itself costs next to nothing, nor does
-/// one with nothing to wait for, which IdleSyncs counts: they do not count. Nor does one behind uploads of
-/// pageable memory alone, which together are a synchronous copy. Work that the trace does not record
-/// in full counts as visible. Memory: one entry a call site, live event and live allocation that the host
-/// can read.
+/// The host can see the device's work in memory that it can read, page-locked or managed, and by asynchronous
+/// copies. Some waits do not count: one before a copy that waits itself costs next to nothing; IdleSyncs counts
+/// one with nothing to wait for; one behind uploads of pageable memory alone forms a synchronous copy with
+/// them. Work that the trace does not record in full counts as visible. Memory: one entry a call site, live
+/// event and live allocation that the host can read.
 class NeedlessWaits : public Counter {
 public:
     static constexpr bool wants_nodes = true; ///< the host makes these calls, too

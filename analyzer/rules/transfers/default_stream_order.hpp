@@ -15,19 +15,18 @@
 namespace umadvisor::rules {
 
 struct DefaultStreamTotals {
-    std::uint64_t between =
-        0; ///< so often it came behind work of blocking streams and had more of it behind it
+    std::uint64_t between = 0;     ///< how often it came after work of blocking streams and before more of it
     std::uint64_t streams = 0;     ///< the most of these
     std::uint64_t other_stack = 0; ///< of work that was kept waiting last
-    /// Reaches memory that work of these streams does, or may: the order may be needed.
+    /// It reaches, or may reach, memory that work of these streams reaches: the order may be needed.
     bool shares = false;
     bool copies = false; ///< it is a copy
 };
 
-/// Work on a variable of a module may share it with any kernel of that: launches list managed ones alone.
+/// Work on a module's variable may share it with any kernel of the module: launches list managed ones only.
 /// Memory: one entry a call site and one a live variable, and of each context one an allocation that was
 /// reached since the host waited for all of it, `most_reached` at most. Beyond that, and beyond `most_barriers`
-/// call sites in the default stream since then, a site is taken to share memory.
+/// call sites in the default stream since then, a site is assumed to share memory.
 class DefaultStreamOrder : public Counter {
 public:
     static constexpr std::size_t most_reached = 65'536, most_barriers = 256;
@@ -35,7 +34,7 @@ public:
     void add(const trace::Alloc& record);
     void add(const trace::Free& record) { variables_.erase(record.allocation); }
     void add(const WorkCall& work) { add(work.call, work.allocations, work.reaches_no_other); }
-    /// `reached`: allocations that the call's work reaches; `told`: it reaches no other.
+    /// `reached`: allocations that the call's work reaches; `told`: it is known to reach no other.
     void add(const facts::Call& call, std::span<const std::uint64_t> reached, bool told);
 
     const std::map<ids::CallSite, DefaultStreamTotals>& sites() const { return sites_; }

@@ -10,8 +10,7 @@ namespace {
 
 constexpr std::size_t most_threads = 1024;
 constexpr std::uint64_t least_known_bytes = 64 * 1024;
-/// The host had no time to look at half of the bytes, at a rate that no program reaches that computes with
-/// them.
+/// In less time than all bytes take at this rate, the host cannot have computed with half of them.
 constexpr double looking_rate = 40e9;
 
 bool has_pageable_end(const trace::Copy& copy) {
@@ -22,14 +21,14 @@ bool holds_the_host(const trace::Copy& copy) {
     return copy.asynchronous == 0 || has_pageable_end(copy);
 }
 
-/// What page-locked memory held was looked at before the call, else after it.
+/// The recorder looks at page-locked memory before the call, at other memory after it.
 std::uint64_t look_before(const trace::Copy& copy) {
     return facts::is_page_locked(copy.source_memory) ? copy.content.look_duration : 0;
 }
 
 } // namespace
 
-/// In calls that copy the host looks at nothing.
+/// While the host is in calls that copy, it cannot look at the bytes.
 bool ThroughHost::unseen(const Thread& thread, const Download& download, const trace::Copy& up) const {
     if (download.seen_from == 0) // the host has not waited, but the stream orders both
         return download.copy.stream == up.stream;

@@ -14,7 +14,7 @@ bool is_pageable(const WorkAction& action) {
 double by_rate(const Profile& profile, const WorkAction& action) {
     if (action.engine == Engine::compute)
         return fixed_ns + static_cast<double>(action.bytes) / profile.rates().device_to_device * 1e9;
-    // Synchronous downloads may have waited for kernels: they do not tell the link's rate.
+    // Synchronous downloads may have waited for kernels: they do not show the link's rate.
     const tables::LinkRate link = profile.copies().link(facts::Direction::HtoD);
     const double rate = link.bytes != 0 ? link.bytes_per_second() : profile.rates().pinned_to_device;
     return fixed_ns + static_cast<double>(action.bytes) / rate * 1e9;

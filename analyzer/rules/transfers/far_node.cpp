@@ -21,7 +21,7 @@
 namespace umadvisor::rules {
 namespace {
 
-/// Below this a copy says little about the way that its bytes take.
+/// The time of a smaller copy shows little about the path of its bytes.
 constexpr std::uint64_t least_far_bytes = 1024 * 1024;
 
 struct FarSite {
@@ -46,9 +46,8 @@ struct FarTotals {
     const TimedCopies& timed() const { return sampled.count != 0 ? sampled : quickest; }
 };
 
-/// Copies of least_far_bytes and more whose host memory and device are both on nodes that are known, but for
-/// those of managed memory, of narrow rows and inside graphs. Memory: one entry a site that copies between
-/// nodes.
+/// Counts copies of least_far_bytes and more whose host memory and device are on known nodes, except those of
+/// managed memory, of narrow rows and inside graphs. Memory: one entry a site that copies between nodes.
 class FarCopies : public Counter {
 public:
     explicit FarCopies(const Begin& begin);
@@ -140,7 +139,7 @@ FarTotals FarCopies::near(facts::Direction direction) const {
     return found == near_.end() ? FarTotals{} : found->second;
 }
 
-/// A rate that is no worse than this part of the near one is the same.
+/// A rate of at least this share of the near rate counts as equal to it.
 constexpr double as_fast_as_near = 0.95;
 
 /// By line, direction, and the nodes of device and memory.
@@ -154,7 +153,7 @@ struct FarLine {
     trace::Memory memory{};
 };
 
-/// What copies of a direction reach where the memory is near. Each also costs its call, whatever its bytes.
+/// The rate of copies in a direction where the memory is near. Each copy also costs its call.
 struct NearRate {
     double bytes_per_second = 0;
     std::string_view basis;

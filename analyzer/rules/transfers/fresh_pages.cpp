@@ -9,8 +9,8 @@
 namespace umadvisor::rules {
 namespace {
 
-/// The same copy into memory that is there reaches the usual rate; this much slower, it made the pages. It then
-/// takes what their first touch takes, too, or most of that: a machine whose copies are slow makes no pages.
+/// A copy into existing pages reaches the usual rate; a copy this much slower made the pages. It then also
+/// takes most of the time of their first touch: on a machine whose copies are just slow, it does not.
 constexpr double least_times_slower = 2, least_of_touch = 0.5;
 
 struct FreshCopies {

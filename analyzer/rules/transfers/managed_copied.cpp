@@ -21,7 +21,7 @@ struct ManagedCopies {
     bool known = true; ///< all of the time, by calls that waited
 };
 
-/// A call that waits tells its time; of others those tell that were sampled. 0: not known.
+/// For calls that wait, their own duration; others are extrapolated from those sampled. 0: not known.
 double time_of(const Profile& profile, const tables::CopySite& site, const tables::CopyTotals& totals) {
     const bool waits = !site.asynchronous || site.source == trace::Memory::pageable ||
                        site.destination == trace::Memory::pageable;

@@ -5,7 +5,7 @@
 
 namespace umadvisor::rules {
 
-/// Between managed memory and memory that the host can reach. Not those of graphs, whose time nobody tells.
+/// Between managed memory and memory that the host can reach. Not for copies of graphs: their time is unknown.
 bool copies_managed(const tables::CopySite& site);
 
 /// umadvisor turned device memory into managed memory.

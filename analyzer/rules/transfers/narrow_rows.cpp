@@ -10,9 +10,9 @@ namespace umadvisor::rules {
 namespace {
 
 constexpr std::uint64_t least_rows = 1000;
-/// What lies between rows is little where all of it is less than this times the rows.
+/// Rows lie close together if the bytes from the first to the last are less than this times the rows' own.
 constexpr double close = 2;
-/// The host fetches so many bytes for a row that is shorter.
+/// For a shorter row, the host still fetches this many bytes.
 constexpr double cache_line = 64;
 
 struct RowCopies {

@@ -77,7 +77,7 @@ std::optional<Finding> describe_pageable(const Profile& profile, const Key& key,
     const machine::Rates& rates = profile.rates();
     const std::string whose = rates.whose();
     const double pageable_rate = up ? rates.pageable_to_device : rates.device_to_pageable;
-    // Nobody times the nodes of a graph one by one.
+    // The nodes of a graph are not timed one by one.
     const double spent_ns = graph ? bytes / pageable_rate * 1e9 : group.copies.own_ns;
     const tables::LinkRate link = profile.copies().link(direction);
     const bool measured = link.bytes != 0;

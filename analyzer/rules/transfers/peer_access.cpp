@@ -65,9 +65,9 @@ void PeerCopies::add(const trace::Copy& copy) {
     });
 }
 
-/// To enable peer access takes its time once, which is not known: what is gained has to be well above it.
+/// Enabling peer access takes an unknown time, once: the gain has to be well above it.
 constexpr double least_gain_ns = 1e6;
-/// A rate that is no worse than this part of the one with peer access is the same.
+/// A rate of at least this share of the rate with peer access counts as equal to it.
 constexpr double as_fast_as_peer = 0.9;
 
 struct PeerLine {

@@ -93,7 +93,7 @@ void RemoteUses::add(const trace::Set& record) {
         wait(record.start + record.duration);
 }
 
-/// A query that finds work done tells the host as much as a wait.
+/// A query that finds work done counts as a wait: after both, the host knows that it is done.
 void RemoteUses::add(const trace::Sync& record) {
     if (record.status == 0)
         wait(record.start + record.duration);

@@ -48,7 +48,7 @@ struct RemoteReach {
     std::uint64_t count = 0;
     std::uint64_t bytes = 0;        ///< of the memory of one line
     std::uint64_t remote_bytes = 0; ///< of all such memory that the same work reaches
-    /// If the work uses all of that, at least so many cross the link in one direction.
+    /// If the work uses all of them, at least this many cross the link in one direction.
     std::uint64_t one_way_bytes = 0;
     std::uint64_t local_bytes = 0; ///< of device memory that the same work reaches
     std::uint64_t writes = 0;      ///< of `count`, surely
@@ -60,10 +60,10 @@ struct RemoteTotals {
     std::map<RemoteMemory, RemoteReach> again; ///< of spans with two uses or more
 };
 
-/// A span ends where the host had the time to change or to read half of the memory: between a wait, or a look
-/// whether work is done, and the next use of it. So it does where a copy writes the memory or takes what
-/// kernels may have written, and where something may use it that no call tells. Memory: one entry a live
-/// allocation, one a line and one a place and kernel that reaches it.
+/// A span ends where the host had the time to change or to read half of the memory: between a wait, or a query
+/// that found work done, and the next use. It also ends where a copy writes the memory or reads what kernels
+/// may have written, and where work that no call shows may use it. Memory: one entry a live allocation, one a
+/// line and one a place and kernel that reaches it.
 class RemoteUses : public Counter {
 public:
     /// What is smaller holds flags, counters and results, which belong on the host.
@@ -151,8 +151,8 @@ private:
     std::map<RemoteMemory, RemoteSpans> memory_;
     reader::FlatMap<Live> live_;
     std::map<std::uint64_t, std::uint64_t> mapped_; ///< allocations of live_, by their addresses
-    bool flagged_ = false;                          ///< kernels may tell the host by one that they are done
-    std::vector<std::uint64_t> awaited_;            ///< allocations whose last use nobody has waited for
+    bool flagged_ = false;                          ///< kernels may set a flag for the host when they are done
+    std::vector<std::uint64_t> awaited_;            ///< allocations whose last use the host has not waited for
     std::array<Recent, 256> recent_{};
     std::uint64_t generation_ = 1; ///< goes up with each allocation, free and new shape
 };

@@ -56,7 +56,7 @@ private:
         std::uint64_t last_end = 0; ///< of the scalar before; 0: something else was waited for since
         std::vector<std::pair<const tables::Launches::Group*, std::uint64_t>> kernels;
         bool known = true;  ///< the kernels are all that was queued
-        ids::CallSite copy; ///< an asynchronous scalar that nobody has waited for
+        ids::CallSite copy; ///< an asynchronous scalar that the host has not waited for
         std::uint64_t copy_ticks = 0;
     };
     void download(Thread& thread, const trace::Copy& copy);

@@ -29,8 +29,8 @@ struct Slot {
     double start = 0, end = 0; ///< ns since the first call
 };
 
-/// Operations in the order of their calls. An engine takes what is ready, of several the one given first. Time
-/// grows with the square of their number.
+/// `operations` are in the order of their calls. Of those that are ready, an engine takes the one called first.
+/// The run time grows with the square of their number.
 std::vector<Slot> schedule(std::span<const Operation> operations, const Machine& machine);
 
 /// When the last of them is done; 0 without any.

@@ -14,10 +14,10 @@
 namespace umadvisor::rules {
 namespace {
 
-/// Less than this part of the time is not worth several streams.
+/// An overlap of less than this part of the time is not worth several streams.
 constexpr double least_overlapped = 0.15;
 constexpr std::size_t usual_chunks = 4;
-/// Another number of chunks has to be.
+/// Another number of chunks is chosen only if its time is below this part of the usual number's.
 constexpr double clearly_better = 0.9;
 
 /// Copies in, kernels on what they brought, and copies out of what those made.
@@ -164,12 +164,12 @@ struct SerialLine {
     std::set<std::uint64_t> kernels;
 };
 
-/// A kernel goes over data of several buffers so many times longer than memory takes: each of its results may
-/// want all of them, as in a product of matrices.
+/// If kernels on several buffers take more than this many times as long as the memory needs for the data, each
+/// result may need all of the data, as in a product of matrices.
 constexpr double most_passes = 8;
 
-/// Whether a part of the kernels' work may need a part of the data alone: about as many bytes go in as come
-/// out, of one buffer, or of several that the kernels go over a few times at most.
+/// Whether part of the kernels' work may need only part of the data: about as many bytes go in as come out, and
+/// they are of one buffer, or of several that the kernels go over a few times at most.
 bool is_divisible(const Profile& profile, const WorkPattern& pattern, const Chain& chain,
                   const std::vector<double>& ns) {
     if (chain.down_bytes * 4 < chain.up_bytes || chain.up_bytes * 4 < chain.down_bytes)
@@ -280,7 +280,7 @@ public:
         for (const auto& [site, totals] : profile.counted<DeviceContents>().sites()) {
             const std::uint64_t told = totals.told(site.fate).count;
             calls_[{site.copy.stack, site.copy.entry}].needless += told;
-            // To be silent takes less evidence than to speak.
+            // Leaving a finding out takes less evidence than reporting it.
             calls_[{site.copy.stack, site.copy.entry}].returned +=
                 site.fate == Fate::returned ? totals.seen.count + totals.in_part.count : 0;
         }

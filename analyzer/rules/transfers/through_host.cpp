@@ -21,8 +21,8 @@ struct ThroughHostLine {
     double spent_ns() const { return down_ns + up_ns; }
 };
 
-/// One way of `bytes`: by the device's time where it was sampled, by the quickest of the calls where they wait
-/// (the others waited for kernels, too), else at the rate of pinned memory.
+/// The time of `bytes` one way: the device's time where it was sampled, else that of the quickest call if calls
+/// wait (the others waited for kernels, too), else at the rate of pinned memory.
 double way_ns(const Profile& profile, const ThroughHostWay& way, double bytes) {
     if (way.measured_bytes != 0)
         return bytes * static_cast<double>(way.measured_ns) / static_cast<double>(way.measured_bytes);
@@ -48,7 +48,7 @@ Finding describe_detour(const Profile& profile, const DetourKey& key, const Thro
     const auto bytes = static_cast<double>(line.bytes);
     const double measured =
         measured_rate(profile, other_device ? facts::Direction::PtoP : facts::Direction::DtoD);
-    // Without a way of their own, devices hand bytes over through the link of each, both at once.
+    // Without a link of their own, the devices exchange bytes through both devices' host links at once.
     const double rate = measured > 0   ? measured
                         : other_device ? profile.rates().to_peer(false)
                                        : profile.rates().device_to_device;

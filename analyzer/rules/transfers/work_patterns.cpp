@@ -89,7 +89,7 @@ void WorkPatterns::busy_with(std::uint32_t thread, std::uint64_t stream) {
 void WorkPatterns::give(Stretch& stretch, std::uint32_t thread, std::uint64_t stream, Given given,
                         std::span<const std::uint64_t> reached) {
     busy_with(thread, stream);
-    // Work of another stream that nobody has waited for runs beside this.
+    // Work of another stream that the host has not waited for runs beside this.
     stretch.spoiled |= busy_.size() != 1 || stretch.given.size() == most_work;
     if (stretch.spoiled)
         return;

@@ -44,13 +44,13 @@ struct WorkPattern {
     std::uint64_t times = 0; ///< that it came
 };
 
-/// Patterns of all that a thread gives one stream until it waits. Not kept are those that are longer than
-/// `most_work`, have no copy, run beside work of other streams or threads or with calls that are not known in
-/// full. Memory: one entry an action, at most `most_actions`, a pattern, at most `most_patterns`, and
-/// a thread, at most `most_threads`: what goes beyond is not followed, or the threads so far are forgotten.
+/// Patterns of all that a thread queues in one stream until it waits. A pattern is not kept if it is longer
+/// than `most_work`, has no copy, runs beside work of other streams or threads, or has calls that are not known
+/// in full. Memory: one entry an action, at most `most_actions`, a pattern, at most `most_patterns`, and a
+/// thread, at most `most_threads`: beyond, patterns are not followed, or the threads so far are forgotten.
 class WorkPatterns : public Counter {
 public:
-    static constexpr bool wants_nodes = true; ///< what a capture is given ends a stretch, too
+    static constexpr bool wants_nodes = true; ///< captured calls end a stretch, too
     static constexpr std::size_t most_work = 64, most_patterns = 1024, most_actions = 65'536,
                                  most_threads = 1024;
 
@@ -125,7 +125,7 @@ private:
     facts::PerThread<Stretch> stretches_;
     std::size_t threads_ = 0;         ///< with a stretch
     bool forgotten_ = false;          ///< stretches may begin in the middle
-    std::vector<std::uint64_t> busy_; ///< queues that nobody has waited for
+    std::vector<std::uint64_t> busy_; ///< queues that the host has not waited for
 };
 
 } // namespace umadvisor::rules

@@ -37,8 +37,8 @@ struct WriteCombinedTotals {
     std::uint64_t passed_on = 0;  ///< of these, those that next went up to a device
 };
 
-/// The host was busy with what was downloaded if its thread makes no call behind the wait for as long as
-/// such a read needs at least. Memory: one entry a live write-combined allocation and one a line; downloads
+/// The host is assumed to read what was downloaded if its thread makes no call after the wait for at least as
+/// long as such a read takes. Memory: one entry a live write-combined allocation and one a line, and downloads
 /// for which no call has waited yet, `most_pending` at most.
 class WriteCombined : public Counter {
 public:

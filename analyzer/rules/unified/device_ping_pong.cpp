@@ -10,9 +10,9 @@
 namespace umadvisor::rules {
 namespace {
 
-/// There and back twice is alternation.
+/// Memory that moved there and back twice alternates.
 constexpr std::uint64_t least_turns = 4;
-/// A smaller part that moves each time is what devices have to exchange: the edge of what each works on.
+/// If a smaller part moves each time, the devices have to exchange it: it is the edge of what each works on.
 constexpr std::uint64_t exchanged_part = 8;
 
 struct Bounce {
@@ -21,7 +21,7 @@ struct Bounce {
     std::uint64_t bytes = 0; ///< that moved between the two, at the least
 };
 
-/// Between which two most moves.
+/// The pair of devices between which most bytes move.
 std::optional<Bounce> bounce_of(const ManagedMemory& memory) {
     std::optional<Bounce> most;
     for (const auto& [pair, turns] : memory.activity.devices.pairs()) {
@@ -34,7 +34,7 @@ std::optional<Bounce> bounce_of(const ManagedMemory& memory) {
     return most;
 }
 
-/// Lines that launch the kernels which pulled it over, the one that pulled most first.
+/// Lines that launch the kernels whose faults migrated it, those with the most bytes first.
 std::vector<facts::KernelSite> pullers(const ManagedMemory& memory) {
     std::vector<std::pair<double, facts::KernelSite>> shares;
     for (const auto& [site, share] : memory.activity.kernels.sites)

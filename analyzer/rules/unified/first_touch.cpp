@@ -9,8 +9,8 @@
 namespace umadvisor::rules {
 namespace {
 
-/// Batches of faults, of which each launch has one at the least, whatever memory they are of. Launches that
-/// brought a part each and were not timed are like those that were.
+/// Batches of faults. Each launch has at least one, whatever memory they are for. Untimed launches that brought
+/// a part each are assumed to be like timed ones.
 double batches(const Habit& habit, std::uint64_t bytes) {
     const auto allocations = static_cast<double>(habit.totals.allocations);
     double timed = 0, timed_bytes = 0, count = allocations;
@@ -25,7 +25,7 @@ double batches(const Habit& habit, std::uint64_t bytes) {
     return std::max(timed + std::max(0.0, count), std::min(alike, static_cast<double>(habit.totals.times)));
 }
 
-/// Nobody looked before the next launch, and it took too little longer than others to have brought half of it.
+/// No sample preceded the next launch, and this one took too little extra time to have brought half of it.
 bool left_much(const Habit& habit, const tables::FirstLaunch& launch, double longer_ns) {
     return longer_ns < habit.by_faults({launch.bytes, 0}, 0) / 2;
 }

@@ -1,5 +1,5 @@
-/// A prefetch that comes when kernels are pulling the memory over already, since it was called after the launch
-/// or on a stream for which the launch does not wait.
+/// A prefetch that comes when kernels already migrate the memory by page faults, since it was called after the
+/// launch or on a stream for which the launch does not wait.
 #include "analyzer/rules/unified/managed.hpp"
 #include "analyzer/rules/words.hpp"
 
@@ -16,8 +16,8 @@ double faulted_share(const managed::AllocationLife& life) {
     for (const managed::Stay& stay : life.stays) {
         if (!stay.on_device || stay.arrived() == 0 || (stay.late_bytes == 0 && stay.device_faults == 0))
             continue;
-        // What began to come by faults goes on so: the prefetch waits for the launch. Else, where all is taken
-        // for prefetched, faults say how much was not.
+        // Memory that began to arrive by faults goes on so: the prefetch waits for the launch. Else, where all
+        // of it counts as prefetched, the number of faults shows how much was not.
         const auto by_count = static_cast<double>(stay.device_faults) * brought_by_fault;
         const auto arrived = static_cast<double>(stay.arrived());
         faulted += std::min(
@@ -27,8 +27,8 @@ double faulted_share(const managed::AllocationLife& life) {
     return all > 0 ? faulted / all : 1;
 }
 
-/// What the same line allocated and the program prefetched behind a launch as well is taken to have come as
-/// late where nobody looked, unless one of them is known not to have.
+/// Other memory of the same line that the program also prefetched behind a launch is assumed to have come as
+/// late where that was not observed, unless some of it is known to have been on time.
 managed::LateCandidates alike_by_calls(const Habit& habit) {
     const managed::LateCandidates& candidates = habit.memory.activity.late;
     return candidates.on_time == 0 ? candidates : managed::LateCandidates{};

@@ -50,7 +50,7 @@ struct Place {
     std::uint64_t stack;
 };
 
-/// Lines that took part, each once; those first where the change begins.
+/// Lines that took part, each once; those where the change begins come first.
 std::vector<Place> places_of(const ManagedRule& rule, const Habit& habit, const LineOf& line_of) {
     std::vector<Place> places;
     for (const facts::KernelSite& kernel : habit.totals.kernels)
@@ -114,7 +114,7 @@ Finding describe(const ManagedRule& rule, const Habit& habit, const LineOf& line
                         {"bytes", static_cast<double>(habit.totals.bytes)}};
     std::ranges::move(advice.evidence, std::back_inserter(finding.evidence));
     finding.details = std::move(advice.details);
-    // Nobody's line asks for a variable: the runtime's start-up code does.
+    // No line of the program allocates a variable: the runtime's start-up code does.
     finding.allocation_stack = memory.site.symbol != 0 ? 0 : memory.site.stack;
     finding.allocation_text = allocation_text(memory);
     std::vector<Place> places = places_of(rule, habit, line_of);

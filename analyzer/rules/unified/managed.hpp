@@ -43,14 +43,14 @@ struct Habit {
     std::uint64_t bytes_to_host() const;
     /// The same where the verdict has both ways in one sum: what went there came back.
     managed::MovedBytes bytes_both_ways() const;
-    /// As sure as its bytes are.
+    /// The confidence in its bytes.
     Confidence confidence() const;
 
-    // Prices of moves, in nanoseconds; `times` is how often each way, and `written` of what came to the host
-    // the bytes that it writes: their first write costs a fault a page, by prefetch, too.
+    // Prices of moves, in nanoseconds. `times`: how often each way. `written`: the bytes that came to the host
+    // and that it writes: their first write costs a fault a page, also after a prefetch.
     double by_faults(const managed::MovedBytes& moved, double times, std::uint64_t written = 0) const;
     double by_prefetch(const managed::MovedBytes& moved, std::uint64_t times, std::uint64_t written = 0) const;
-    /// Without any of the faults.
+    /// What is spared without any of the faults.
     Spared spared_faults(const managed::MovedBytes& moved) const;
     /// "at the prices of an H200"
     std::string prices() const;

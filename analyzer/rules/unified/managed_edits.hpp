@@ -12,10 +12,10 @@ namespace umadvisor::rules {
 
 /// The time that a remedy saves in all calls together, nanoseconds.
 struct Spared {
-    double device_ns = 0;         ///< work of kernels
-    double host_ns = 0;           ///< the host's code behind the waits for them
-    bool at_once = false;         ///< and beside them: host and device wait for each other, and both take less
-    double prefetch_ns = 0;       ///< prefetches that go
+    double device_ns = 0;   ///< work of kernels
+    double host_ns = 0;     ///< the host's code behind the waits for them
+    bool at_once = false;   ///< host and device wait for each other: only the larger of both savings counts
+    double prefetch_ns = 0; ///< prefetches that go
     std::uint64_t prefetches = 0; ///< so many
 
     double all_ns() const {
@@ -28,8 +28,8 @@ struct WorkSites {
     std::set<std::uint64_t> launches{}, prefetches{};
 };
 
-/// Launches have less work, each by the same share, and so has the host behind the waits for them; of the
-/// prefetches, some go. No changes where the clock knows of no such calls.
+/// Launches and the host's code after the waits for them have less work, each by the same share; some
+/// prefetches are removed. No changes where the clock knows of no such calls.
 timeline::Edit lighter_work(const Profile& profile, const WorkSites& sites, const Spared& spared);
 
 } // namespace umadvisor::rules

@@ -12,9 +12,9 @@ struct OnMemory {
     Finding finding;
 };
 
-/// The findings, those on little memory that shares a granule with other lines' told with these by name. Of two
-/// neighbours' that begin at the same line one is left: what moves is the granule, once. So of launches that
-/// are slowed down.
+/// The findings. One on small memory that shares a granule with other lines' memory names these. Of the
+/// findings on two neighbours at the same line one is left: what moves is the granule, once. The same holds for
+/// findings on launches that are slowed down.
 std::vector<Finding> with_neighbours(std::vector<OnMemory> found, const LineOf& line_of);
 
 } // namespace umadvisor::rules

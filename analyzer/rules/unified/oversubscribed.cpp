@@ -7,9 +7,9 @@
 namespace umadvisor::rules {
 namespace {
 
-constexpr std::uint64_t tile_bytes = 2 << 20; ///< what is evicted, and can be fetched again, at the least
+constexpr std::uint64_t tile_bytes = 2 << 20; ///< the driver evicts, and fetches again, at least this much
 
-/// What was allocated at once, at the most, against what the device has.
+/// The peak of allocated bytes, compared with the device's memory.
 std::string working_set(const Profile& profile) {
     std::uint64_t held = 0, capacity = 0;
     for (const auto& [site, totals] : profile.allocations().sites())

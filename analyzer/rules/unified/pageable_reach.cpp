@@ -1,6 +1,6 @@
 /// Coherent machines whose driver keeps the device's memory (CDMM): pageable memory stays on the host. Kernels
-/// read it across the link each time, and a prefetch to the device is taken and not done (uvm_migrate.c and
-/// uvm_ats_faults.c of NVIDIA's open kernel modules, 595).
+/// read it across the link each time, and a prefetch to the device returns success and moves nothing
+/// (uvm_migrate.c and uvm_ats_faults.c of NVIDIA's open kernel modules, 595).
 #include "analyzer/rules/finding.hpp"
 #include "analyzer/rules/unified/pageable_uses.hpp"
 #include "analyzer/rules/words.hpp"

@@ -8,7 +8,7 @@
 namespace umadvisor::rules {
 namespace {
 
-/// One way of what came and went.
+/// The time of one direction, by page faults and by prefetch.
 struct Way {
     double faults_ns, prefetch_ns;
     double saved_ns() const { return faults_ns - prefetch_ns; }
@@ -19,8 +19,8 @@ Way way_of(const Habit& habit, const managed::MovedBytes& moved, std::uint64_t w
             habit.by_prefetch(moved, habit.totals.times, written)};
 }
 
-/// What reads a page before it writes there is told as reading: where that is told, or nothing, the host may
-/// write, and the price counts that promises less.
+/// A fault by code that reads a page and then writes it is reported as a read. So the host may write more than
+/// is recorded, and of both prices the one that promises less counts.
 std::uint64_t written_by_host(const Habit& habit, const managed::MovedBytes& back) {
     const std::uint64_t told = std::min(habit.totals.written, back.to_host);
     return way_of(habit, back, told).saved_ns() < way_of(habit, back, back.to_host).saved_ns() ? told

@@ -1,4 +1,4 @@
-/// Managed memory that nobody has touched has no pages. The first kernel that uses it has them made, fault by
+/// Managed memory that was never touched has no pages. The first kernel that uses it has them made, fault by
 /// fault; a prefetch makes them all at once.
 #include "analyzer/rules/unified/managed.hpp"
 #include "analyzer/rules/unknown_work.hpp"
@@ -11,15 +11,15 @@
 namespace umadvisor::rules {
 namespace {
 
-/// A prefetch of 64 MiB that nobody had touched took 0.3 ms.
+/// A prefetch of 64 MiB of untouched memory took 0.3 ms.
 constexpr double make_block_ns = 0.3e6 / 32;
 constexpr std::uint64_t block_bytes = 2 << 20;
-/// Less takes one batch of faults or two, which a launch that is never seen again does not tell from its work.
+/// Less takes a batch of faults or two. If the kernel has no later launch, that is inseparable from its work.
 constexpr std::uint64_t least_unmeasured = 1 << 20;
 
 struct Populated {
     std::uint64_t bytes = 0, launches = 0, measured = 0; ///< of launches that took longer
-    std::uint64_t timed_bytes = 0, untimed_bytes = 0;    ///< made by launches that tell how long; and by others
+    std::uint64_t timed_bytes = 0, untimed_bytes = 0;    ///< made by launches with a known time; and by others
     double longer_ns = 0;                                ///< what making the pages took
     double saving_ns = 0;
     std::map<std::uint64_t, std::set<std::uint64_t>> kernels; ///< by line of the launch
@@ -62,9 +62,9 @@ double by_prefetch(const machine::Rates& rates, std::uint64_t bytes) {
     return rates.prefetch_call_ns + static_cast<double>(bytes / block_bytes + 1) * make_block_ns;
 }
 
-/// What one launch took longer for it. Nothing: it cannot be told. Where later launches of the kernel were
-/// measured, they tell; no more than twice what faults take that bring as much is the pages' making. Of a
-/// launch without any, no more than its share.
+/// How much longer one launch took because it made the pages. Nothing: unknown. Where later launches of the
+/// kernel were measured, it is the difference to them, at most twice the time in which faults move as much;
+/// else at most that time and the allocation's share of the launch.
 std::optional<double> made_in_ns(const Profile& profile, const FirstLaunches& firsts,
                                  const tables::FirstLaunch& launch, bool returned) {
     const auto first = static_cast<double>(profile.allocations().first_launch(launch.sample).ns);
@@ -95,7 +95,7 @@ void add(Populated& all, const Profile& profile, const FirstLaunches& firsts,
     all.lost(saving, each.stack, line_of(each.stack), each.launch.group.function);
 }
 
-/// What was not timed took as long for each byte.
+/// Untimed launches are assumed to take as long for each byte.
 void extend(Populated& all) {
     if (all.untimed_bytes == 0 || all.timed_bytes == 0)
         return;
@@ -105,9 +105,9 @@ void extend(Populated& all) {
     all.saving_ns *= times;
 }
 
-/// Memory of a pool, say, which launch after launch takes a part of. No launch is left that makes no pages and
-/// could be held against these. A fault makes one page, and with what the driver adds up to a granule. As long
-/// as that takes half of the launches' time or more, it is what they did; else they computed, too.
+/// Memory of which each launch makes a part, such as a pool. No launch is left that makes no pages and could be
+/// compared. A fault makes one page, and the driver adds up to a granule. If that takes half of the launches'
+/// time or more, it is all that they did; else they also computed.
 void take_parts(Populated& all, const Profile& profile, const tables::PopulatedParts& parts,
                 const LineOf& line_of) {
     const machine::Rates& rates = profile.rates();
@@ -200,7 +200,7 @@ Finding describe_population(const ManagedMemory& memory, const Populated& all) {
 } // namespace
 
 std::vector<Finding> find_population(const Profile& profile, const LineOf& line_of) {
-    if (memory_use_is_unknown(profile)) // somebody may have used it before
+    if (memory_use_is_unknown(profile)) // other work may have used it before
         return {};
     const FirstLaunches firsts = first_launches_of(profile);
     struct Line {

@@ -1,4 +1,4 @@
-/// One prefetch brings it, the next takes it back, and nobody used it in between.
+/// One prefetch moves memory, the next moves it back, and nothing used it in between.
 #include "analyzer/rules/unified/managed.hpp"
 
 namespace umadvisor::rules {

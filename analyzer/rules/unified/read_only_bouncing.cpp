@@ -1,4 +1,4 @@
-/// Host and device read the same memory in turn, and nobody changes it: each could keep a copy.
+/// Host and device read the same memory in turn, and neither writes it: each could keep a copy.
 #include "analyzer/rules/unified/managed.hpp"
 
 namespace umadvisor::rules {

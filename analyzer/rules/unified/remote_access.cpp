@@ -1,4 +1,4 @@
-/// Kernels reach across the link for what somebody wanted to stay on the host, again and again.
+/// Kernels reach across the link, again and again, for memory that the program's advice keeps on the host.
 #include "analyzer/rules/unified/managed.hpp"
 #include "analyzer/rules/words.hpp"
 

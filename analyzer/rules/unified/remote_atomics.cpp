@@ -126,7 +126,7 @@ std::vector<double> PlacedLaunches::times(const PlacedTimes& launched) const {
     return times;
 }
 
-/// What is less is noise, or what a kernel takes for other data.
+/// A smaller ratio is noise, or the kernel's time for other data.
 constexpr double least_ratio = 2;
 constexpr std::size_t fewest_far = 2;
 /// A kernel may take longer later because it has more to do. Unless the driver reported atomics, or so many
@@ -145,14 +145,14 @@ double mean_of(const std::vector<double>& values) {
     return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-/// That of which a quarter are smaller (`quarters` 1), half (2), or three quarters (3).
+/// The value below which a quarter of `values` lie (`quarters` 1), half (2), or three quarters (3).
 double quartile(std::vector<double> values, std::size_t quarters) {
     std::ranges::sort(values);
     return values[std::min(values.size() - 1, values.size() * quarters / 4)];
 }
 
-/// Told only where launches with the memory on the host are slower than those with it on the device, but for a
-/// quarter of both: the memory may move while a kernel runs.
+/// Reported only where launches with the memory on the host are slower than those with it on the device, except
+/// for a quarter of both: the memory may move while a kernel runs.
 std::optional<Slow> slow_group(const Profile& profile, const tables::LaunchGroup& launched,
                                const PlacedGroup& group, bool atomics) {
     const PlacedLaunches& placed = profile.counted<PlacedLaunches>();

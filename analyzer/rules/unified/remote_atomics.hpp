@@ -34,8 +34,8 @@ struct RemoteAtomics {
     std::set<std::uint64_t> kernels; ///< that it slows down
 };
 
-/// Nothing where the driver told neither of a mapping across the link nor of atomics, or where no launch is
-/// seen to take longer with the memory on the host.
+/// Nothing where the driver reported neither a mapping across the link nor atomics, or where no launch is seen
+/// to take longer with the memory on the host.
 std::optional<RemoteAtomics> remote_atomics(const ManagedMemory& memory, const PlacedByLine& placed,
                                             const LineOf& line_of);
 

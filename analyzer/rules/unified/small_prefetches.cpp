@@ -19,7 +19,7 @@ namespace {
 /// A few arrays may lie side by side in a pool by chance.
 constexpr std::uint64_t least_in_group = 8;
 constexpr std::uint64_t least_calls = 100; ///< fewer are not worth a change
-/// Between two calls of a loop passes no more. A host that is busy for longer prepares one slice after the
+/// No more time passes between two calls of a loop. A host that is busy for longer prepares one slice after the
 /// other.
 constexpr double most_between_ns = 20'000;
 /// A prefetch of less than a block took 80 us at the most on an H200. The rest of a longer call was a wait for
@@ -76,9 +76,9 @@ struct Slices {
     }
 };
 
-/// The calls of a group could be one call where the last of them is. So nothing between them may need the first
-/// slices before the others: no other call of the thread, no work of any thread, and no long pause. Memory: a
-/// group a thread, a tally a call site.
+/// One call in place of the last could replace all calls of a group. So nothing between them may need the first
+/// slices earlier: no other call of the thread, no work of any thread, and no long pause. Memory: a group a
+/// thread, a tally a call site.
 class SmallPrefetches : public LineRule<SmallPrefetches, SliceTally> {
 public:
     explicit SmallPrefetches(const Begin& begin)

@@ -7,7 +7,7 @@
 namespace umadvisor::rules {
 namespace {
 
-constexpr std::uint64_t flag_bytes = 64 * 1024; ///< nobody works through so little
+constexpr std::uint64_t flag_bytes = 64 * 1024; ///< so little holds flags, not data
 
 /// Turns inside one kernel make no stays: where nothing else moved it, all that moved did so for this.
 managed::MovedBytes moved_by_thrashing(const Habit& habit) {
@@ -17,9 +17,9 @@ managed::MovedBytes moved_by_thrashing(const Habit& habit) {
     return all ? memory.moved : habit.bytes_both_ways();
 }
 
-/// How often the host was held up: by its faults, where the driver told them. A thrashing event is of one page,
-/// of which a fault moves many. Else as often as the memory was seen to arrive: a verdict that stands on moves
-/// counts pages, many of which come at once.
+/// How often the host was held up: its faults, where the driver reported them. A thrashing event is for one
+/// page, and a fault moves many. Otherwise the times that the memory was seen to arrive: a verdict that is
+/// based on moves counts pages, many of which arrive at once.
 std::uint64_t host_held_up(const Habit& habit) {
     const managed::ManagedTotals& totals = habit.memory.profile.managed().totals();
     if (totals.ever_recorded(trace::ManagedEventKind::host_fault))

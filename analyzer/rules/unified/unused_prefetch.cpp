@@ -1,4 +1,4 @@
-/// Brought to the device and taken away again before any launch could use it.
+/// Memory is prefetched to the device and moves away again before any launch could use it.
 #include "analyzer/rules/unified/managed.hpp"
 
 #include <algorithm>

@@ -30,7 +30,7 @@ bool in_copy_routine(const reader::Dictionary& dictionary, std::uint64_t frame) 
 
 std::string verdict_text(VerdictKind kind, const managed::VerdictTotals& totals) {
     const std::string bytes = bytes_text(static_cast<double>(totals.bytes));
-    const bool faults = !totals.host_codes.empty(); // else looks have told of it
+    const bool faults = !totals.host_codes.empty(); // else it is known from residency samples
     switch (kind) {
     case VerdictKind::thrashing:
         return "host and device move it back and forth within the driver's thrashing window: " +
