@@ -1,4 +1,4 @@
-/// Samples whose device time the trace has yet to tell.
+/// Samples whose device time has not been read from the trace yet.
 #pragma once
 
 #include "analyzer/reader/flat_map.hpp"

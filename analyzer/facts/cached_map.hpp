@@ -9,8 +9,8 @@
 namespace umadvisor::facts {
 
 /// A std::map or std::unordered_map with a table of its entries in front, since the calls of a program's loops
-/// come from few places. A key is a number, or has a `stack` and an `entry`, which tell most keys apart: where
-/// they do not, the map is searched. Entries stay where they are.
+/// come from few places. A key is a number, or has a `stack` and an `entry`, which are enough to distinguish
+/// most keys; where they are not, the map is searched. Entries stay where they are.
 template <class Map>
 class CachedMap {
 public:

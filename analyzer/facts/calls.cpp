@@ -87,7 +87,7 @@ Call Calls::begin(const Record& record, std::uint32_t thread) {
     return call;
 }
 
-/// The quickest of this entry tells what its calls take by themselves.
+/// The quickest call of an entry point shows how long its calls take by themselves.
 double Calls::least(const Call& call) {
     const double usual_ns = call.surely_waits ? usual_wait_ns : usual_free_ns;
     double& least = least_[call.site.entry];
@@ -95,7 +95,7 @@ double Calls::least(const Call& call) {
     return least;
 }
 
-/// Only measurements and waits tell how long such work takes.
+/// How long such work takes is known only from measurements and waits.
 void Calls::queue_unknown(Call& call, std::uint64_t stream, std::uint32_t group) {
     call.stream = place(stream, call.thread);
     call.queues = Queues::work;

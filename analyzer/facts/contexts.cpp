@@ -16,7 +16,7 @@ std::uint64_t Contexts::current(std::uint32_t thread) const {
 }
 
 void Contexts::add(const trace::Context& record, std::uint32_t thread) {
-    if (record.action == trace::ContextAction::set_current) // a failed one tells what is current all the same
+    if (record.action == trace::ContextAction::set_current) // a failed call's record names it, too
         current_[thread] = record.context;
     else if (record.status != 0)
         return;

@@ -46,14 +46,14 @@ public:
     }
     void add(const trace::Peer& record);
 
-    /// Nothing: within a device, or the trace does not tell.
+    /// Nothing: the copy stays within a device, or the trace does not show where its memory lies.
     std::optional<PeerCopy> between_devices(const trace::Copy& copy) const;
 
     /// Whether access is enabled now, whichever way.
     bool enabled(const DevicePair& pair) const { return enabled_.contains(pair); }
     /// Whether the program has asked for access so far, or has given it up.
     bool asked_for(const DevicePair& pair) const { return asked_for_.contains(pair); }
-    /// Whether the driver says that each could reach the other's memory; false where the trace does not tell.
+    /// Whether the driver says that each could reach the other's memory; false where the trace has no answer.
     bool possible(const DevicePair& pair) const;
     /// Whether they have a link of their own, as NVLink is one.
     bool linked(const DevicePair& pair) const;

@@ -18,7 +18,7 @@ public:
             return *values_[thread];
         return make(thread);
     }
-    /// nullptr: nobody has asked for it yet.
+    /// nullptr: no call has made a value for this thread yet.
     Value* find(std::uint32_t thread) const {
         return thread < values_.size() ? values_[thread].get() : nullptr;
     }

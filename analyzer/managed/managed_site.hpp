@@ -112,7 +112,7 @@ struct ManagedSiteActivity {
     std::uint64_t made = 0, made_and_returned = 0; ///< bytes that kernels used first; and that came to the host
     AllocationLife life; ///< of the allocation that moved most; the first of equal ones
 
-    /// What of its moves lies inside the ranges that are looked at; where none was told, of its launches.
+    /// The share of its moves inside the ranges that are looked at; of its launches where no move was recorded.
     double inside_share() const {
         const InsidePart& part = moves.all > 0 ? moves : launches;
         return part.all > 0 ? part.inside / part.all : 0;

@@ -157,7 +157,7 @@ void Stays::follow_running_launches() {
     if (waited_)
         pending_.clear();
     else
-        follow_launches(0); // how much faults brought, a look will tell
+        follow_launches(0); // a later look will measure how much faults brought
 }
 
 void Stays::launch(const UseStep& step) {

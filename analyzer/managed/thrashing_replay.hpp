@@ -1,4 +1,4 @@
-/// The driver's rule for thrashing, applied to the migrations that a trace tells of.
+/// The driver's rule for thrashing, applied to the migrations that a trace records.
 #pragma once
 
 #include "residency/thrashing.hpp"
