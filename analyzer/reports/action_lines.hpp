@@ -40,7 +40,7 @@ std::vector<ActionLine> action_lines(const advice::Report& report);
 /// Whether a notice of the recorder speaks of --act: what was refused or switched off, and why.
 bool is_action_notice(const trace::Notice& notice);
 
-/// Whether there is anything to tell of --act.
+/// Whether there is anything to report about --act.
 bool has_actions(const advice::Report& report);
 
 } // namespace umadvisor::reports

@@ -109,7 +109,7 @@ void add_managed(const ReportedValues& values, const ReportedJson& managed, Repo
     const ReportedJson& told = values.object(managed, "totals");
     if (told.is_null())
         return;
-    // The page table shows where memory is (pagemap), but nobody counts moves then.
+    // With pagemap as the source, the page table shows where memory is, but no moves are counted.
     if (values.at(told, "exact") == false && values.number(values.object(told, "told"), "events") == 0 &&
         values.number(told, "bytes_to_device") == 0 && values.number(told, "bytes_to_host") == 0) {
         ++totals.moves_unknown;
@@ -151,7 +151,7 @@ void add_call(const ReportedValues& values, const ReportedJson& row, ReportedTot
     reader::add_saturated(calls.time_ns, values.number(row, "time_ns"));
 }
 
-/// As reports tell by a word, and by numbers since the first of them.
+/// Whether records are missing. All reports have the numbers; newer ones have a flag, too.
 bool reported_lack(const ReportedValues& values, std::string_view member, const ReportedJson& part) {
     std::uint64_t lost = 0;
     if (member == "completeness") {

@@ -108,7 +108,7 @@ std::string count_or_unknown(const Json& number) {
     return number.is_null() ? "not known" : std::to_string(number.get<std::uint64_t>());
 }
 
-/// The page table shows where memory is (pagemap), but nobody counts moves then.
+/// With pagemap as the source, the page table shows where memory is, but no moves are counted.
 std::string moved_text(const Json& totals, const char* bytes) {
     const auto moved = totals[bytes].get<double>();
     const bool counted = moved != 0 || totals["exact"].get<bool>() || totals["told"]["events"] != 0;

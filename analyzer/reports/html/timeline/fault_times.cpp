@@ -108,7 +108,7 @@ Stretches FaultTimes::stalls(const Timeline& timeline, const machine::Rates& rat
     return tidy(std::move(result));
 }
 
-/// The same of the host, behind each fault that was told; and the link's traffic, while either waits for it.
+/// The same for the host, after each recorded fault; and the link's traffic, while either waits for it.
 FaultTimes::ByThread FaultTimes::follow(Timeline& timeline, const machine::Rates& rates,
                                         const Stretches& stalled) {
     std::ranges::sort(faults_, {}, &HostFault::time);
