@@ -13,7 +13,7 @@ enum class ToolsQueue : std::uint8_t { unknown, read, tested };
 struct DriverBranch {
     unsigned number; ///< 0: not known
     ToolsQueue queue;
-    bool cdmm; ///< unless it was told otherwise, the driver keeps the memory of coherent devices
+    bool cdmm; ///< by default the driver, not the system's kernel, manages memory of coherent devices
 };
 
 /// In order. A branch that is not here is like the one before it, but for the tools queue.

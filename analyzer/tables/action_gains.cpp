@@ -17,8 +17,8 @@ constexpr std::size_t most_rounds = 64; ///< that are kept of one kind
 constexpr std::size_t most_alone = 1024;
 constexpr std::size_t most_done = 256;
 constexpr std::size_t fewest_before = 2; ///< rounds without advice
-/// Memory that comes and goes twice as often as the driver calls thrashing (500 us) is throttled and pinned in
-/// the long run: a few rounds left alone tell nothing of that.
+/// In the long run the driver throttles and pins memory that comes and goes twice as often as it calls
+/// thrashing (500 us): a few rounds left alone do not show that.
 constexpr double brief_ns = 1e6;
 /// Differences within so much of a round are none.
 constexpr double least_share = 0.02;
@@ -262,7 +262,7 @@ void ActionGains::add(const trace::Copy& record, std::uint32_t thread) {
     }
 }
 
-/// Rounds of one loop are those of several launch sites: a prefetch tells what it gained once, in the longest
+/// Rounds of one loop are those of several launch sites: the gain of a prefetch is counted once, in the longest
 /// round that holds it.
 void ActionGains::tell_compared(const Thread& thread) {
     std::vector<const Site*> sites;

@@ -21,9 +21,9 @@ namespace umadvisor::tables {
 struct FirstLaunch {
     std::uint64_t sample = 0;
     std::uint64_t bytes =
-        0; ///< that were on the host, and have gone as far as looks tell; 0: not known how many
+        0; ///< that were on the host, and have gone as far as looks show; 0: not known how many
     LaunchGroup group;
-    bool seen = false; ///< a look between it and the next launch has told what went
+    bool seen = false; ///< a look between it and the next launch has shown what went
 };
 
 /// The first launch on managed memory that nothing had used before: it has its pages made.
@@ -116,7 +116,7 @@ private:
         bool settled = false;           ///< nothing more is first
         std::uint64_t launches = 0;     ///< since the last look after a wait
         std::uint64_t unknown_uses = 0; ///< of all, when it was made
-        std::size_t first = 0; ///< from 1: of `first_launches` the one that no look has told of; 0: none
+        std::size_t first = 0; ///< from 1: of `first_launches` the one that no look has followed; 0: none
     };
     /// Launches on one allocation since the counters stood still after a wait.
     struct OpenParts {

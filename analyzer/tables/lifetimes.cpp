@@ -101,7 +101,7 @@ void Lifetimes::add(const trace::Free& record) {
 }
 
 void Lifetimes::use(std::uint64_t allocation, Live& live, std::uint64_t start, std::uint64_t end) {
-    // What was untold may have used it before.
+    // Work that the trace does not describe in full may have used it before.
     if (live.first_use == 0 && live.start > unknown_until_)
         live.peak->use.begin(live.slot);
     else

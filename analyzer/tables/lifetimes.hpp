@@ -63,8 +63,8 @@ struct LockTotals {
     std::uint64_t lock_ticks = 0, unlock_ticks = 0;
     std::uint64_t late_bytes = 0; ///< to be unlocked when the program ends, or at a call that may have waited
     std::uint64_t copies = 0, up_bytes = 0, down_bytes = 0;
-    /// Of one of them at least, the copies do not tell all: kernels reach it, copies return before they are
-    /// done, or its use is not known in full.
+    /// At least one of them has uses that its copies do not show: kernels reach it, copies return before they
+    /// are done, or its use is not known in full.
     bool needed = false;
 };
 
@@ -83,10 +83,10 @@ struct LifetimeTotals {
     const WasteTotals* find(Waste waste) const;
 };
 
-/// Follows allocations of the program that are not of a pool, mapped by it, or nodes of graphs. What work that
-/// the trace does not tell in full may have reached is not judged: kernels whose parameters are not known,
-/// graphs, pauses, other processes. Times of uses are right to a millisecond. Memory: one entry a live
-/// allocation and one a site, and at most `most_made` of allocations that others could have had.
+/// Follows allocations of the program that are not of a pool, mapped by it, or nodes of graphs. What may have
+/// been reached by work that the trace does not describe in full is not judged: kernels whose parameters are
+/// not known, graphs, pauses, other processes. Times of uses are right to a millisecond. Memory: one entry a
+/// live allocation and one a site, and at most `most_made` of allocations that others could have had.
 class Lifetimes {
 public:
     /// `dictionary` must outlive it.
@@ -105,8 +105,8 @@ public:
     void add(const trace::LaunchShape&) { ++generation_; }
     /// `shape`: nullptr where it is lost.
     void launch(const trace::Launch& record, const reader::Shape* shape);
-    /// Device memory that work has used and that was idle for a quarter of its life at least, now. Not what
-    /// waits for its first use, nor what work that is not told in full may have used.
+    /// Device memory that work has used and that was idle for a quarter of its life at least, now. Excludes
+    /// what waits for its first use, and what work that is not described in full may have used.
     std::vector<IdleHolding> idle(std::uint64_t now) const;
     /// Call once, with the last moment of the trace.
     void finish(std::uint64_t end);

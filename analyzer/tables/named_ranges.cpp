@@ -75,7 +75,7 @@ std::uint32_t NamedRanges::begin(const trace::Range& record, std::uint32_t threa
     range.parent = parent;
     range.begin = now;
     range.index = totals == nullptr ? 0 : totals->begun++;
-    ++ranges_[parent].pending; // of number 0, too: nobody asks
+    ++ranges_[parent].pending; // also of number 0, where nothing reads it
     inner.push_back(number);
     return number;
 }

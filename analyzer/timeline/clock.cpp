@@ -59,8 +59,8 @@ const Clock::Group* Clock::measured_in(std::uint32_t group) const {
     return group < groups_.size() && groups_[group].measured.count != 0 ? &groups_[group] : nullptr;
 }
 
-/// Work of its own group, or else of the same kernel: that takes as long wherever it is launched, or few of the
-/// group's waits have told of it.
+/// Work of its own group; or work of the same kernel, if that takes as long wherever it is launched, or if the
+/// group has few durations derived from waits.
 const Clock::Group* Clock::known_of(const facts::Call& call) const {
     constexpr std::uint64_t few = 3;
     const Group& group = groups_[call.group];
@@ -85,7 +85,7 @@ const Clock::Group* Clock::told_of(const facts::Call& call) const {
 void Clock::expect() {
     places_.clear();
     unknown_ = {};
-    // A wait that is one for sure tells more of what it waited for.
+    // A wait that is one for sure shows more of the work that it waited for.
     const bool unsure = !window_.empty() && !window_.back().call.surely_waits;
     double most = 0;
     for (Pending& pending : window_) {
@@ -297,7 +297,7 @@ void Clock::fit(Pending& last) {
     last.late_ns = done.at > end + exact ? done.at - end : 0;
     const bool unknown = !hides_ && unknown_.most_doubt > well_known;
     if (unknown) {
-        // A free that took very long with nothing known before it is taken for a wait, which is not certain.
+        // A very long free with nothing known before it counts as a wait, which is not certain.
         const bool guessed = blocked && !call.surely_waits && !itself;
         const double spared = call.surely_waits ? last.wake_ns : least;
         bound(blocked && !guessed ? done.at : end - spared, blocked && !guessed, factor, all_alike);

@@ -38,10 +38,10 @@ public:
     /// `hidden`: every second wait of each call site is predicted only.
     explicit Clock(Observer observer, const std::vector<Edit>& edits = {}, bool hidden = false);
 
-    /// `earlier` has seen the whole run, and must outlive this clock. What was measured of a kind of work late
-    /// in the run then tells of calls of which it is not known whether they waited for such work.
+    /// `earlier` has seen the whole run, and must outlive this clock. Late measurements of a kind of work then
+    /// help to judge earlier calls that may have waited for such work.
     void know(const Clock& earlier) { earlier_ = &earlier; }
-    /// spared() will tell of this edit where it takes time off a run of so long.
+    /// spared() will show where this edit takes time off a run of so long.
     void watch(std::size_t edit, double run_ns) { replays_.watch(edit, run_ns); }
     /// In the order of their starts.
     void add(const facts::Call& call);
@@ -66,7 +66,7 @@ private:
     };
     struct Group {
         Usual measured;
-        Usual usual;      ///< what was measured, and what waits told of the others
+        Usual usual;      ///< what was measured, and what waits showed of the others
         double doubt = 0; ///< how far off `usual` may be
         std::uint32_t kin = 0;
         void add(double ns, bool is_measured);

@@ -1,4 +1,4 @@
-/// The shortest and the longest that work may have taken.
+/// The shortest and the longest time that work may have needed.
 #include "analyzer/timeline/clock.hpp"
 #include "analyzer/timeline/doubt.hpp"
 

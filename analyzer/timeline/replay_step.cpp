@@ -19,7 +19,7 @@ facts::Call in_own_stream(facts::Call call) {
     return call;
 }
 
-/// From `others` where `taken`.
+/// Copies from `others` the lanes that are marked in `taken`.
 void take(Times& times, const Times& others, std::span<const bool> taken) {
     for (std::size_t lane = 0; lane < taken.size(); ++lane)
         if (taken[lane])
@@ -54,7 +54,7 @@ void Replays::Lanes::queue(const facts::Call& call, const Times& done, std::span
     state.queue(in_own_stream(call), done);
 }
 
-/// A remedy that spares a free takes away all that this is taken to have needed itself.
+/// A remedy that spares a free takes away all the time that the free is assumed to have needed itself.
 double Replays::share_of_free(const Lanes& lanes, std::size_t lane, const Pending& pending) {
     if (!lanes.assumes || !pending.undecided || pending.call.queues != facts::Queues::nothing ||
         lanes.assumed[lane] == Assumed::likely || pending.own_ns <= 0)

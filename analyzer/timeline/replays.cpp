@@ -168,8 +168,8 @@ void Replays::settle(const Pending& pending, const State<double>& recorded) {
                 lanes_[watched_ / Times::count].shift.at[watched_ % Times::count];
         }
     }
-    // What one thread waits for in another shows in no call. Where the others had returned by then, this call
-    // is taken to follow the last of them.
+    // No call shows what one thread waits for in another. Where the others had returned by then, this call is
+    // assumed to follow the last of them.
     const bool follows = latest_end_ <= call.start && latest_end_ > thread.end;
     std::erase_if(replayed_, [&](std::size_t block) { return enters_step(lanes_[block], recorded); });
     // The thread of the last call is with all that are in step.

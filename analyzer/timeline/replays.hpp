@@ -27,7 +27,7 @@ public:
     explicit Replays(const std::vector<Edit>& edits);
 
     bool empty() const { return gains_.empty(); }
-    /// Of this replay, spared() tells where it takes time off a run of so long. Call it before all else.
+    /// spared() shows where this replay takes time off a run of so long. Call it before all else.
     void watch(std::size_t replay, double run_ns) {
         watched_ = replay;
         stretch_ns_ = run_ns / Spared::stretches_of_run;
@@ -128,7 +128,7 @@ private:
         std::size_t steps = 0, look = 0; ///< since then; so many before the next look whether it is again
         bool waited = false;             ///< the last step's call
 
-        /// When work of the call that the device is told of at `told` and that takes `device` is done.
+        /// When work of the call is done that the device knows of at `told` and that takes `device`.
         Times done(const facts::Call& call, const Times& told, const Times& device, std::span<const bool> own);
         /// `done` comes in the order of the streams; of those in a stream of their `own`, beside it.
         void queue(const facts::Call& call, const Times& done, std::span<const bool> own);
@@ -174,7 +174,7 @@ private:
     double launch_ns_ = HUGE_VAL; ///< that the shortest launch took
     double latest_end_ = 0;       ///< as recorded, of all threads
     std::size_t watched_ = SIZE_MAX;
-    double stretch_ns_ = 0; ///< the least of one that is told
+    double stretch_ns_ = 0; ///< the shortest stretch that is reported
     Spared spared_;
 };
 

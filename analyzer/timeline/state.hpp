@@ -31,7 +31,7 @@ public:
         make_room(devices_, call.stream.device);
     }
 
-    /// When work that `call` queues can begin, given when the device has been told of it.
+    /// When work that `call` queues can begin, given when the device learned of it.
     Time ready(const facts::Call& call, const Time& told) const {
         const facts::StreamPlace& stream = call.stream;
         const Device& device = devices_[stream.device];
@@ -63,7 +63,7 @@ public:
     }
 
     /// An event that is recorded in the legacy default stream stands for the blocking streams, too. The device
-    /// is told of it like of work.
+    /// learns of it as of work.
     void record(const facts::Call& call, const Time& told) {
         events_[call.event] = later(told, end_of_stream(call.stream));
     }

@@ -24,7 +24,7 @@ struct Pending {
     double own_ns = 0;         ///< that the call takes when what it waits for is done
     double wake_ns = 0;        ///< from the end of what it waited for to its return
     double waited_ns = 0;
-    double late_ns = 0; ///< so much after it, what it waited for would have ended: that is taken back
+    double late_ns = 0; ///< how far the awaited work's fitted end is behind the call's; replays subtract it
 
     /// The calls do not decide how long its work took, or what of a free's time was a wait.
     bool undecided = false;

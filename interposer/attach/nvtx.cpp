@@ -21,7 +21,7 @@ namespace {
 
 constinit record::Mutex mutex{record::Lock::lists};
 constinit base::Arena arena;
-constinit std::size_t names_kept = 0; ///< a program may register strings in a loop; nobody ever frees them
+constinit std::size_t names_kept = 0; ///< a program may register strings in a loop; no call frees them
 
 constinit std::atomic<nvtxRangeId_t> last_range{0};
 

@@ -114,7 +114,7 @@ CopyContents::KnownContent& CopyContents::compare_places(trace::CopyContent& con
     return known;
 }
 
-/// The hash of one copy's bytes says nothing without that of another: the first is taken only where there is
+/// The hash of one copy's bytes says nothing without that of another: the first is computed only where there is
 /// time for both.
 void CopyContents::hash_one_of_two(KnownContent& known, trace::CopyContent& content, std::uint64_t host,
                                    std::uint64_t bytes) noexcept {

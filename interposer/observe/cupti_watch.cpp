@@ -45,7 +45,7 @@ pid_t owner = 0;      ///< a child made by _Fork(3) has run no atfork handler
 sem_t wake, ended;
 LookTimes* looks = nullptr;
 std::atomic<bool> ending{false}; ///< the program ends
-std::atomic<bool> over{false};   ///< nobody reads any more
+std::atomic<bool> over{false};   ///< no thread reads any more
 
 // Of the thread alone, once it runs.
 ManagedBatch* batch = nullptr;
@@ -103,8 +103,8 @@ void tell_totals(std::uint64_t time) {
     totals_untold = false;
 }
 
-/// What the program's looks up to `last` would have found, in what has been added up. Later ones wait: what
-/// happened before them may be told yet.
+/// What the program's looks up to `last` would have found, in what has been added up. Later looks wait: events
+/// before them may still be reported.
 void answer_looks(std::uint64_t last) {
     for (std::uint64_t time = looks->take_until(last); time != LookTimes::never; time = looks->take_until(last))
         tell_totals(time);
