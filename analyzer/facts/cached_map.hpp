@@ -17,7 +17,7 @@ public:
     using Key = typename Map::key_type;
     using Entry = typename Map::value_type;
 
-    /// Made if it is not there.
+    /// The entry is made if it is not there.
     Entry& entry(const Key& key) {
         std::size_t slot = slot_of(key);
         for (int probe = 0; probe < most_probes && slots_[slot] != nullptr; ++probe, slot = after(slot))

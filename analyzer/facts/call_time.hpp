@@ -1,4 +1,4 @@
-/// How long calls took of which some were measured.
+/// How long calls took, some of which were measured.
 #pragma once
 
 #include <cstdint>

@@ -22,7 +22,7 @@ void Contexts::add(const trace::Context& record, std::uint32_t thread) {
         return;
     if (record.action == trace::ContextAction::create)
         current_[thread] = record.context;
-    // Handles come back: the last that was made under one is meant.
+    // The driver reuses handles: the last context made under one is meant.
     const bool green = record.action == trace::ContextAction::create_green;
     if (const std::uint64_t handle = green ? record.green : record.context;
         handle != 0 && record.action != trace::ContextAction::destroy)

@@ -26,8 +26,8 @@ inline DevicePair pair_of(std::uint64_t device, std::uint64_t other) {
 /// The ways of a copy from one device to another.
 struct PeerCopy {
     std::uint64_t from = 0, to = 0;
-    /// Peer access is what it is up to: both ends are of cuMemAlloc. Pools and mapped ranges have access rights
-    /// of their own.
+    /// It depends on peer access: both ends are of cuMemAlloc. Pools and mapped ranges have access rights of
+    /// their own.
     bool plain = true;
     DevicePair pair() const { return pair_of(from, to); }
 };

@@ -116,7 +116,7 @@ void StreamOrder::wait(const Open& open) {
     }
 }
 
-/// What other threads queued while a thread waited may have been waited for, too.
+/// Work that other threads queued while a thread waited may have been waited for, too.
 void StreamOrder::close(double until) {
     next_end_ = HUGE_VAL;
     std::erase_if(open_, [&](const Open& open) {

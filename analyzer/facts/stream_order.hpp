@@ -1,4 +1,4 @@
-/// What is in order with what: which earlier work is done before work that a stream is given now.
+/// Which earlier work is done before work that a stream is given now.
 #pragma once
 
 #include "analyzer/facts/call.hpp"

@@ -81,15 +81,14 @@ public:
     ManagedAllocation* remove(const trace::Free& record);
     /// The one that `address` was in at `time`; nullptr: none.
     ManagedAllocation* find(std::uint64_t address, std::uint64_t time);
-    /// The nearest live ones that hold a byte of a granule that it holds one of, a few each way.
+    /// The nearest live allocations that share a granule with it, a few each way.
     std::vector<ManagedAllocation*> beside(const ManagedAllocation& allocation) const;
     /// By the id of one that lives.
     ManagedAllocation* find_live(std::uint64_t id);
     bool empty() const { return live_.empty() && freed_.empty(); }
     const BlockBudget& block_budget() const { return budget_; }
 
-    /// One that is too long gone to be kept, the oldest first; nullptr: none. Ask after each add() and
-    /// remove().
+    /// A freed allocation beyond the bound, the oldest first; nullptr: none. Ask after each add() and remove().
     std::unique_ptr<ManagedAllocation> next_expired();
     /// All that are kept, at the end.
     template <class Visit>

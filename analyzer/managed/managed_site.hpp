@@ -21,7 +21,7 @@ namespace umadvisor::managed {
 
 struct ManagedAllocation;
 
-/// What one of those that may have caused something is held to have caused; several get even shares.
+/// What one possible cause is assumed to have caused; several get even shares.
 struct MoverShare {
     double bytes = 0, faults = 0;
     double shared = 0; ///< of both together, what others were candidates for, too
@@ -130,7 +130,7 @@ struct ManagedSiteActivity {
     /// Takes from the least shares what cannot have moved, and returns it: memory that lies on one side at a
     /// time goes to a side at most once more than it comes back from there.
     MovedBytes limit_least_shares();
-    /// The same for where it was: that of the allocation that moved most is kept.
+    /// Keeps where the allocation was, if it moved more than the one kept so far.
     void take_life(const ManagedAllocation& allocation);
 
     bool empty() const {

@@ -1,4 +1,4 @@
-/// The driver's totals, which name no memory, among the allocations that were used while they grew.
+/// Shares the driver's totals, which name no memory, among the allocations that were used while they grew.
 #pragma once
 
 #include "analyzer/managed/managed_ranges.hpp"
@@ -18,7 +18,7 @@ public:
     /// It has been used. Forget it before it goes.
     void use(ManagedAllocation& allocation);
     void forget(const ManagedAllocation& allocation);
-    /// Something of what comes to the host next was asked for.
+    /// The program prefetched some of what comes to the host next.
     void prefetch_to_host() { prefetched_to_host_ = true; }
 
     /// `moves_known`: one by one; `running`: what is still used in the time that begins now.

@@ -1,4 +1,4 @@
-/// One thing that was seen of a managed allocation's use, whoever saw it.
+/// One observation of a managed allocation's use, from whatever source.
 #pragma once
 
 #include "analyzer/facts/running_launches.hpp"

@@ -62,7 +62,7 @@ struct Subject {
     const Terms& terms;
 
     std::uint64_t bytes() const { return stays.bytes(); }
-    /// A part that is worth speaking of, when it moves once.
+    /// Whether the part is large enough to report, even if it moves once.
     bool much(std::uint64_t part) const { return part >= stays.bytes() / 4 && part != 0; }
 };
 
@@ -79,7 +79,7 @@ struct Verdict {
     std::uint64_t prefetch_stack = 0;  ///< 0: none
 };
 
-/// Prefetches behind a launch that are no late ones by evidence of their own.
+/// Prefetches behind a launch that their own evidence does not show to be late.
 struct LateCandidates {
     std::uint64_t unseen = 0, unseen_bytes = 0; ///< no look shows whether the launch had faulted it in
     std::uint64_t on_time = 0;                  ///< it had not

@@ -13,7 +13,7 @@ namespace {
 using facts::Queues;
 using facts::Waits;
 
-/// What the events around work that was measured took is part of it.
+/// The events around measured work take time, too: this adds to the doubt.
 double with_events(double doubt, double expected_ns) {
     return doubt < doubt_of_fitted && expected_ns > 0 ? std::min(well_known, doubt + event_ns / expected_ns)
                                                       : doubt;
@@ -28,7 +28,7 @@ bool same_place(const facts::Call& one, const facts::Call& other) {
 
 void Clock::Usual::add(double ns) {
     const double step = std::max(1.0 / static_cast<double>(++count), share_of_latest);
-    // The first of a kind often pays for faults or for loading code: it does not count.
+    // The first of a kind often includes page faults or the loading of code: it does not count.
     if (count == 2 && ns < mean) {
         mean = ns;
         return;
@@ -242,7 +242,7 @@ void Clock::learn_own(Site& site, double ns) const {
     site.own_ns = std::min(most, ns);
 }
 
-/// Of a call that has work of its own to do: nothing is known of what ran before it, and it took very long.
+/// For a call that has work of its own to do: nothing is known of what ran before it, and it took very long.
 bool Clock::must_have_waited(const facts::Call& call, double least) const {
     return call.duration >= 10 * std::max(least, usual_free_ns) && unknown_.most_doubt > 1;
 }
@@ -256,7 +256,7 @@ void Clock::fit(Pending& last) {
     if (site.number == SIZE_MAX)
         site.number = sites_.map().size() - 1;
     const double own = std::max(call.least_ns, site.own_ns), least = std::min(call.duration, own);
-    // What it is for, a free does after the wait.
+    // A free does its own work after the wait.
     const double wake = itself ? 0 : std::min(call.duration, call.surely_waits ? usual_wake : own);
     double factor = 1;
     bool all_alike = false;
@@ -281,7 +281,7 @@ void Clock::fit(Pending& last) {
     }
     if (!itself && call.surely_waits)
         learn_own(site, call.duration);
-    // What had ended when the call began is not what held it up: that time is its own.
+    // Work that had ended when the call began did not block it: the time is the call's own.
     const bool explained = itself || !blocked || done.at > call.start;
     if (itself) // the copy itself may have taken what its own call took, no longer
         last.waited_ns = std::clamp(last.begin - call.start - last.submit_ns, 0.0, call.duration);
@@ -291,7 +291,7 @@ void Clock::fit(Pending& last) {
         last.waited_ns = std::clamp(done.at - call.start, 0.0, call.duration);
     last.own_ns = itself ? least : call.duration - last.waited_ns;
     const double late = std::max(0.0, done.at - end);
-    last.wake_ns = !blocked && !call.surely_waits ? last.own_ns // what it is for, it does after the wait
+    last.wake_ns = !blocked && !call.surely_waits ? last.own_ns // its own work comes after the wait
                    : blocked && explained         ? end - done.at + late
                                                   : std::min(usual_wake, std::max(0.0, end - done.at));
     last.late_ns = done.at > end + exact ? done.at - end : 0;
