@@ -256,7 +256,7 @@ struct UnknownLookup {
     }
 };
 
-/// The program uses the CUDA runtime: reports speak of calls by the runtime's names.
+/// The program uses the CUDA runtime, so reports call its functions by the runtime's names.
 struct Runtime {
     static constexpr Type type = Type::runtime;
     static constexpr std::string_view name = "Runtime";

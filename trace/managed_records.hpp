@@ -77,9 +77,8 @@ struct ManagedEvent {
     }
 };
 
-/// The driver's own totals since it was first asked, of all managed memory; exact. Told where a call of
-/// the program finds them changed. From CUPTI: sums of its records up to such a call, and none once any
-/// were lost.
+/// The driver's own totals since it was first asked, of all managed memory; exact. Recorded where a call of the
+/// program finds them changed. From CUPTI: sums of its records up to such a call, and none once any were lost.
 struct ManagedCounters {
     static constexpr Type type = Type::managed_counters;
     static constexpr std::string_view name = "ManagedCounters";

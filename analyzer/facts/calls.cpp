@@ -18,7 +18,7 @@ constexpr std::uint64_t staged_bytes = 2 * 1024 * 1024;
 /// Assumed for kernels of which nothing is known.
 constexpr double unknown_kernel_ns = 3000, unknown_doubt = 10;
 constexpr double pageable_doubt = 0.5, pinned_doubt = 0.1;
-/// As many blocks may fill the multiprocessors of a small device.
+/// This many blocks may fill the multiprocessors of a small device.
 constexpr std::uint64_t wide_blocks = 16;
 /// Assumed for a wait and a free of which no quicker one was seen.
 constexpr double usual_wait_ns = 1000, usual_free_ns = 60'000;

@@ -83,7 +83,7 @@ public:
     ManagedAllocation* find(std::uint64_t address, std::uint64_t time);
     /// The nearest live allocations that share a granule with it, a few each way.
     std::vector<ManagedAllocation*> beside(const ManagedAllocation& allocation) const;
-    /// By the id of one that lives.
+    /// By the id of a live allocation.
     ManagedAllocation* find_live(std::uint64_t id);
     bool empty() const { return live_.empty() && freed_.empty(); }
     const BlockBudget& block_budget() const { return budget_; }

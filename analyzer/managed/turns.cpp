@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::uint64_t line = 64; ///< what lies in one is used together
 
-/// What came back by faults and was pulled over by faults again.
+/// What came back by faults and was faulted in again.
 struct Turns {
     std::vector<const Stay*> returns, pulls; ///< to the host, to the device
     std::uint64_t bytes = 0;

@@ -24,7 +24,7 @@ private:
     public:
         void leave_out() { ++unseen_; }
         void see(std::uint64_t bytes);
-        /// In the round that was seen last.
+        /// Adds to the round that was seen last.
         void see_more(std::uint64_t bytes) { last_ += static_cast<double>(bytes); }
         std::uint64_t estimate() const;
 

@@ -8,7 +8,7 @@
 namespace umadvisor::reports {
 namespace {
 
-/// From what was recorded to all that happened.
+/// Factors from what was recorded to all that happened.
 struct ManagedScale {
     double to_device = 1, to_host = 1;
     double pulled = 1; ///< by kernels, from another device, too

@@ -20,7 +20,7 @@ namespace umadvisor::tables {
 
 struct ActionGain {
     double ticks = 0;                    ///< below zero: the program was slower with it
-    std::uint64_t with = 0, without = 0; ///< rounds or copies that were held against each other
+    std::uint64_t with = 0, without = 0; ///< rounds or copies that were compared
     bool brief = false;                  ///< rounds of less than a millisecond: no gain is reported
     bool alike = false;                  ///< they took equally long, as far as they vary by themselves
 };
@@ -52,7 +52,7 @@ public:
     /// Call once, after the last.
     void finish();
 
-    /// Those of which anything is known.
+    /// The actions of which a gain is known.
     const std::map<ActionSite, ActionGain>& sites() const { return sites_; }
 
 private:

@@ -89,7 +89,7 @@ public:
     static LaunchGroup group_of(const reader::Shape& shape);
 
 private:
-    /// What a thread has ever launched of a group, side by side for what comes all the time.
+    /// What a thread has ever launched of a group. Every launch updates it, so its fields are adjacent.
     struct Launched {
         Group* group = nullptr;
         std::uint64_t outstanding = 0; ///< launches since the thread's last synchronisation

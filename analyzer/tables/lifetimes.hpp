@@ -37,7 +37,7 @@ struct LifetimeSite {
     auto operator<=>(const LifetimeSite&) const = default;
 };
 
-/// Of the allocations that were live when the most was: what is wasted of them.
+/// What is wasted of the allocations that were live at the peak.
 struct WasteTotals {
     std::uint64_t count = 0, bytes = 0;
     std::uint64_t held_bytes = 0;                 ///< with what is not wasted
@@ -57,7 +57,7 @@ struct PeakMemory {
     double spare_share = 1;
 };
 
-/// Of page-locked memory: what locking it took, and the copies that it served.
+/// What locking page-locked memory took, and the copies that it served.
 struct LockTotals {
     std::uint64_t count = 0, bytes = 0; ///< of the allocations that were copied
     std::uint64_t lock_ticks = 0, unlock_ticks = 0;
@@ -68,7 +68,7 @@ struct LockTotals {
     bool needed = false;
 };
 
-/// Of one line, what is live and was used, but not for long.
+/// What one line has allocated that is live and was used, but not for a long time.
 struct IdleHolding {
     std::uint64_t stack = 0, entry = 0;
     std::uint64_t bytes = 0;
@@ -131,7 +131,7 @@ private:
     struct Made {
         std::uint64_t start, stack, allocation;
     };
-    /// A launch of the shape this shortly after one that was looked at has nothing new.
+    /// A launch of the same shape this shortly after one that was looked at adds nothing.
     struct Recent {
         const reader::Shape* shape = nullptr;
         std::uint64_t generation = 0, start = 0;

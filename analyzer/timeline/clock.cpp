@@ -157,7 +157,7 @@ void Clock::measured(std::uint64_t sample, double ns) {
         }
 }
 
-/// With the durations that `factor` gives, when that ends for which the last call of the window waited.
+/// When the work ends that the last call of the window waited for, with the durations that `factor` gives.
 Growing Clock::simulate(double factor, bool all_alike) {
     for (const facts::Call* const place : places_)
         trial_.take(base_, *place);
@@ -235,8 +235,7 @@ void Clock::learn(const Pending& last, double end) {
     latency_ = std::clamp(sorted[sorted.size() / 4], least_latency, most_latency);
 }
 
-/// What a wait takes by itself, as one that gives memory back does, shows where all work is known to have
-/// ended.
+/// A wait's own time, such as that of freeing memory, shows where all work is known to have ended.
 void Clock::learn_own(Site& site, double ns) const {
     const double most = unknown_.count != 0 ? site.own_ns : site.own_ns == 0 ? ns : site.own_ns * growth_of_own;
     site.own_ns = std::min(most, ns);

@@ -50,11 +50,11 @@ public:
     /// Call once, after the last.
     void finish();
 
-    /// Of each edit. `run_end`: when the run did, which may be after its last call.
+    /// The gain of each edit. `run_end`: when the run did, which may be after its last call.
     std::vector<Gain> gains(double run_end = 0) const;
     Spared spared(double run_end) const { return replays_.spared(base_.end(), run_end); }
     const Accuracy& accuracy() const { return accuracy_; }
-    /// Of all work and all frees, how far the ends of what the calls allow lie apart.
+    /// Summed over all work and frees: the longest minus the shortest time that the calls allow.
     double undecided_ns() const { return undecided_ns_; }
 
 private:
@@ -71,13 +71,13 @@ private:
         std::uint32_t kin = 0;
         void add(double ns, bool is_measured);
     };
-    /// What there is in the window whose duration is to be fitted.
+    /// The work in the window whose duration is to be fitted.
     struct Unknown {
         std::size_t count = 0;
         const Pending* last = nullptr;
         double most_doubt = 0;
     };
-    /// Whose calls wait.
+    /// What is known of the calls of one call site.
     struct Site {
         std::size_t number = SIZE_MAX; ///< SIZE_MAX: none yet
         std::uint64_t seen = 0;

@@ -37,7 +37,7 @@ public:
     /// `device_end`: when the device is done without any edit. A run ends when both host and device are done.
     /// `run_end`: until then the host may have done something behind its last call.
     std::vector<Gain> gains(double device_end, double run_end) const;
-    /// Of the watched replay, as gains() has it.
+    /// The saved time of the watched replay; arguments as for gains().
     Spared spared(double device_end, double run_end) const;
 
 private:
@@ -50,7 +50,7 @@ private:
         std::uint64_t seen = 0, done = 0;
         bool begun = false;
     };
-    /// What is done to the call at hand in one replay.
+    /// What one replay changes about the current call.
     struct Deed {
         std::size_t replay = 0;
         Change change;
@@ -77,7 +77,7 @@ private:
         std::vector<Time> ends = std::vector<Time>(queue_length);
         std::size_t next = 0, count = 0; ///< count: of all, or since the replay is out of step
 
-        /// Of the last `length` launches, the end of the first.
+        /// When the first of the last `length` launches ended.
         const Time& end(std::size_t length) const {
             return ends[(next + queue_length - length) % queue_length];
         }
@@ -87,14 +87,15 @@ private:
             ++count;
         }
     };
-    /// As recorded. Where launches keep finding as many before them that have not ended, so many fill it.
+    /// The queue's length as recorded. If launches keep finding as many unfinished ones before them, that is
+    /// the length.
     struct Recorded : Queue<double> {
         std::size_t length = queue_length; ///< that holds up the next
         std::size_t pending = 0, level = 0, steady = 0;
 
         void learn(double now);
     };
-    /// Of the call's stream, if it is one of the first; nullptr: the call launches nothing.
+    /// The queue of the call's stream, if it is one of the first; nullptr: the call launches nothing.
     template <class Kind>
     static Kind* queue_of(std::vector<Kind>& queues, const facts::Call& call);
     /// What the host does around a call, as recorded, without being held up by full queues.
@@ -142,7 +143,7 @@ private:
         double device_ns, own_ns, wake_ns;
     };
 
-    /// What each replay takes an undecided call to have done.
+    /// What each replay assumes that an undecided call did.
     static void assume(const Lanes& lanes, const Pending& pending, Times& device, Times& own, Times& wake);
     void find_deeds(const ids::CallSite& site);
     static bool make(Use& use);

@@ -45,7 +45,7 @@ public:
     bool empty() const { return size() == 0; }
     Pending& back() { return calls_.back(); }
     Pending& add(const facts::Call& call) { return calls_.emplace_back(call); }
-    /// So many from the front.
+    /// Removes so many from the front.
     void drop(std::size_t count) {
         first_ += static_cast<std::ptrdiff_t>(count);
         if (empty()) {

@@ -1,6 +1,6 @@
 /// The program's own names for its parts. NVTX, which is a header in the program, loads the library named by
-/// NVTX_INJECTION64_PATH at the program's first NVTX call and asks it to put its functions in the place of
-/// nothing. `umadvisor run` names this library there unless somebody else's stands there already.
+/// NVTX_INJECTION64_PATH at the program's first NVTX call and asks it to replace the empty functions with its
+/// own. `umadvisor run` sets that variable to this library, unless it is set already.
 #include "interposer/base/pages.hpp"
 #include "interposer/record/bounds.hpp"
 #include "interposer/record/mutex.hpp"

@@ -12,7 +12,7 @@ CUresult CUDAAPI missing_entry() noexcept;
 
 extern "C" {
 /// Addresses in the driver, by entry; `missing_entry` where it lacks one and everywhere before the driver is
-/// found. Written once, by the thread that finds the driver, before anybody can hold a wrapper; read by
+/// found. Written once, by the thread that finds the driver, before any code can hold a wrapper; read by
 /// assembly too.
 extern void* umadvisor_real_table[entry_count] __attribute__((visibility("hidden")));
 }

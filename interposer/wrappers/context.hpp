@@ -150,7 +150,7 @@ struct context_from_green : WhilePaused {
 
 void finish_peer(trace::Peer& record, CUcontext peer) noexcept;
 
-/// From the current context's device to the other's.
+/// Access from the current context's device to the other's.
 template <trace::PeerAction Action>
 struct PeerAccess : WhilePaused {
     template <Entry E, class... Flags>

@@ -50,7 +50,7 @@ private:
         std::uint64_t bytes = 0, on_device = 0;
         bool managed = false;
     };
-    /// By a copy.
+    /// What a copy moved.
     struct Copied {
         std::uint64_t start = 0, allocation = 0, bytes = 0;
         bool to_device = false;

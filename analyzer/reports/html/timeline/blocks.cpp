@@ -64,7 +64,7 @@ void Blocks::free(const PlaceStep& step) {
     at_.erase(found);
 }
 
-/// To each block that it is about.
+/// Passes the step on to each block that it covers.
 void Blocks::pass_on(PlaceStep step) {
     const auto next = live_.upper_bound(step.address);
     if (next == live_.begin() || step.address >= std::prev(next)->second.end)

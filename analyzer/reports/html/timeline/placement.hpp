@@ -14,7 +14,7 @@
 
 namespace umadvisor::html {
 
-/// In the order in which the page stacks them, from below.
+/// In the order in which the page stacks these places, from below.
 enum class Place : std::uint8_t { device, both, moving, evicted, host, unpopulated };
 inline constexpr std::size_t places = 6;
 
