@@ -67,7 +67,7 @@ public:
     }
 
 private:
-    /// Asked before anything of it is read.
+    /// Call it before anything of the segment is read.
     static bool is_ours(const shmid_ds& state, const SegmentName& name) noexcept {
         return state.shm_perm.uid == ::geteuid() && state.shm_perm.cuid == ::geteuid() &&
                (state.shm_perm.mode & 0777) == 0600 && state.shm_segsz == name.bytes &&

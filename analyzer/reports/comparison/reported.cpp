@@ -84,7 +84,7 @@ ReportedFinding reported_finding(const ReportedValues& values, const ReportedJso
     if (finding.rule.empty())
         values.wrong("a finding has no rule");
     finding.name = values.text(object, "name");
-    // umadvisor-report-1 has the name where the id is now. Rules that are no more keep what they are called.
+    // umadvisor-report-1 has the name where the id is now. Rules that no longer exist keep their name.
     if (const rules::Rule* const known = rules::find_rule(finding.rule)) {
         finding.rule = known->id;
         finding.name = known->name;
@@ -128,7 +128,7 @@ void add_process(const ReportedValues& values, const ReportedJson& process, Repo
     if (totals.reports == 1)
         totals.program = values.text(process, "program");
     const std::uint64_t duration = values.number(process, "duration_ns");
-    // Reports of before have no other times.
+    // Older reports have no other times.
     const auto part = [&](const char* key, std::uint64_t otherwise) {
         return values.at(process, key).is_null() ? otherwise : values.number(process, key);
     };

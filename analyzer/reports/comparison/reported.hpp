@@ -25,7 +25,7 @@ struct ReportedFinding {
     rules::Confidence confidence{};
 };
 
-/// Of managed memory.
+/// Moves and faults of managed memory.
 struct ReportedMoves {
     std::uint64_t bytes_to_device = 0, bytes_to_host = 0;
     std::optional<std::uint64_t> host_faults; ///< nothing: never recorded

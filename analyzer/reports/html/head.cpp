@@ -31,7 +31,7 @@ constexpr auto start = static_cast<std::size_t>(Cause::start);
 
 constexpr CauseWords remedies{"what the remedies need", "remedies", "pre"};
 
-/// A replay takes off page faults what a prefetch of the same bytes takes less.
+/// A replay reduces page faults by the time that a prefetch of the same bytes saves.
 CauseWords words_after(std::size_t cause) {
     CauseWords words = cause_words[cause];
     if (cause == static_cast<std::size_t>(Cause::host_faults))

@@ -53,7 +53,7 @@ std::string graphs_text(const tables::GraphWork& work) {
     return text;
 }
 
-/// What of the graphs is in no figure; empty where that is nothing.
+/// What graphs did that is in no figure; empty where that is nothing.
 std::string unseen_graph_text(const tables::GraphWork& work) {
     std::string text;
     const auto add = [&text](const std::string& part) { text += (text.empty() ? "" : "; ") + part; };
@@ -250,7 +250,7 @@ void write_lookups(std::ostream& out, const reader::Dictionary& dictionary) {
     }
 }
 
-/// What may be behind a clock that does not keep time.
+/// Why the clock may be inaccurate.
 std::string off_because(const advice::Report& report) {
     if (!missing_lines(report.trace).empty())
         return "records are missing";
@@ -270,7 +270,7 @@ std::string replay_text(const advice::Report& report) {
            (error > rules::most_replay_error ? "; savings are of low confidence: " + off_because(report) : "");
 }
 
-/// What is a fault by its kind, and costs nothing since the host is the slower one.
+/// Findings that cost nothing here, since the host is the slower one.
 std::vector<std::string> hidden_lines(advice::Report& report) {
     constexpr std::size_t most_hidden = 3;
     std::vector<std::string> lines;

@@ -25,7 +25,7 @@ struct Sight {
     bool meets(double from, double until) const { return begin < until && end > from; }
 };
 
-/// So much of the run.
+/// The part of the run that is kept around one call.
 struct Closeup {
     double begin = 0, end = 0; ///< of the call
     double from = 0, until = 0;

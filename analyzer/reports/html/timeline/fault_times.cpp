@@ -151,7 +151,7 @@ FaultTimes::ByThread FaultTimes::follow(Timeline& timeline, const machine::Rates
 void FaultTimes::place(Timeline& timeline, const machine::Rates& rates) {
     const Stretches stalled = stalls(timeline, rates);
     const ByThread by_thread = follow(timeline, rates, stalled);
-    // All are in the row of a thread or a stream, or in what is kept of it.
+    // All pieces are in the row of a thread or a stream, or in what is kept of it.
     const States waits{state(Cause::kernels), state(Cause::copies)}, code{state(Cause::code)},
         work{state(Work::kernel), state(Work::copy)};
     for (std::uint32_t i = 0; i < timeline.threads.size(); ++i) {
