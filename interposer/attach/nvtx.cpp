@@ -78,7 +78,7 @@ std::string_view text_of(const char* text) {
 
 using trace::RangeAction;
 
-// What the program is answered is what it would be without a tool, but for handles and ids.
+// The program gets the same answers as without a tool, except for handles and ids.
 
 void NVTX_API mark_ex(const nvtxEventAttributes_t* event) noexcept {
     write(RangeAction::mark, nullptr, message_of(event));

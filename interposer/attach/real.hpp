@@ -6,8 +6,7 @@
 
 namespace umadvisor::attach {
 
-/// What an entry point that this driver lacks is answered with: always CUDA_ERROR_NOT_SUPPORTED. Never a null
-/// pointer.
+/// The answer of an entry point that this driver lacks: always CUDA_ERROR_NOT_SUPPORTED. Never a null pointer.
 CUresult CUDAAPI missing_entry() noexcept;
 
 extern "C" {

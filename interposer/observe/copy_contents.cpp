@@ -92,7 +92,7 @@ trace::CopyContent CopyContents::hash(std::uint64_t host, std::uint64_t device, 
     return content;
 }
 
-/// Those of one value have the part in common, too, where they differ elsewhere: each address is by itself.
+/// Bytes that repeat one value may have equal parts and differ elsewhere, so each address has its own entry.
 CopyContents::KnownContent& CopyContents::compare_places(trace::CopyContent& content, std::uint64_t host,
                                                          std::uint64_t bytes) noexcept {
     const std::uint64_t key = content.value_bytes == 0 ? content.part_hash : content.part_hash ^ host;

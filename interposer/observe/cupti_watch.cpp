@@ -47,7 +47,7 @@ LookTimes* looks = nullptr;
 std::atomic<bool> ending{false}; ///< the program ends
 std::atomic<bool> over{false};   ///< no thread reads any more
 
-// Of the thread alone, once it runs.
+// Used by the watch's thread alone, once it runs.
 ManagedBatch* batch = nullptr;
 CuptiDecoder decoder;
 PairedClock cupti_clock;
@@ -94,7 +94,7 @@ void tell_detail(std::uint64_t lost) {
     record::write(record);
 }
 
-/// Sums are totals as long as nothing was lost.
+/// Sums count as totals as long as no record was lost.
 void tell_totals(std::uint64_t time) {
     if (!totals_untold || anything_lost || !writing)
         return;
@@ -151,7 +151,7 @@ bool read_buffers() {
     return any;
 }
 
-/// What comes in a pause is dropped; at its start comes what was before it. Whether anything came.
+/// Drops what comes in a pause; at its start, writes what was before it. Returns whether anything came.
 bool take_turn(bool fetch, std::uint32_t flush_flag) {
     const std::uint64_t begin = record::now();
     const bool takes = record::takes(record::Taking::everything);
@@ -169,7 +169,7 @@ bool take_turn(bool fetch, std::uint32_t flush_flag) {
     return any;
 }
 
-/// False when the time is over.
+/// False on a timeout.
 bool wait_for(sem_t& semaphore, std::uint64_t nanoseconds) {
     const timespec until = runtime::end_of_sleep(nanoseconds);
     int answer = 0;

@@ -44,8 +44,7 @@ bool differ(const ReportedFinding& before, const ReportedFinding& after) {
 
 void sort_by_lines(Found& found) {
     std::ranges::stable_sort(found, [](const ReportedFinding* a, const ReportedFinding* b) {
-        // Where several processes report one line, the finding that saves most is paired with the one that
-        // saves most.
+        // Findings of several processes on one line are paired in the order of their savings.
         return std::tuple(a->line.line, -a->saving_ns, b->saving_bytes) <
                std::tuple(b->line.line, -b->saving_ns, a->saving_bytes);
     });
