@@ -92,7 +92,7 @@ public:
     };
 
     constexpr FetchedPart() noexcept = default;
-    /// As if it had been fetched once.
+    /// A part that counts as fetched once.
     explicit constexpr FetchedPart(Range range) noexcept : last_(range), agreed_(1) {}
 
     /// The part that is expected next of an allocation of `room` bytes; empty if it would not lie within.

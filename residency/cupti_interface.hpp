@@ -11,7 +11,7 @@ namespace umadvisor::residency::cupti {
 
 inline constexpr std::string_view known_releases = "CUDA 12.0 to 13.0";
 
-/// Whether that is so of this cuptiGetVersion (cupti_version.h: 19 is CUDA 12.0, 28 is 12.9 update 1; from then
+/// Whether they include this cuptiGetVersion (cupti_version.h: 19 is CUDA 12.0, 28 is 12.9 update 1; from then
 /// on 130000 and so on). All of them let one subscriber into a process; from 13.3 on CUPTI lets several in.
 constexpr bool knows(std::uint32_t version) {
     return (version >= 19 && version <= 28) || version / 100 == 1300;

@@ -6,24 +6,24 @@
 
 namespace umadvisor::residency {
 
-/// How well the layouts of tools_interface.hpp are known to be the branch's: read in its source, and tried,
-/// too.
+/// How it is known that the layouts of tools_interface.hpp are this branch's: they were read in its source, and
+/// some tested, too.
 enum class ToolsQueue : std::uint8_t { unknown, read, tested };
 
 struct DriverBranch {
     unsigned number; ///< 0: not known
     ToolsQueue queue;
-    bool cdmm; ///< unless it was told otherwise, the driver keeps the memory of coherent devices
+    bool cdmm; ///< by default the driver, not the system's kernel, manages memory of coherent devices
 };
 
-/// In order. A branch that is not here is like the one before it, but for the tools queue.
+/// In order. A branch that is missing here is like the one before it, but for the tools queue.
 inline constexpr DriverBranch driver_branches[] = {
     {565, ToolsQueue::read, false},   {570, ToolsQueue::read, false}, {575, ToolsQueue::read, false},
     {580, ToolsQueue::tested, false}, {590, ToolsQueue::read, false}, {595, ToolsQueue::read, false},
     {615, ToolsQueue::unknown, true},
 };
 
-/// Of a release such as "580.159.04".
+/// The branch of a release such as "580.159.04".
 constexpr DriverBranch branch_of(std::string_view release) noexcept {
     DriverBranch found{};
     for (const char digit : release) {

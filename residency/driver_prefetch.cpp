@@ -5,7 +5,7 @@ namespace umadvisor::residency {
 PageMask expand_by_driver_prefetch(const PageMask& resident_at_target, const PageMask& faulting,
                                    const PageMask& valid, unsigned threshold_percent) {
     if ((valid & ~faulting).none()) {
-        return valid; // nothing is left to pull along
+        return valid; // no page is left to migrate along
     }
     const PageMask occupied = (resident_at_target | faulting) & valid;
     PageMask pulled = faulting;

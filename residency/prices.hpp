@@ -34,7 +34,7 @@ struct Prices {
     /// What a row of a copy takes at the least, however narrow: 1.3 to 2.6 ns.
     double copied_row_ns = 1.4;
 
-    /// A pool that has to map memory anew (110 us for 128 MiB), or gives it back (as much: 250 us for 256 MiB).
+    /// A pool maps memory anew (110 us for 128 MiB), or frees it (as much: 250 us for 256 MiB).
     double pool_map = 1.2e12;
     /// Pinning is per byte: 81 ms to allocate, 7.9 ms to register and 3.3 ms to unregister 256 MiB.
     double host_allocate = 3.3e9;
@@ -52,7 +52,7 @@ struct Prices {
     /// Price of a prefetch call: 2.7 us, and 0.9 us for each block even if nothing moves.
     Nanoseconds prefetch_call = 1'800;
     Nanoseconds prefetch_block = 900;
-    /// What one that moves takes before its bytes move: 20 us to move 4 KiB, 30 for 64 KiB, 80 for 1 MiB.
+    /// What a prefetch takes before its bytes move: 20 us to move 4 KiB, 30 for 64 KiB, 80 for 1 MiB.
     Nanoseconds prefetch_move = 50'000;
 };
 
@@ -70,11 +70,11 @@ struct DecisionPrices {
     Nanoseconds look_block = 750;
     /// Host memory is read through the kernel and hashed.
     double host_hash = 4e9;
-    /// Of 4 KiB at the most, or of a part of more.
+    /// Price of hashing up to 4 KiB, or one part of a larger range.
     Nanoseconds host_hash_part = 20'000;
     /// Events around one operation: 1.6 us on the host, 3.3 us on the stream.
     Nanoseconds event_pair = 5'000;
-    /// Until a thread that sleeps runs.
+    /// From waking a thread until it runs.
     Nanoseconds thread_wake = 10'000;
 };
 inline constexpr DecisionPrices decision_prices{};

@@ -51,9 +51,9 @@ public:
 
     /// Whether there is one that is this file's; the rest may only be asked then.
     explicit operator bool() const noexcept { return base_ != nullptr; }
-    /// No process will write to it any more: nobody had it attached (after exec(2), too), or who made it is
-    /// dead. A dead one may look attached, while something looks at its memory (/proc) or a child made without
-    /// the handlers of fork(2) lives; neither writes records.
+    /// No process will write to it any more: no process had it attached (after exec(2), too), or the one that
+    /// made it is dead. A dead one may look attached, while something looks at its memory (/proc) or a child
+    /// made without the handlers of fork(2) lives; neither writes records.
     bool writer_is_gone() const noexcept { return writer_is_gone_; }
     void remove() const noexcept { ::shmctl(id_, IPC_RMID, nullptr); }
 
@@ -67,7 +67,7 @@ public:
     }
 
 private:
-    /// Asked before anything of it is read.
+    /// Call it before anything of the segment is read.
     static bool is_ours(const shmid_ds& state, const SegmentName& name) noexcept {
         return state.shm_perm.uid == ::geteuid() && state.shm_perm.cuid == ::geteuid() &&
                (state.shm_perm.mode & 0777) == 0600 && state.shm_segsz == name.bytes &&

@@ -1,4 +1,4 @@
-/// A Launch of which nothing is told but shape and start: nearly all of them are such.
+/// A Launch with only its shape and start, as nearly all are.
 #pragma once
 
 #include "trace/event_records.hpp"

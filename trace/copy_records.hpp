@@ -50,7 +50,7 @@ struct Copy : Call {
     std::uint64_t batch = 0; ///< k: the k-th of its call, whose duration stands on the first; 0: the only one
     std::uint64_t captured = 0; ///< 1: became a node of a graph and did not run
     CopyContent content;
-    std::uint64_t content_follows = 0; ///< 1: a Content record may tell it, once the copy is done
+    std::uint64_t content_follows = 0; ///< 1: a Content record may hold it, once the copy is done
     std::uint64_t staged =
         0;           ///< 1: by umadvisor, through pinned buffers of its own, in place of the driver's call
     Reason reason{}; ///< why an action made it in its own way, or left it to the driver

@@ -1,4 +1,4 @@
-/// Reading records. Trusts nothing: every length is held against the bytes that are there.
+/// Reads records. It trusts nothing: every length is checked against the bytes that are there.
 #pragma once
 
 #include "trace/encoder.hpp"

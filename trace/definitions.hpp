@@ -208,8 +208,8 @@ struct Function {
     static constexpr Type type = Type::function;
     static constexpr std::string_view name = "Function";
     std::uint64_t id = 0, handle = 0;
-    std::uint64_t parameters = 0, parameter_bytes = 0; ///< 0 and 0 also where the driver does not tell
-    std::string_view symbol;                           ///< mangled; empty where the driver does not tell
+    std::uint64_t parameters = 0, parameter_bytes = 0; ///< 0 and 0 also where the driver does not report them
+    std::string_view symbol;                           ///< mangled; empty where the driver does not report it
 
     template <class Self, class Visitor>
     static void fields(Self& r, Visitor& v) {
@@ -256,7 +256,7 @@ struct UnknownLookup {
     }
 };
 
-/// The program uses the CUDA runtime: reports speak of calls by the runtime's names.
+/// The program uses the CUDA runtime, so reports call its functions by the runtime's names.
 struct Runtime {
     static constexpr Type type = Type::runtime;
     static constexpr std::string_view name = "Runtime";

@@ -10,7 +10,7 @@
 
 namespace umadvisor::trace {
 
-/// What differences are taken against, in one chunk.
+/// The values that differences are relative to, in one chunk.
 struct DeltaState {
     std::uint64_t time = 0;
     std::uint64_t address = 0;

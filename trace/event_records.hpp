@@ -47,7 +47,7 @@ struct Launch {
     std::uint64_t shape = 0, start = 0;
     std::uint64_t duration = 0; ///< 0: not measured; at least 1 where it was
     std::uint64_t status = 0;   ///< CUresult
-    std::uint64_t sample = 0;   ///< device_time record that will tell the device's time; 0: not sampled
+    std::uint64_t sample = 0;   ///< device_time record that will hold the device's time; 0: not sampled
     std::uint64_t stands_for =
         0; ///< launches of the shape before it that were not measured: it was drawn from all
 
@@ -97,7 +97,7 @@ struct PlainCall {
 };
 
 /// A question to the driver that is recorded for the time it takes: what is free, where memory lies. `entry`
-/// tells which.
+/// names the question.
 struct Query : PlainCall {
     static constexpr Type type = Type::query;
     static constexpr std::string_view name = "Query";
@@ -324,7 +324,7 @@ struct DeviceTime {
     static constexpr std::string_view name = "DeviceTime";
     std::uint64_t start = 0; ///< when it was read
     std::uint64_t sample = 0, nanoseconds = 0;
-    std::uint64_t floor_nanoseconds = 0; ///< what an event pair around nothing reads here; to be taken off
+    std::uint64_t floor_nanoseconds = 0; ///< what an event pair around nothing reads here; subtract it
 
     template <class Self, class Visitor>
     static void fields(Self& r, Visitor& v) {

@@ -1,4 +1,4 @@
-/// CUDA graphs: what an executable graph consists of, told once for each of its versions, and its launches.
+/// CUDA graphs: what an executable graph consists of, recorded once for each of its versions, and its launches.
 /// FORMAT.md says how they belong together.
 #pragma once
 
@@ -6,7 +6,7 @@
 
 namespace umadvisor::trace {
 
-inline constexpr std::size_t max_dependencies = 16; ///< of one node that are told; more are counted
+inline constexpr std::size_t max_dependencies = 16; ///< that are recorded of one node; more are counted
 
 /// One node of one version of an executable graph. A definition. Node 0 stands for the version itself: its
 /// `nodes` says how many nodes the graph has.
@@ -19,7 +19,7 @@ struct GraphNode {
     GraphNodeKind kind{};
     std::uint64_t parent = 0;            ///< the child graph's or conditional node that holds it
     std::uint64_t disabled = 0;          ///< 1: skipped when the graph is launched (cuGraphNodeSetEnabled)
-    std::uint64_t nodes = 0, untold = 0; ///< of node 0: how many were told, and how many more there are
+    std::uint64_t nodes = 0, untold = 0; ///< of node 0: how many are recorded, and how many more there are
     std::uint64_t bytes = 0;             ///< copy, set, alloc
     std::uint64_t destination = 0, destination_allocation = 0; ///< copy, set, alloc, free
     Memory destination_memory{};
@@ -78,7 +78,7 @@ struct GraphLaunch {
     std::uint64_t version = 0; ///< 0: its nodes are not known
     std::uint64_t stream = 0;
     std::uint64_t status = 0; ///< CUresult
-    std::uint64_t sample = 0; ///< device_time record that will tell the device's time of the whole graph
+    std::uint64_t sample = 0; ///< device_time record that will hold the device's time of the whole graph
     std::uint64_t captured = 0;
 
     template <class Self, class Visitor>

@@ -1,5 +1,5 @@
-/// Managed memory: what programs tell the driver of it beyond prefetch and advice, and what was seen to happen
-/// to it. Since version 1.1.
+/// Managed memory: the program's calls on it beyond prefetch and advice, and what was seen to happen to it.
+/// Since version 1.1.
 #pragma once
 
 #include "trace/event_records.hpp"
@@ -77,9 +77,8 @@ struct ManagedEvent {
     }
 };
 
-/// The driver's own totals since it was first asked, of all managed memory; exact. Told where a call of
-/// the program finds them changed. From CUPTI: sums of its records up to such a call, and none once any
-/// were lost.
+/// The driver's own totals since it was first asked, of all managed memory; exact. Recorded where a call of the
+/// program finds them changed. From CUPTI: sums of its records up to such a call, and none once any were lost.
 struct ManagedCounters {
     static constexpr Type type = Type::managed_counters;
     static constexpr std::string_view name = "ManagedCounters";
@@ -97,7 +96,7 @@ struct ManagedCounters {
     }
 };
 
-/// Which kinds of event are told from `start` on. None: the driver does not count either.
+/// Which kinds of event are recorded from `start` on. None: the driver does not count either.
 struct ManagedDetail {
     static constexpr Type type = Type::managed_detail;
     static constexpr std::string_view name = "ManagedDetail";
@@ -113,7 +112,7 @@ struct ManagedDetail {
     }
 };
 
-/// Who tells what happens to managed memory, why nobody better, and the driver's settings. Times in
+/// The source of managed memory's events, why there is none better, and the driver's settings. Times in
 /// microseconds.
 struct ManagedSource {
     static constexpr Type type = Type::managed_source;

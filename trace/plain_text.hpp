@@ -50,7 +50,7 @@ constexpr CodePoint code_point(std::string_view text) noexcept {
         if ((byte(i) & 0xc0u) != 0x80)
             return {};
         code = code << 6 | (byte(i) & 0x3fu);
-        // Longer than need be, of a surrogate or beyond the last code point: the second byte tells.
+        // Overlong, of a surrogate or beyond the last code point: the second byte shows it.
         if (i == 1 && ((first == 0xe0 && code < 0x20) || (first == 0xed && code >= 0x360) ||
                        (first == 0xf0 && code < 0x10) || (first == 0xf4 && code >= 0x110)))
             return {};

@@ -13,7 +13,7 @@ inline constexpr std::array<char, 8> run_list_magic{'U', 'M', 'R', 'U', 'N', 'L'
 
 /// An entry is '\0' KIND PID ' ' BYTES ' ' TEXT '\0', the pid and the text's length in decimal digits, written
 /// at once. The text is the trace's absolute path, or the sentence that says why there is none. A full disk may
-/// cut an entry: the length tells, and the zero in front keeps it apart from the next.
+/// cut an entry: the length shows that, and the zero in front keeps it apart from the next.
 enum class RunEntryKind : char { trace = 'w', trouble = 't' };
 
 } // namespace umadvisor::trace

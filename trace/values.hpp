@@ -67,7 +67,7 @@ enum class PoolAction : std::uint8_t {
 enum class ContextAction : std::uint8_t {
     create = 0, ///< and current
     destroy = 1,
-    set_current = 2, ///< by any call; told when it is another than the thread's last
+    set_current = 2, ///< by any call; recorded when it is another than the thread's last
     retain_primary = 3,
     release_primary = 4,
     reset_primary = 5,
@@ -124,7 +124,7 @@ enum class PauseCause : std::uint8_t { start = 0, capture_range = 1, delay = 2, 
 /// NVTX: push and pop nest within a thread; start and end belong together by their id.
 enum class RangeAction : std::uint8_t { push = 0, pop = 1, start = 2, end = 3, mark = 4 };
 
-/// How a Python code object tells the lines of its instructions; which of them follows from the version.
+/// How a Python code object maps its instructions to lines; which way follows from the version.
 enum class LineTable : std::uint8_t {
     none = 0,
     increments = 1, ///< 3.9, co_lnotab
@@ -132,7 +132,7 @@ enum class LineTable : std::uint8_t {
     locations = 3,  ///< from 3.11 on, co_linetable
 };
 
-/// When a residency sample was taken.
+/// When a residency sample was recorded.
 enum class SampleMoment : std::uint8_t {
     before_launch = 0,
     after_synchronize = 1,
@@ -143,7 +143,7 @@ enum class SampleMoment : std::uint8_t {
 /// Whether a kernel could have made what memory holds.
 enum class Regularity : std::uint8_t { unknown = 0, irregular = 1, regular = 2 };
 
-/// Who tells what happens to managed memory.
+/// The source of managed memory's events.
 enum class ManagedSourceKind : std::uint8_t {
     none = 0,
     pagemap = 1, ///< /proc/self/pagemap, now and then: Residency records

@@ -1,4 +1,4 @@
-/// How soon behind a call another one comes at once.
+/// How soon a call must follow another to count as following at once.
 #pragma once
 
 namespace umadvisor::facts {

@@ -1,4 +1,4 @@
-/// Samples whose device time the trace has yet to tell.
+/// Samples whose device time has not been read from the trace yet.
 #pragma once
 
 #include "analyzer/reader/flat_map.hpp"
@@ -10,7 +10,7 @@
 
 namespace umadvisor::facts {
 
-/// By the number of the sample, what its time is to be added to. Memory: `most` samples; of more, the ones that
+/// Maps a sample's number to what its time is to be added to. Memory: `most` samples; of more, the ones that
 /// have waited longest are forgotten, since a time that is lost never comes.
 template <class What>
 class Awaited {
@@ -22,7 +22,7 @@ public:
             before_ = std::exchange(latest_, {});
         latest_[sample] = std::move(what);
     }
-    /// It is no longer awaited then. Nothing: it never was, or is forgotten.
+    /// Ends the wait for it. Nothing: it never was awaited, or is forgotten.
     std::optional<What> take(std::uint64_t sample) {
         for (auto* const samples : {&latest_, &before_})
             if (What* const found = samples->find(sample)) {

@@ -9,15 +9,15 @@
 namespace umadvisor::facts {
 
 /// A std::map or std::unordered_map with a table of its entries in front, since the calls of a program's loops
-/// come from few places. A key is a number, or has a `stack` and an `entry`, which tell most keys apart: where
-/// they do not, the map is searched. Entries stay where they are.
+/// come from few places. A key is a number, or has a `stack` and an `entry`, which are enough to distinguish
+/// most keys; where they are not, the map is searched. Entries stay where they are.
 template <class Map>
 class CachedMap {
 public:
     using Key = typename Map::key_type;
     using Entry = typename Map::value_type;
 
-    /// Made if it is not there.
+    /// The entry is made if it is not there.
     Entry& entry(const Key& key) {
         std::size_t slot = slot_of(key);
         for (int probe = 0; probe < most_probes && slots_[slot] != nullptr; ++probe, slot = after(slot))

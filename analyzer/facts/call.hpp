@@ -69,7 +69,7 @@ struct Call {
     // The next fields describe the work that the call queues.
     bool wide = false; ///< a kernel that may fill the device: another gains nothing by running beside it
     std::uint64_t bytes = 0;
-    std::uint64_t sample = 0; ///< of the DeviceTime that may tell how long it took
+    std::uint64_t sample = 0; ///< of the DeviceTime record that may hold this work's device time
     double expected_ns = 0;   ///< on the device
     /// How far off `expected_ns` may be, from 0 (this work was measured) to 1 (a guess).
     double doubt = 1;

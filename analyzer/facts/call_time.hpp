@@ -1,4 +1,4 @@
-/// How long calls took of which some were measured.
+/// How long calls took, some of which were measured.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ struct CallTime {
         return *this;
     }
 
-    /// All of it. `alike` answers for unmeasured calls of which no sample tells.
+    /// The time of all calls. `alike` supplies the usual time of unmeasured calls that no sample covers.
     double total_ticks(const CallTime& alike) const {
         const CallTime& known = known_for != 0 ? *this : alike;
         const double usual = known.known_for != 0 ? known.known_ticks / static_cast<double>(known.known_for)

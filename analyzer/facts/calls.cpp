@@ -15,12 +15,12 @@ using trace::Memory;
 /// Pageable memory to the device: the driver stages up to so much and returns ("What waits for what" in
 /// docs/driver.md).
 constexpr std::uint64_t staged_bytes = 2 * 1024 * 1024;
-/// Of kernels of which nothing is known.
+/// Assumed for kernels of which nothing is known.
 constexpr double unknown_kernel_ns = 3000, unknown_doubt = 10;
 constexpr double pageable_doubt = 0.5, pinned_doubt = 0.1;
-/// As many blocks may fill the multiprocessors of a small device.
+/// This many blocks may fill the multiprocessors of a small device.
 constexpr std::uint64_t wide_blocks = 16;
-/// A wait, and a free, of which no quicker one was seen.
+/// Assumed for a wait and a free of which no quicker one was seen.
 constexpr double usual_wait_ns = 1000, usual_free_ns = 60'000;
 
 std::uint64_t mixed(std::uint64_t hash, std::uint64_t number) {
@@ -87,7 +87,7 @@ Call Calls::begin(const Record& record, std::uint32_t thread) {
     return call;
 }
 
-/// The quickest of this entry tells what its calls take by themselves.
+/// The quickest call of an entry point shows how long its calls take by themselves.
 double Calls::least(const Call& call) {
     const double usual_ns = call.surely_waits ? usual_wait_ns : usual_free_ns;
     double& least = least_[call.site.entry];
@@ -95,7 +95,7 @@ double Calls::least(const Call& call) {
     return least;
 }
 
-/// Only measurements and waits tell how long such work takes.
+/// How long such work takes is known only from measurements and waits.
 void Calls::queue_unknown(Call& call, std::uint64_t stream, std::uint32_t group) {
     call.stream = place(stream, call.thread);
     call.queues = Queues::work;
@@ -152,7 +152,7 @@ std::optional<Call> Calls::of(const trace::Launch& record, const reader::ThreadC
     return call;
 }
 
-/// The version that those of one executable graph, which is updated, began with.
+/// The version that an executable graph began with before it was updated.
 std::uint64_t Calls::graph_of(std::uint64_t version) {
     const auto [graph, fresh] = graphs_.try_emplace(version, version);
     if (!fresh)

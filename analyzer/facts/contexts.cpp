@@ -16,13 +16,13 @@ std::uint64_t Contexts::current(std::uint32_t thread) const {
 }
 
 void Contexts::add(const trace::Context& record, std::uint32_t thread) {
-    if (record.action == trace::ContextAction::set_current) // a failed one tells what is current all the same
+    if (record.action == trace::ContextAction::set_current) // a failed call's record names it, too
         current_[thread] = record.context;
     else if (record.status != 0)
         return;
     if (record.action == trace::ContextAction::create)
         current_[thread] = record.context;
-    // Handles come back: the last that was made under one is meant.
+    // The driver reuses handles: the last context made under one is meant.
     const bool green = record.action == trace::ContextAction::create_green;
     if (const std::uint64_t handle = green ? record.green : record.context;
         handle != 0 && record.action != trace::ContextAction::destroy)

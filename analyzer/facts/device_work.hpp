@@ -25,8 +25,8 @@ struct QueuedWork {
     }
 };
 
-/// Told of each call, in the order of a thread, once a clock knows how long its work took. Memory: one entry a
-/// group of `facts::Calls`, and up to `most_groups` a thread.
+/// Call it for each call, in the order of a thread, once a clock knows how long its work took. Memory: one
+/// entry a group of `facts::Calls`, and up to `most_groups` a thread.
 class DeviceWork {
 public:
     void settle(const facts::Call& call, double device_ns) {

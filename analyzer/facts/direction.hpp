@@ -25,8 +25,8 @@ inline bool is_device_memory(trace::Memory memory) {
     return memory == trace::Memory::device || memory == trace::Memory::array;
 }
 
-/// By the entry point where it tells (cuMemcpyHtoD), else by the memory of both ends; managed memory then
-/// stands on the device's side, where cuMemcpy is free to work on it.
+/// The direction follows from the entry point where its name says it (cuMemcpyHtoD), else from the memory of
+/// both ends; managed memory then counts as the device's where cuMemcpy is free to work on it.
 Direction direction_of(const trace::Copy& copy, std::string_view symbol);
 
 } // namespace umadvisor::facts

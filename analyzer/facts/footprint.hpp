@@ -47,7 +47,7 @@ private:
         ranges_.emplace(std::pair(size, first), last);
     }
 
-    /// From the size of its copies and its first byte to its end.
+    /// Size of the copies and first byte of a buffer -> its end.
     std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> ranges_;
     std::uint64_t bytes_ = 0;
 };

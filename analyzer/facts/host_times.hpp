@@ -18,7 +18,7 @@ struct CallTimes {
     double all_ns() const { return wait_ns + copy_ns + call_ns; }
 };
 
-/// Told of each call once a clock knows how long it waited. Memory: one entry a thread.
+/// Call it for each call once a clock knows how long the call waited. Memory: one entry a thread.
 class HostTimes {
 public:
     void settle(const facts::Call& call, double waited_ns) {

@@ -11,8 +11,8 @@
 namespace umadvisor::facts {
 
 /// Work does not begin before its call, nor before the work of its stream that was queued earlier has ended. It
-/// takes what was measured, or of a copy or memory set what no machine is faster than. Memory: of each stream
-/// the last `most_before` pieces of work whose length is known, and those that somebody holds.
+/// takes what was measured; a copy or memory set takes at least what the fastest machine needs. Memory: of each
+/// stream the last `most_before` pieces of work whose length is known, and those that are still referred to.
 class LeastEnds {
 public:
     static constexpr std::uint32_t most_before = 64;

@@ -26,8 +26,8 @@ inline DevicePair pair_of(std::uint64_t device, std::uint64_t other) {
 /// The ways of a copy from one device to another.
 struct PeerCopy {
     std::uint64_t from = 0, to = 0;
-    /// Peer access is what it is up to: both ends are of cuMemAlloc. Pools and mapped ranges have access rights
-    /// of their own.
+    /// It depends on peer access: both ends are of cuMemAlloc. Pools and mapped ranges have access rights of
+    /// their own.
     bool plain = true;
     DevicePair pair() const { return pair_of(from, to); }
 };
@@ -46,14 +46,14 @@ public:
     }
     void add(const trace::Peer& record);
 
-    /// Nothing: within a device, or the trace does not tell.
+    /// Nothing: the copy stays within a device, or the trace does not show where its memory lies.
     std::optional<PeerCopy> between_devices(const trace::Copy& copy) const;
 
     /// Whether access is enabled now, whichever way.
     bool enabled(const DevicePair& pair) const { return enabled_.contains(pair); }
     /// Whether the program has asked for access so far, or has given it up.
     bool asked_for(const DevicePair& pair) const { return asked_for_.contains(pair); }
-    /// Whether the driver says that each could reach the other's memory; false where the trace does not tell.
+    /// Whether the driver says that each could reach the other's memory; false where the trace has no answer.
     bool possible(const DevicePair& pair) const;
     /// Whether they have a link of their own, as NVLink is one.
     bool linked(const DevicePair& pair) const;

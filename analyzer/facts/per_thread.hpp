@@ -1,4 +1,4 @@
-/// What is kept for each thread.
+/// One value for each thread.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@ namespace umadvisor::facts {
 template <class Value>
 class PerThread {
 public:
-    /// Made if it is not there.
+    /// The value is made if it is not there.
     Value& operator[](std::uint32_t thread) {
         if (thread < values_.size() && values_[thread] != nullptr)
             return *values_[thread];
         return make(thread);
     }
-    /// nullptr: nobody has asked for it yet.
+    /// nullptr: no call has made a value for this thread yet.
     Value* find(std::uint32_t thread) const {
         return thread < values_.size() ? values_[thread].get() : nullptr;
     }

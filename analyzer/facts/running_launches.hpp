@@ -32,18 +32,18 @@ struct Waited {
     std::uint64_t end = 0;            ///< when the wait was over
 };
 
-/// Launches that may reach the same memory, those of one site and stream together for as long as nobody waits
+/// Launches that may reach the same memory. Those of one site and stream share an entry until the program waits
 /// for them. Memory: `most` entries; beyond it the one that was done first is forgotten.
 class RunningLaunches {
 public:
     static constexpr std::size_t most = 32;
 
     void launch(const KernelSite& site, const WorkQueue& queue, std::uint64_t device, std::uint64_t start);
-    /// False: nothing is left that nobody has waited for.
+    /// False: the program has waited for all launches.
     bool wait(const Waited& waited);
     /// Adds to `sites` those that may have been running on `device` then, each once.
     void running_at(std::uint64_t time, std::uint64_t device, std::vector<KernelSite>& sites) const;
-    /// Adds those that nobody has waited for.
+    /// Adds the launches that the program has not waited for.
     void outstanding(std::vector<KernelSite>& sites) const;
 
 private:

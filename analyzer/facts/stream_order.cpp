@@ -108,7 +108,7 @@ void StreamOrder::wait(const Open& open) {
         if (const Times* const of = event(open.event))
             host_.join(*of);
         return;
-    case facts::Waits::device: // of a free nobody knows whose
+    case facts::Waits::device: // of a free, whose device is unknown: all devices
         for (const Lane& of : lanes_)
             if (!open.surely_waits || of.place.device == open.stream.device)
                 host_.join(of.times);
@@ -116,7 +116,7 @@ void StreamOrder::wait(const Open& open) {
     }
 }
 
-/// What other threads queued while a thread waited may have been waited for, too.
+/// Work that other threads queued while a thread waited may have been waited for, too.
 void StreamOrder::close(double until) {
     next_end_ = HUGE_VAL;
     std::erase_if(open_, [&](const Open& open) {
@@ -147,7 +147,7 @@ void StreamOrder::add(const facts::Call& call) {
                 of->times.join(*marked);
             of->times.raise(call.stream.number, of->times.of(call.stream.number) + 1);
         } else if (call.queues == facts::Queues::join && marked != nullptr) {
-            unknown_ |= marked->changes == 0; // recorded by a way that is not told
+            unknown_ |= marked->changes == 0; // the trace does not show where it was recorded
             of->times.join(*marked);
         }
         if (call.queues != facts::Queues::join && marked != nullptr) {

@@ -1,4 +1,4 @@
-/// What is in order with what: which earlier work is done before work that a stream is given now.
+/// Which earlier work is done before work that a stream is given now.
 #pragma once
 
 #include "analyzer/facts/call.hpp"
@@ -10,10 +10,10 @@
 
 namespace umadvisor::facts {
 
-/// By the calls of the program alone, whatever the times were: vector clocks of streams, events and the host.
-/// All threads of the host count as one, since they may tell each other what they have waited for. In doubt
-/// there is an order. Memory: a number for each pair of streams, and one for each event and stream; a program
-/// with more than `most_streams` or `most_events` that live at a time is taken to order all.
+/// The order follows from the program's calls alone, not from times: vector clocks of streams, events and the
+/// host. All threads of the host count as one, since they may synchronise with each other unseen. In doubt
+/// there is an order. Memory: a number for each pair of streams, and one for each event and stream. In a
+/// program with more than `most_streams` or `most_events` alive at a time, all work counts as ordered.
 class StreamOrder {
 public:
     static constexpr std::size_t most_streams = 256, most_events = 16'384;
@@ -29,7 +29,7 @@ public:
     /// Work of the run that this order leaves out keeps its number, so that the work behind it has the same
     /// number as in the run's order.
     void leave_out(const facts::StreamPlace& stream);
-    /// Streams may wait for each other by ways that calls do not tell.
+    /// Streams may wait for each other in ways that the recorded calls do not show.
     void give_up() { unknown_ = true; }
 
     /// The work that was queued last into this stream.

@@ -35,9 +35,9 @@ bool WrittenParameters::are_pointers(const reader::Shape& shape) {
            count_before_variables(shape) == shape.touched.size();
 }
 
-/// Allocations are told in the order of the parameters, each once. So each belongs to one pointer where there
-/// are as many; else one pointer may be null, or two may lead to the same allocation. Behind them stand the
-/// managed variables of the kernel's module, of which the parameters tell nothing.
+/// The record lists allocations in the order of the parameters, each once. So each belongs to one pointer where
+/// there are as many; else one pointer may be null, or two may lead to the same allocation. Behind them stand
+/// the managed variables of the kernel's module, which no parameter names.
 bool WrittenParameters::may_write(const reader::Shape& shape, std::size_t index) {
     const Pointers& pointers = pointers_of(shape.function);
     if (!pointers)

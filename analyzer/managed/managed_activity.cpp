@@ -23,7 +23,7 @@ residency::ThrashingParameters rule_of(const trace::ManagedSource* source) {
     return rule;
 }
 
-/// But for a quarter: host and device that use memory at the same time make no stays.
+/// Equal within a quarter, since host and device that use memory at the same time make no stays.
 bool alike(std::uint64_t seen, std::uint64_t counted) {
     return std::max(seen, counted) - std::min(seen, counted) <= counted / 4;
 }
@@ -252,7 +252,7 @@ void ManagedActivity::add(const trace::Copy& record, std::uint32_t thread) {
         return;
     touch(record.source_allocation, record.start);
     touch(record.destination_allocation, record.start);
-    // It returns when it is done, and so is what came before it in its stream.
+    // The call returns when it is done, and so is the earlier work of its stream.
     if (record.status == 0 && record.asynchronous == 0)
         wait({false, queue_of(thread, record.stream), UINT64_MAX,
               reader::saturated_sum(record.start, record.duration)});
@@ -346,7 +346,7 @@ void ManagedActivity::finish() {
     });
     if (totals_.exact() == nullptr || totals_.all_recorded() || ledger_.closes())
         return;
-    // Where the stays add up to the totals, they say better than a guess whose memory moved.
+    // Where the stays add up to the totals, they are better than a guess at whose memory moved.
     MovedBytes seen;
     for (const auto& [line, site] : sites_)
         seen.add(site.seen);

@@ -59,7 +59,7 @@ public:
     const ManagedTotals& totals() const { return totals_; }
     /// Events at addresses that no known managed allocation had then.
     const ManagedTally& unattributed() const { return unattributed_; }
-    /// By the driver's events and by its rule; the latter needs migrations to be told.
+    /// Pages by the driver's events, and by its rule, which needs recorded migrations.
     ThrashingPages thrashing_pages() const { return replay_.pages(); }
     const BlockBudget& block_budget() const { return ranges_.block_budget(); }
     /// Whether the trace has anything of what happened.
@@ -92,7 +92,7 @@ private:
     facts::WrittenParameters written_;
     Sites sites_;
     ManagedRanges ranges_;
-    std::vector<ManagedAllocation*> launched_on_; ///< by launches that nobody has waited for
+    std::vector<ManagedAllocation*> launched_on_; ///< by launches that the program has not waited for
     std::vector<ManagedAllocation*> prefetched_;  ///< since the last wait; each once
     SharedTotals shared_;
     SureArrivals arrivals_;

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::size_t most_prefetch_calls = 32, most_beside = 4;
 
-/// Last byte of a range that is not empty; the last there is where it would wrap.
+/// Last byte of a range that is not empty; the last address where the range would wrap.
 std::uint64_t last_byte(std::uint64_t address, std::uint64_t bytes) {
     return address + std::min(bytes - 1, UINT64_MAX - address);
 }
@@ -89,7 +89,7 @@ ManagedAllocation* ManagedRanges::find(std::uint64_t address, std::uint64_t time
     if (const auto after = live_.upper_bound(address);
         after != live_.begin() && std::prev(after)->second->holds(address, time))
         return std::prev(after)->second.get();
-    // Freed in the order of time: those before the first that was gone by then were gone, too.
+    // They are freed in the order of time: those before the first that was gone by then were gone, too.
     for (auto allocation = freed_.rbegin(); allocation != freed_.rend() && (*allocation)->until >= time;
          ++allocation)
         if ((*allocation)->holds(address, time))

@@ -1,4 +1,4 @@
-/// Managed allocations by address and time, the ones freed lately included: what happened to them is told late.
+/// Managed allocations by address and time. Lately freed ones are kept, since the driver reports events late.
 #pragma once
 
 #include "analyzer/facts/running_launches.hpp"
@@ -44,14 +44,14 @@ struct ManagedAllocation {
     std::uint64_t until = UINT64_MAX;
     ManagedSiteActivity* site = nullptr;
     const ids::AllocationSite* made_at = nullptr;
-    bool launched_on = false;        ///< by launches that nobody has waited for
+    bool launched_on = false;        ///< by launches that the program has not waited for
     bool prefetched = false;         ///< since the last wait
-    bool recent = false;             ///< used since the driver's totals were told last
+    bool recent = false;             ///< used since the driver's totals were last recorded
     bool arriving = false;           ///< reached since all launches were waited for; SureArrivals
     std::uint64_t most_arriving = 0; ///< bytes that the host had when that began; SureArrivals
     OnHost on_host;                  ///< SureArrivals
     std::uint64_t number = 0;        ///< MoveLedger
-    std::uint64_t late_totals = 0;   ///< ticks: the last that were shared with it for a fault told late
+    std::uint64_t late_totals = 0;   ///< ticks: the last that were shared with it for a fault reported late
     facts::RunningLaunches launches;
     std::optional<std::uint64_t> device; ///< of the last launch that reaches it
     std::deque<PrefetchCall> prefetches; ///< the last few
@@ -81,15 +81,14 @@ public:
     ManagedAllocation* remove(const trace::Free& record);
     /// The one that `address` was in at `time`; nullptr: none.
     ManagedAllocation* find(std::uint64_t address, std::uint64_t time);
-    /// The nearest live ones that hold a byte of a granule that it holds one of, a few each way.
+    /// The nearest live allocations that share a granule with it, a few each way.
     std::vector<ManagedAllocation*> beside(const ManagedAllocation& allocation) const;
-    /// By the id of one that lives.
+    /// By the id of a live allocation.
     ManagedAllocation* find_live(std::uint64_t id);
     bool empty() const { return live_.empty() && freed_.empty(); }
     const BlockBudget& block_budget() const { return budget_; }
 
-    /// One that is too long gone to be kept, the oldest first; nullptr: none. Ask after each add() and
-    /// remove().
+    /// A freed allocation beyond the bound, the oldest first; nullptr: none. Ask after each add() and remove().
     std::unique_ptr<ManagedAllocation> next_expired();
     /// All that are kept, at the end.
     template <class Visit>

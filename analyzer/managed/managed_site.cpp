@@ -9,7 +9,7 @@ namespace {
 
 using reader::add_saturated;
 
-/// The value under `key`, or where there are too many keys that under `other`.
+/// The value under `key`, or the one under `other` where there are too many keys.
 template <class Key, class Value>
 Value& bounded(std::map<Key, Value>& map, const Key& key, const Key& other, std::size_t most) {
     if (const auto found = map.find(key); found != map.end())
@@ -86,7 +86,7 @@ void ManagedSiteActivity::made_by_kernels(const Stays& stays) {
         add_saturated(made_and_returned, std::min(stays.bytes(), list[1].arrived()));
 }
 
-/// Than the allocation whose life is kept.
+/// Whether it moved more than the allocation whose life is kept.
 bool ManagedSiteActivity::moved_more(const std::deque<Stay>& stays) const {
     return life.stays.empty() || moved(stays) > moved(life.stays);
 }

@@ -21,7 +21,7 @@ namespace umadvisor::managed {
 
 struct ManagedAllocation;
 
-/// What one of those that may have caused something is held to have caused; several get even shares.
+/// What one possible cause is assumed to have caused; several get even shares.
 struct MoverShare {
     double bytes = 0, faults = 0;
     double shared = 0; ///< of both together, what others were candidates for, too
@@ -112,7 +112,7 @@ struct ManagedSiteActivity {
     std::uint64_t made = 0, made_and_returned = 0; ///< bytes that kernels used first; and that came to the host
     AllocationLife life; ///< of the allocation that moved most; the first of equal ones
 
-    /// What of its moves lies inside the ranges that are looked at; where none was told, of its launches.
+    /// The share of its moves inside the ranges that are looked at; of its launches where no move was recorded.
     double inside_share() const {
         const InsidePart& part = moves.all > 0 ? moves : launches;
         return part.all > 0 ? part.inside / part.all : 0;
@@ -130,7 +130,7 @@ struct ManagedSiteActivity {
     /// Takes from the least shares what cannot have moved, and returns it: memory that lies on one side at a
     /// time goes to a side at most once more than it comes back from there.
     MovedBytes limit_least_shares();
-    /// The same for where it was: that of the allocation that moved most is kept.
+    /// Keeps where the allocation was, if it moved more than the one kept so far.
     void take_life(const ManagedAllocation& allocation);
 
     bool empty() const {

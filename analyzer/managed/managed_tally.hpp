@@ -53,7 +53,7 @@ constexpr std::uint64_t sum_of(const std::array<std::uint64_t, N>& counts) {
     return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0}, reader::saturated_sum);
 }
 
-/// Of the moves that were recorded.
+/// The bytes of the recorded moves.
 constexpr MovedBytes moved_of(const ManagedTally& tally) {
     return {sum_of(tally.to_device), sum_of(tally.to_host)};
 }

@@ -29,8 +29,8 @@ public:
     /// The same; nothing where such faults are never recorded.
     std::optional<std::uint64_t> host_faults() const;
     std::optional<std::uint64_t> device_faults() const;
-    /// Of the run's faults, those for which the events of `part` stand: the driver reports a fault of a device
-    /// once for each multiprocessor that asked for the page, and counts it once. Nothing where no event says
+    /// Of the run's faults, those for which the events of `part` stand. The driver reports a device's fault
+    /// once for each multiprocessor that asked for the page, but counts it once. Nothing where no event says
     /// whose they are.
     std::optional<std::uint64_t> host_faults(const ManagedTally& part) const;
     std::optional<std::uint64_t> device_faults(const ManagedTally& part) const;
@@ -54,7 +54,7 @@ public:
     const ManagedTally& recorded() const { return recorded_; }
     /// The driver's totals; nullptr: none are in the trace.
     const trace::ManagedCounters* exact() const { return counted_ ? &exact_ : nullptr; }
-    /// Nobody was asked at these times, the first of them: what moved then is in no total.
+    /// Times without a source of totals, the first of them: what moved then is in no total.
     const std::vector<TimeSpan>& uncounted() const { return uncounted_; }
     std::uint64_t lost() const { return lost_; }
 

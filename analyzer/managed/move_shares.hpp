@@ -34,7 +34,7 @@ struct Entry {
     MovedBytes recorded;
     std::uint64_t host_faults = 0, to_host = 0;
     std::optional<double> host_share; ///< by the first look
-    bool used = false;                ///< by anybody
+    bool used = false;                ///< by any processor
     bool reached = false, touched = false, waited = false, closed = false;
 };
 
@@ -52,7 +52,7 @@ struct Part {
 };
 using Parts = std::map<std::uint64_t, Part>;
 
-/// Of all that moved one way.
+/// Adds up all that moved one way.
 struct Sum {
     double all = 0, unassigned = 0;
     double guessed = 0;       ///< the least that is assigned to the wrong line, if the guesses are wrong

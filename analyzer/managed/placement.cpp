@@ -9,7 +9,7 @@ namespace {
 constexpr std::uint64_t driver_block = 2 << 20; ///< what is evicted at the least
 constexpr std::uint64_t hot = 3;                ///< times that memory was gone through
 
-/// Kernels reach across the link for what stays on the host, again and again, and somebody wanted it so.
+/// Kernels reach across the link for memory that stays on the host, again and again, as advice asked for.
 void judge_remote(const Subject& subject, std::vector<Verdict>& found) {
     if ((!subject.marks.far_advised && subject.marks.remote_pages == 0) || has(found, VerdictKind::thrashing))
         return;

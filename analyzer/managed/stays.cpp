@@ -157,7 +157,7 @@ void Stays::follow_running_launches() {
     if (waited_)
         pending_.clear();
     else
-        follow_launches(0); // how much faults brought, a look will tell
+        follow_launches(0); // a later look will measure how much faults brought
 }
 
 void Stays::launch(const UseStep& step) {
@@ -285,7 +285,7 @@ void Stays::totals(const UseStep& step) {
     launched_since_totals_ = false;
 }
 
-/// Nobody has looked since, and the host has not asked for it again.
+/// No look has been recorded since, and the host has not asked for it again.
 void Stays::arrive(const UseStep& step) {
     if (here() && !now().on_device && !pending_.empty())
         follow_launches(std::min(bytes_, step.bytes));

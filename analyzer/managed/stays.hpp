@@ -26,7 +26,7 @@ struct Stay {
     std::uint64_t launches = 0;      ///< of the stream with the most
     std::uint64_t pulls = 0;         ///< looks that found more of it gone from the host by faults
     std::uint64_t device_faults = 0; ///< in the meantime; others' among them
-    bool unmeasured = false;         ///< no look told how much faults brought: `by_fault` is the least
+    bool unmeasured = false;         ///< no look measured how much faults brought: `by_fault` is the least
     std::uint64_t late_bytes = 0;    ///< prefetched after a launch had begun to pull them over
     bool looked_at = false;          ///< since its launches were waited for
     facts::KernelSite kernel{}, last_kernel{}; ///< launched first, and last
@@ -59,9 +59,9 @@ struct StepBudget {
     std::size_t most = 262'144, used = 0;
 };
 
-/// Takes steps roughly in the order of time: what a short program did is told when it is over. Memory: up to
-/// `most_unsettled` steps, a few when the budget is spent, and twice `most_kept` stays; of a longer history the
-/// middle is left out.
+/// Takes steps roughly in the order of time: a short program's events are reported when it is over. Memory: up
+/// to `most_unsettled` steps, a few when the budget is spent, and twice `most_kept` stays; of a longer history
+/// the middle is left out.
 class Stays {
 public:
     static constexpr std::size_t most_unsettled = 4096, fewest_unsettled = 32, most_kept = 48;
@@ -78,10 +78,10 @@ public:
     std::uint64_t bytes() const { return bytes_; }
     const std::deque<Stay>& list() const { return stays_; }
     std::uint64_t left_out() const { return left_out_; }
-    /// Bytes that came to that side in all stays, and by estimate in rounds that nobody looked at.
+    /// Bytes that came to that side in all stays, and an estimate for the rounds without a look.
     std::uint64_t arrived(bool on_device) const;
     const RedundantPrefetches& redundant() const { return redundant_; }
-    /// Bytes that came to the host though nobody there asked for them.
+    /// Bytes that came to the host though no host code asked for them.
     std::uint64_t evicted() const { return evicted_; }
 
 private:

@@ -24,7 +24,8 @@ void SureArrivals::touch(ManagedAllocation& allocation) {
     reached_.push_back(&allocation);
 }
 
-/// With the pages that hold its ends: those may be another's, too. All of it, where nothing says less.
+/// The most that can come: all pages that hold it, or what the last look saw on the host, plus the pages at its
+/// ends, which other memory may share.
 std::uint64_t SureArrivals::most_of(const ManagedAllocation& allocation) const {
     const std::uint64_t pages = allocation.last / page - allocation.address / page + 1;
     const std::uint64_t all = std::min(pages, UINT64_MAX / page) * page;

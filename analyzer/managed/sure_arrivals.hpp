@@ -1,5 +1,5 @@
-/// What must have come to the device for launches that nobody has looked after, by the driver's totals. They
-/// name no memory; but what came beyond all that other memory can have brought is one's own.
+/// What must have come to the device for launches after which no look was recorded. The driver's totals name no
+/// memory, but what exceeds all that other memory can have brought belongs to this allocation.
 #pragma once
 
 #include "analyzer/managed/managed_ranges.hpp"
@@ -10,8 +10,8 @@
 
 namespace umadvisor::managed {
 
-/// Goes by times in which launches run: from the first to the totals that are told when all were waited for.
-/// Memory: the allocations that are reached in such a time, `most` at the most.
+/// Works on spans of time in which launches run: from the first launch to the totals recorded after the wait
+/// for all. Memory: the allocations that are reached in such a span, `most` at the most.
 class SureArrivals {
 public:
     static constexpr std::size_t most = 256;
@@ -25,7 +25,7 @@ public:
     }
     /// A copy, say, that reads or writes it.
     void touch(ManagedAllocation& allocation);
-    /// So much of it was on the host then. Only where a touch of the host would be told.
+    /// `bytes` of it were on the host at `time`. Call this only where host faults are recorded.
     void look(ManagedAllocation& allocation, std::uint64_t bytes, std::uint64_t time) const {
         allocation.on_host = {bytes, time, epoch_};
     }

@@ -1,4 +1,4 @@
-/// The driver's rule for thrashing, applied to the migrations that a trace tells of.
+/// The driver's rule for thrashing, applied to the migrations that a trace records.
 #pragma once
 
 #include "residency/thrashing.hpp"
@@ -28,7 +28,7 @@ public:
 
     /// Migrations and thrashing events; others say nothing. Returns the pages that the rule newly finds.
     std::uint64_t add(const trace::ManagedEvent& event);
-    /// Also of what is followed still.
+    /// Includes the blocks that are still followed.
     ThrashingPages pages() const;
 
 private:

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::uint64_t line = 64; ///< what lies in one is used together
 
-/// What came back by faults and was pulled over by faults again.
+/// What came back by faults and was faulted in again.
 struct Turns {
     std::vector<const Stay*> returns, pulls; ///< to the host, to the device
     std::uint64_t bytes = 0;
@@ -65,8 +65,8 @@ std::uint64_t thrashing_of(const Subject& subject) {
 
 enum class Content : std::uint8_t { unknown, same, changing };
 
-/// The same: what the host had each time before the device took it was what it had the time before, but for one
-/// in four.
+/// The same contents: what the host had each time before the device took it was what it had the time before, in
+/// three cases of four or more.
 Content content_of(const Turns& turns) {
     std::uint64_t compared = 0, changed = 0, last = 0;
     for (const Stay* stay : turns.returns) {
@@ -85,17 +85,17 @@ Content content_of(const Turns& turns) {
     return 4 * changed <= compared ? Content::same : Content::changing;
 }
 
-/// Most launches, but for one in four: the device may have filled it.
+/// Whether at most one launch in four may write it: with more, the device may have filled it.
 bool kernels_read(const Marks& marks) {
     return marks.writing_launches <= marks.launches / 4;
 }
 
-/// Of what came back each time one line has changed, always the same, and around it nothing or all: somebody
-/// wants the line, the other side what lies beside it.
+/// In what came back each time, the same one line has changed, and around it nothing or all: one side uses the
+/// line, the other what lies beside it.
 bool one_line_only(const Turns& turns) {
     std::uint64_t place = 0, compared = 0;
     for (const Stay* stay : turns.returns)
-        if (stay->content != 0 && compared++ != 0) { // the first was held against nothing
+        if (stay->content != 0 && compared++ != 0) { // the first has none to compare with
             if (stay->lone_line == 0 || (place != 0 && stay->lone_line != place))
                 return false;
             place = stay->lone_line;

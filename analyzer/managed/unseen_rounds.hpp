@@ -1,4 +1,4 @@
-/// What moved in rounds of launches that nobody looked at, taken to be the mean of the rounds around them.
+/// Bytes moved in rounds of launches without a look, assumed to be the mean of the rounds around them.
 #pragma once
 
 #include "analyzer/managed/use_step.hpp"
@@ -9,14 +9,14 @@ namespace umadvisor::managed {
 
 /// Looks are left out where they would show what the last ones showed, and where they would cost too much. A
 /// round begins with the first launch after a wait: in it memory goes to the device, before it memory comes to
-/// the host. What two looks tell of what is between them is for the stays to count.
+/// the host. Stays count what moved between two looks.
 class UnseenRounds {
 public:
     void take(const UseStep& step);
     /// Call at the end.
     void finish() { close(); }
 
-    /// To that side. None where faults are told or prefetches move memory, too: rounds are not alike then.
+    /// Bytes to that side. None where faults are recorded or prefetches move memory, too: rounds differ then.
     std::uint64_t bytes(bool on_device) const;
 
 private:
@@ -24,7 +24,7 @@ private:
     public:
         void leave_out() { ++unseen_; }
         void see(std::uint64_t bytes);
-        /// In the round that was seen last.
+        /// Adds to the round that was seen last.
         void see_more(std::uint64_t bytes) { last_ += static_cast<double>(bytes); }
         std::uint64_t estimate() const;
 
@@ -44,7 +44,7 @@ private:
     Direction to_device_, to_host_;
     Seen seen_ = Seen::never;   ///< when the last look was
     std::uint64_t on_host_ = 0; ///< at that look
-    bool open_ = false;         ///< a round has begun and no look has told its end
+    bool open_ = false;         ///< a round has begun and no look has shown its end
     bool waited_ = false;       ///< for its launches
     bool looked_ = false;       ///< since it has begun
     bool went_known_ = false;   ///< what went to the device in it

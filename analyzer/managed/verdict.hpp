@@ -33,7 +33,7 @@ std::string_view title(VerdictKind kind); ///< "ping-pong"
 /// Beside its stays, what the driver and the program said of an allocation.
 struct Marks {
     std::uint64_t thrashing_pages = 0, remote_pages = 0; ///< 4 KiB each; an event for each time
-    std::uint64_t replayed_pages = 0; ///< that thrash by the driver's rule, applied to the moves that were told
+    std::uint64_t replayed_pages = 0; ///< that thrash by the driver's rule, applied to the recorded moves
     std::uint64_t evicted_bytes = 0;
     std::uint64_t address = 0; ///< of its first byte: the driver's granules are aligned
     bool far_advised = false;  ///< preferred on the host, or to be reached from where it is
@@ -62,7 +62,7 @@ struct Subject {
     const Terms& terms;
 
     std::uint64_t bytes() const { return stays.bytes(); }
-    /// A part that is worth speaking of, when it moves once.
+    /// Whether the part is large enough to report, even if it moves once.
     bool much(std::uint64_t part) const { return part >= stays.bytes() / 4 && part != 0; }
 };
 
@@ -73,15 +73,15 @@ struct Verdict {
     std::uint64_t new_bytes = 0;       ///< of `bytes` read back, what the host had never had
     std::uint64_t taken_back = 0;      ///< of `bytes` prefetched in vain, what came back by the host's faults
     std::uint64_t prefetched_back = 0; ///< of the same, what came back by prefetch
-    std::uint64_t written = 0;         ///< of what came to the host by its faults, what they tell that it wrote
+    std::uint64_t written = 0;         ///< of what came to the host by its faults, what the host wrote
     facts::KernelSite kernel{};        ///< one that took part; function, stack and entry 0: none
     std::uint64_t host_code = 0;       ///< frame of the host's access; 0: none is known
     std::uint64_t prefetch_stack = 0;  ///< 0: none
 };
 
-/// Prefetches behind a launch that are no late ones by evidence of their own.
+/// Prefetches behind a launch that their own evidence does not show to be late.
 struct LateCandidates {
-    std::uint64_t unseen = 0, unseen_bytes = 0; ///< nobody looked whether the launch had pulled it over
+    std::uint64_t unseen = 0, unseen_bytes = 0; ///< no look shows whether the launch had faulted it in
     std::uint64_t on_time = 0;                  ///< it had not
     void add(const LateCandidates& other);
 };
@@ -100,17 +100,17 @@ struct WastedPrefetch {
 /// Of all prefetches, umadvisor's among them; by stay, so several may be of one call site.
 std::vector<WastedPrefetch> wasted_prefetches(const Subject& subject);
 
-/// All that apply. Of habits of which one contains the other, only the narrower one.
+/// All that apply. Where one access pattern contains another, only the narrower one.
 std::vector<Verdict> judge(const Subject& subject);
 
-// One habit family each; they add to `found`.
+// Each judges one family of access patterns and adds to `found`.
 void judge_turns(const Subject& subject, std::vector<Verdict>& found);
 void judge_one_way(const Subject& subject, std::vector<Verdict>& found);
 void judge_prefetches(const Subject& subject, std::vector<Verdict>& found);
 void judge_placement(const Subject& subject, std::vector<Verdict>& found);
 
 bool has(const std::vector<Verdict>& found, VerdictKind kind);
-/// Of what the host's faults brought in this stay, what they tell that it wrote: all or nothing.
+/// Bytes that the host wrote of what its faults brought in this stay, judged by their kind: all or nothing.
 std::uint64_t written(const Stay& stay);
 
 } // namespace umadvisor::managed

@@ -20,7 +20,7 @@ WastedBytes wasted_at(const advice::Report& report, const tables::ActionSite& si
     };
     switch (site.kind) {
     case ActionKind::prefetch_to_device:
-        // A launch always follows: one that does not name the memory may reach it through pointers in other.
+        // A launch always follows: one that does not name the memory may reach it through a pointer.
         return {bytes(Why::there), 0};
     case ActionKind::place_rewritten:
         return {0, bytes(Why::unused_on_device)};

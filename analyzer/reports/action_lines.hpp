@@ -15,7 +15,7 @@ namespace umadvisor::reports {
 /// Bytes that were prefetched for nothing.
 struct WastedBytes {
     std::uint64_t there = 0;  ///< they did not move
-    std::uint64_t unused = 0; ///< they moved, and left again before anybody could use them
+    std::uint64_t unused = 0; ///< they moved, and left again before they could be used
     std::uint64_t sum() const;
 };
 
@@ -37,10 +37,10 @@ struct ActionLine {
 
 std::vector<ActionLine> action_lines(const advice::Report& report);
 
-/// Whether a notice of the recorder speaks of --act: what was refused or switched off, and why.
+/// Whether a notice of the recorder is about --act: what was refused or switched off, and why.
 bool is_action_notice(const trace::Notice& notice);
 
-/// Whether there is anything to tell of --act.
+/// Whether there is anything to report about --act.
 bool has_actions(const advice::Report& report);
 
 } // namespace umadvisor::reports

@@ -16,9 +16,8 @@ std::string completeness_summary(const reader::Trace& trace);
 /// the events were read, and so are the next two.
 std::vector<std::string> missing_lines(const reader::Trace& trace);
 
-/// Whether less was read than the program would have told: the file is cut or damaged, or records found no room
-/// on the disk or in memory. A size cap that was asked for, and records newer than this umadvisor, are no such
-/// lack.
+/// Whether records of the program are missing: the file is cut or damaged, or records found no room on the disk
+/// or in memory. A size cap that was asked for, and records newer than this umadvisor, do not count.
 bool lacks_records(const reader::Trace& trace);
 
 /// One sentence for each kind of loss, and for each interpreter whose Python frames are not there; drops first.

@@ -8,7 +8,7 @@
 namespace umadvisor::reports {
 namespace {
 
-/// From what was recorded to all that happened.
+/// Factors from what was recorded to all that happened.
 struct ManagedScale {
     double to_device = 1, to_host = 1;
     double pulled = 1; ///< by kernels, from another device, too
@@ -44,8 +44,8 @@ std::vector<ManagedKernelLine> kernel_lines(advice::Report& report, const manage
     return list;
 }
 
-/// `moved`: all that came back to the host. What no prefetch and no eviction moved came for faults; of what was
-/// told of them the rest is taken to be alike.
+/// `moved`: all that came back to the host. What no prefetch and no eviction moved came by faults. Bytes
+/// without a record are distributed like the recorded ones.
 std::vector<ManagedHostLine> host_lines(advice::Report& report, const managed::ManagedSiteActivity& activity,
                                         std::uint64_t moved) {
     double by_faults = 0, others = 0;

@@ -9,15 +9,15 @@
 namespace umadvisor::reports {
 namespace {
 
-/// Where arrays are said to lie; over one another, should there be more than fits.
+/// The address at which arrays are assumed to lie; they overlap if there are more than fit.
 constexpr std::uint64_t last_array = std::uint64_t{1} << 62, array_alignment = 512;
-/// Larger than any memory; what damage or a hostile trace says is more than that is cut, so that sums stay
+/// Larger than any memory. Larger numbers of a damaged or hostile trace are cut to this, so that sums stay
 /// small.
 constexpr std::uint64_t most_bytes = std::uint64_t{1} << 56;
 
 } // namespace
 
-/// Memory of another process is no memory of this one.
+/// Memory of another process does not count as this one's.
 bool MemoryHistory::is_followed(const trace::Alloc& record) const {
     if (record.captured != 0 || record.bytes == 0 || record.device >= most_devices ||
         facts::is_host_memory(record.memory) || (at_oom_ && any_oom_))

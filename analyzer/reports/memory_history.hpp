@@ -13,7 +13,7 @@
 
 namespace umadvisor::reports {
 
-/// Memory that the driver has given out and not taken back.
+/// Memory that the driver has given out and that is not freed.
 struct HeldMemory {
     std::uint64_t allocation = 0, address = 0, bytes = 0, device = 0, stream = 0, stack = 0, entry = 0;
     std::uint64_t managed = 0; ///< 1: it may be on the host
@@ -28,7 +28,7 @@ struct MemoryStep {
 };
 
 /// Keeps the newest `limit` steps. No two pieces that are held overlap: memory whose free was not seen, or is
-/// told late, is gone when its addresses are given out again.
+/// reported late, is gone when its addresses are given out again.
 class MemoryHistory {
 public:
     static constexpr std::uint64_t most_devices = 64;

@@ -11,7 +11,7 @@
 namespace umadvisor::reports {
 namespace {
 
-/// What is smaller holds flags, parameters and results.
+/// Smaller pieces hold flags, parameters and results.
 constexpr std::uint64_t least_shown_bytes = 1024 * 1024;
 constexpr std::size_t most_shown = 3; ///< without --all
 

@@ -17,7 +17,7 @@ struct PageableLine {
     trace::HostRangeKind kind{};
 };
 
-/// The largest pieces first. A trace does not tell how much of a piece kernels read.
+/// The largest pieces first. A trace does not show how much of a piece kernels read.
 std::vector<PageableLine> pageable_lines(advice::Report& report);
 
 /// A note of the text report. Nothing where no kernel was given a large piece.

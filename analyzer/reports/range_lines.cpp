@@ -23,7 +23,7 @@ using Json = nlohmann::ordered_json;
 constexpr std::uint64_t least_steps = 3;
 constexpr double least_share = 0.5; ///< of the time, for a line in the head of a report
 constexpr std::size_t most_listed = 64, longest_name = 60;
-/// A worst step by less over the median is one like others: nothing stands out to be named.
+/// A worst step that exceeds the median by less than this is like the others: nothing is named.
 constexpr double clearly_longer = 1.2;
 
 std::string shown(const advice::Report& report, std::uint64_t string, std::size_t longest) {

@@ -15,10 +15,10 @@
 namespace umadvisor::reports {
 namespace {
 
-/// What the clock calls measured is not off by more.
+/// A duration that the clock calls measured is off by no more.
 constexpr double doubt_of_measured = 0.01;
 
-/// What damage makes of a time: differences of two stay differences.
+/// Bounds the times of a damaged trace, so that differences of two stay differences.
 std::int64_t within_reason(std::int64_t ns) {
     constexpr std::int64_t most = std::int64_t{1} << 61; // 73 years
     return std::clamp(ns, -most, most);

@@ -1,5 +1,5 @@
-/// A run told once more, each call with the place in time of the work that it gave to a device: what exports of
-/// whole runs are made from.
+/// Walks through a run once more, giving each call with the time of the work that it queued on a device.
+/// Exports of whole runs use this.
 #pragma once
 
 #include "analyzer/advice/report.hpp"

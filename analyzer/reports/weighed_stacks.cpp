@@ -56,8 +56,8 @@ std::vector<CodePlace> shown_frames(symbols::Symbolizer& symbolizer, std::uint64
     std::vector<CodePlace> frames = symbolizer.places(stack);
     if (full || frames.empty())
         return frames;
-    // A runtime that is linked into the program calls itself by names that tell nothing: what is inside of the
-    // line that a report shows is its own.
+    // Frames of a runtime that is linked into the program have names that explain nothing: those inside the
+    // line that a report shows are left out.
     symbols::LineChoice choice;
     for (const CodePlace& frame : frames)
         if (!choice.offer({symbolizer.owner(frame), frame.inlined, frame.unknown()}))

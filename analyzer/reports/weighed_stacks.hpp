@@ -25,7 +25,7 @@ struct WeighedStacks {
 };
 
 /// The heaviest first. The program's own frames, or all of them with `full`. Throws reader::Error where the
-/// trace does not tell. Of more stacks than `most` those that weigh least are one.
+/// trace has no such weights. Of more stacks than `most` those that weigh least are one.
 WeighedStacks weighed_stacks(const rules::Profile& profile, symbols::Symbolizer& symbolizer, Weight by,
                              bool full, std::size_t most = SIZE_MAX);
 

@@ -33,7 +33,7 @@ struct WeighedSite {
     bool of_device = false;     ///< faults of a device, and it is not known of which kernel
 };
 
-/// Sites in the order of their stacks. Throws reader::Error where the trace does not tell.
+/// Sites in the order of their stacks. Throws reader::Error where the trace has no such weights.
 std::vector<WeighedSite> weigh(const rules::Profile& profile, Weight weight);
 
 } // namespace umadvisor::reports

@@ -17,10 +17,10 @@ constexpr std::size_t most_rounds = 64; ///< that are kept of one kind
 constexpr std::size_t most_alone = 1024;
 constexpr std::size_t most_done = 256;
 constexpr std::size_t fewest_before = 2; ///< rounds without advice
-/// Memory that comes and goes twice as often as the driver calls thrashing (500 us) is throttled and pinned in
-/// the long run: a few rounds left alone tell nothing of that.
+/// In the long run the driver throttles and pins memory that comes and goes twice as often as it calls
+/// thrashing (500 us): a few rounds left alone do not show that.
 constexpr double brief_ns = 1e6;
-/// Differences within so much of a round are none.
+/// Rounds whose times differ by no more than this share of a round count as equally long.
 constexpr double least_share = 0.02;
 /// Rounds that differ by more than this many times their usual difference, do.
 constexpr double spreads = 2 * 1.4826;
@@ -31,7 +31,7 @@ double median(std::vector<double> values) {
     return *middle;
 }
 
-/// How far values lie from their middle, the usual one.
+/// The median distance of values from their median.
 double spread(const std::vector<double>& values) {
     const double middle = median(values);
     std::vector<double> away;
@@ -111,9 +111,9 @@ void ActionGains::close(Site& site, const Thread& thread, std::uint64_t time) {
     site.spoiled = false;
 }
 
-/// The mean of those that were left alone: the driver may serve the faults of one round in several by other
-/// means. Not the first of many, which finds memory as prefetches left it, nor the longest, for the machine's
-/// sake.
+/// The mean of the rounds that were left alone: the driver may serve faults differently in one of several
+/// rounds. It excludes the first of many, which finds memory as prefetches left it, and the longest tenth,
+/// which the machine may have disturbed.
 ActionGains::Round ActionGains::usual(const Rounds& alone) {
     constexpr std::size_t many = 3;
     Rounds counted(alone.begin() + (alone.size() >= many ? 1 : 0), alone.end());
@@ -128,7 +128,7 @@ ActionGains::Round ActionGains::usual(const Rounds& alone) {
     return {sum.total / count, sum.host / count};
 }
 
-/// A launch there, or what was done for it. Ends a round, and begins the next, where a wait came between.
+/// A launch at the site, or an action for it. Ends a round, and begins the next, where a wait came between.
 ActionGains::Site& ActionGains::reach(std::uint64_t stack, Thread& thread, std::uint64_t time) {
     Site& site = thread.sites[stack];
     if (site.open && site.waits == thread.waits)
@@ -262,7 +262,7 @@ void ActionGains::add(const trace::Copy& record, std::uint32_t thread) {
     }
 }
 
-/// Rounds of one loop are those of several launch sites: a prefetch tells what it gained once, in the longest
+/// Rounds of one loop are those of several launch sites: the gain of a prefetch is counted once, in the longest
 /// round that holds it.
 void ActionGains::tell_compared(const Thread& thread) {
     std::vector<const Site*> sites;

@@ -20,8 +20,8 @@ namespace umadvisor::tables {
 
 struct ActionGain {
     double ticks = 0;                    ///< below zero: the program was slower with it
-    std::uint64_t with = 0, without = 0; ///< rounds or copies that were held against each other
-    bool brief = false;                  ///< rounds of less than a millisecond: nothing is told
+    std::uint64_t with = 0, without = 0; ///< rounds or copies that were compared
+    bool brief = false;                  ///< rounds of less than a millisecond: no gain is reported
     bool alike = false;                  ///< they took equally long, as far as they vary by themselves
 };
 
@@ -32,8 +32,8 @@ struct ActionGain {
 /// Prefetches: rounds that --act prefetch has left alone (trace::Comparison) against those around them.
 /// Relief: the rounds before the advice against those after it.
 /// Copies: those that the driver made against those that an action made, of one call site and like length.
-/// Where a run has nothing without the action, nothing is told: what bytes cost on the machine tells little of
-/// what a program would have waited for.
+/// Where a run has nothing without the action, no gain is reported: what bytes cost on the machine says little
+/// about what a program would have waited for.
 ///
 /// Memory: some 20 rounds for each launch site and thread of a program that is acted on, and 64 copies for each
 /// call site whose copies an action makes.
@@ -52,7 +52,7 @@ public:
     /// Call once, after the last.
     void finish();
 
-    /// Those of which anything is known.
+    /// The actions of which a gain is known.
     const std::map<ActionSite, ActionGain>& sites() const { return sites_; }
 
 private:

@@ -44,7 +44,7 @@ void Allocations::add(const trace::Alloc& record) {
     site.live_bytes += record.bytes;
     site.peak_bytes = std::max(site.peak_bytes, site.live_bytes);
     ++site.live;
-    // What umadvisor made managed is not the program's managed memory: no advice on it.
+    // Memory that umadvisor made managed is not the program's managed memory: it gets no advice.
     const bool managed = record.memory == trace::Memory::managed && record.origin == trace::Origin::program;
     live_[record.allocation] = {
         .bytes = record.bytes, .site = &site, .managed = managed, .unknown_uses = unknown_uses_};
@@ -129,7 +129,7 @@ void Allocations::add(const trace::Sync& record) {
     waited_ = waited_ || record.status == 0;
 }
 
-/// Faults that bring nothing to the device make pages there. They are shared by bytes.
+/// Faults that move nothing to the device populate pages there. They are shared by bytes.
 void Allocations::add(const trace::ManagedCounters& record) {
     const trace::ManagedCounters before = std::exchange(counters_, record);
     const bool moved = record.bytes_to_device > before.bytes_to_device;
@@ -156,7 +156,7 @@ void Allocations::touch(std::uint64_t allocation) {
         live->touched = true;
 }
 
-/// A look after the wait for launches. What is still there did not come by the first of them.
+/// A look after the wait for launches. Memory that is still on the host was not moved by the first of them.
 void Allocations::settle(Live& live, std::uint64_t on_host) {
     const std::uint64_t launches = std::exchange(live.launches, 0);
     if (live.settled || launches == 0)

@@ -16,23 +16,23 @@
 
 namespace umadvisor::tables {
 
-/// The first launch on managed memory that was on the host: its device time can be held against later launches.
-/// Where looks show that it left some there, the next launch is the first on that.
+/// The first launch on managed memory that was on the host: its device time can be compared with later
+/// launches. Where looks show that it left some there, the next launch is the first on that.
 struct FirstLaunch {
     std::uint64_t sample = 0;
     std::uint64_t bytes =
-        0; ///< that were on the host, and have gone as far as looks tell; 0: not known how many
+        0; ///< that were on the host, and have gone as far as looks show; 0: not known how many
     LaunchGroup group;
-    bool seen = false; ///< a look between it and the next launch has told what went
+    bool seen = false; ///< a look between it and the next launch has shown what went
 };
 
-/// The first launch on managed memory that nothing had used before: it has its pages made.
+/// The first launch on managed memory that nothing had used before: its faults populate the pages.
 struct PopulatingLaunch {
     FirstLaunch launch;
     std::uint64_t stack = 0;
 };
 
-/// Memory that launches made the pages of, one part after the other: the driver counted faults of devices and
+/// Memory whose pages launches populated, one part after the other: the driver counted faults of devices and
 /// moved nothing.
 struct PopulatedParts {
     struct Launches {
@@ -74,7 +74,7 @@ public:
         if (any_managed_ && record.status == 0)
             reach_all(record, shape);
     }
-    /// A graph was launched of which a kernel may reach `allocation`, after copies and memory sets of the same.
+    /// A launched graph has a kernel that may reach `allocation`, after its copies and memory sets.
     void reach(std::uint64_t allocation, const LaunchGroup& group) {
         touch(allocation);
         reach(allocation, group, 0, 0);
@@ -82,7 +82,7 @@ public:
     void add(const trace::Residency& record);
     void add(const trace::Sync& record);
     void add(const trace::ManagedCounters& record);
-    // What they touch is not populated by a launch.
+    // No launch populates what these touch.
     void add(const trace::Prefetch& record) { touch(record.allocation); }
     void add(const trace::Set& record) { touch(record.allocation); }
     /// Advice may say that its pages are to be on the host.
@@ -116,7 +116,7 @@ private:
         bool settled = false;           ///< nothing more is first
         std::uint64_t launches = 0;     ///< since the last look after a wait
         std::uint64_t unknown_uses = 0; ///< of all, when it was made
-        std::size_t first = 0; ///< from 1: of `first_launches` the one that no look has told of; 0: none
+        std::size_t first = 0; ///< from 1: of `first_launches` the one that no look has followed; 0: none
     };
     /// Launches on one allocation since the counters stood still after a wait.
     struct OpenParts {

@@ -17,7 +17,7 @@ namespace umadvisor::tables {
 
 struct Tally {
     std::uint64_t count = 0, bytes = 0, ticks = 0;
-    /// Of `ticks`, what the calls took without their waits for work that was queued before them.
+    /// The part of `ticks` without the calls' waits for work that was queued before them.
     double own_ns = 0;
     void add(std::uint64_t more_bytes, std::uint64_t more_ticks) {
         ++count;
@@ -33,7 +33,7 @@ struct Tally {
     Tally without(const Tally& part) const {
         return {count - part.count, bytes - part.bytes, ticks - part.ticks, own_ns - own_ns_of(part)};
     }
-    /// The share of `part`, of these, in their own time.
+    /// The share that `part`, some of these copies, has in their own time.
     double own_ns_of(const Tally& part) const {
         return ticks == 0 ? 0 : own_ns * static_cast<double>(part.ticks) / static_cast<double>(ticks);
     }
@@ -41,7 +41,7 @@ struct Tally {
 
 /// Below this a copy is priced by its call, not by its bytes.
 inline constexpr std::uint64_t small_copy_bytes = 64 * 1024;
-/// From here on a copy shows the rate of the link.
+/// From this size on a copy shows the rate of the link.
 inline constexpr std::uint64_t link_copy_bytes = 16 * 1024 * 1024;
 
 struct CopySite {

@@ -42,10 +42,10 @@ struct FailedTotals {
     std::uint64_t answered = 0;                   ///< of all, after which the thread got memory in its next try
 };
 
-/// Answers of queries and what fails because the process ends are no failures. After an error that ends the
-/// context (CUDA Driver API, CUresult: "the process must be terminated and relaunched") all that fails fails by
-/// it. Memory: one entry a site and status, for a few that were out of memory one a site of allocations, and
-/// one for each of 64 captures at a time.
+/// Answers of queries, and failures because the process ends, do not count. After an error that ends the
+/// context (CUDA Driver API, CUresult: "the process must be terminated and relaunched") all later failures
+/// count as caused by it. Memory: one entry a site and status, for a few that were out of memory one a site of
+/// allocations, and one for each of 64 captures at a time.
 class FailedCalls {
 public:
     /// Returns the totals to fill in where it is the first of its kind, else nullptr.

@@ -5,7 +5,7 @@ namespace {
 
 using trace::GraphNodeKind;
 
-/// Nodes looked at in all, whatever a file claims.
+/// The most nodes that are looked at, whatever a file claims.
 constexpr std::uint64_t most_steps = 50'000'000;
 constexpr int deepest = 64; ///< graphs within graphs
 constexpr std::size_t most_touches = 256;
@@ -35,7 +35,7 @@ bool Graphs::below_conditional(const reader::GraphNode& node, const Nodes& nodes
 
 Graphs::Graphs(const reader::Dictionary& dictionary, facts::Samples& samples)
     : dictionary_(dictionary), samples_(samples), budget_(most_steps) {
-    // A base is always the earlier version; one that is not is none.
+    // A base is always an earlier version; any other number counts as no base.
     for (const auto& [number, version] : dictionary.graph_versions) {
         const auto base = version.base < number ? root_.find(version.base) : root_.end();
         root_[number] = base == root_.end() ? number : base->second;
@@ -67,8 +67,8 @@ void Graphs::add(const trace::GraphLaunch& launch) {
     });
 }
 
-/// Versions of one graph are asked for in the order of their numbers, each mostly the base of the next: so what
-/// the last one was is kept, and only differences are gone through.
+/// Callers ask for the versions of one graph in the order of their numbers, each mostly the base of the next.
+/// So the result for the last version is kept, and only differences are visited.
 const Graphs::Nodes* Graphs::nodes_of(std::uint64_t version) {
     const auto& versions = dictionary_.graph_versions;
     const auto root = root_.find(version);

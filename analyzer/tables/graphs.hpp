@@ -36,7 +36,7 @@ struct GraphWork {
     std::uint64_t unknown = 0;                            ///< launches of graphs whose nodes are not known
     std::uint64_t kernels = 0, copies = 0, copied_bytes = 0, sets = 0;
     std::uint64_t conditional = 0; ///< kernels, copies and sets below conditional nodes: how often is not known
-    std::uint64_t untold = 0;      ///< nodes beyond what the recorder tells of one graph
+    std::uint64_t untold = 0;      ///< nodes beyond the most that the recorder writes of one graph
 };
 
 LaunchGroup group_of(const reader::GraphNode& node);

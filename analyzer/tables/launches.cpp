@@ -42,7 +42,7 @@ void Launches::define(std::uint32_t thread, const reader::Shape& shape) {
     shapes[shape.place] = unresolved;
 }
 
-/// Not before it is launched: groups are of launches.
+/// Called at the first launch of a shape, not at its definition: groups are of launches.
 [[gnu::noinline]] std::uint32_t Launches::resolve(Thread& thread, const reader::Shape& shape) {
     return thread.shapes[shape.place] = number_of(thread, *groups_.try_emplace(group_of(shape)).first);
 }
@@ -139,7 +139,7 @@ DeviceTimeEstimate Launches::estimate(const LaunchTotals& totals, double ns_per_
     if (totals.measured != 0) {
         const auto measured_ns = static_cast<double>(totals.measured_ns);
         const double alike_ns = measured_ns + totals.usual_ns() * static_cast<double>(ran - totals.measured);
-        // Those that were measured may have been slower: the others ended before the waits behind them did.
+        // The measured ones may have been slower: the others ended before the waits behind them did.
         const bool settled = totals.settled_ns > 0 && totals.replayed == 0;
         return {settled ? std::min(alike_ns, std::max(measured_ns, totals.settled_ns)) : alike_ns,
                 Basis::extrapolated};

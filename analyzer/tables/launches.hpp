@@ -18,7 +18,7 @@ namespace umadvisor::tables {
 /// How a device time is known, from the best to the worst.
 enum class Basis : std::uint8_t {
     measured,     ///< every launch lay between a pair of events
-    extrapolated, ///< some did; the others of the same kernel and shape are taken to be alike
+    extrapolated, ///< some did; the others of the same kernel and shape are assumed to be alike
     inferred,     ///< none did; from how long synchronisations waited
     unknown,
 };
@@ -36,7 +36,7 @@ struct LaunchTotals final : SettledTotals {
     std::uint64_t count = 0, failed = 0;
     facts::CallTime call_time;
     std::uint64_t replayed = 0;                                  ///< of `count`, as nodes of graphs
-    std::uint64_t measured = 0, measured_ns = 0, longest_ns = 0; ///< device time, event floor taken off
+    std::uint64_t measured = 0, measured_ns = 0, longest_ns = 0; ///< device time minus the event floor
     double waited_ticks = 0; ///< share of the synchronisations after launches that were not sampled
     /// Device time of all launches but the replayed ones, by the clock: no longer than the waits behind them
     /// allow.
@@ -89,7 +89,7 @@ public:
     static LaunchGroup group_of(const reader::Shape& shape);
 
 private:
-    /// What a thread has ever launched of a group, side by side for what comes all the time.
+    /// What a thread has ever launched of a group. Every launch updates it, so its fields are adjacent.
     struct Launched {
         Group* group = nullptr;
         std::uint64_t outstanding = 0; ///< launches since the thread's last synchronisation

@@ -10,16 +10,16 @@
 namespace umadvisor::tables {
 namespace {
 
-/// Idle for less of its life than one in so many, an allocation may well stay where it is.
+/// An allocation that was idle for less than this part of its life may well stay where it is.
 constexpr std::uint64_t least_idle_share = 4;
-/// Uses that lie this close, measured by the life, are one.
+/// Uses that are this close, relative to the life, count as one.
 constexpr std::uint64_t once_share = 100;
-/// So many from one line are no accident.
+/// This many allocations from one line are no accident.
 constexpr std::size_t least_leaked = 8;
 /// Allocations of one size whose turn may still come, and all of them.
 constexpr std::size_t most_made_alike = 1024, most_made = 131'072;
 
-/// From its first byte to its last, whatever lies between rows.
+/// The bytes from the copy's first to its last, gaps between rows included.
 std::uint64_t span_of(const trace::Copy& copy, std::uint64_t pitch) {
     return copy.width == 0 || pitch == 0
                ? copy.bytes
@@ -88,11 +88,11 @@ void Lifetimes::add(const trace::Free& record) {
         return;
     Live& live = *found;
     live.call_ticks += record.duration;
-    // Nobody has waited: what it was used for may have run until now.
+    // The program has not waited: work that uses it may have run until now.
     if (live.awaited)
         live.last_use = record.start;
     end_use(live);
-    // What frees it may be the end of its context, or may have waited for the device.
+    // The call that frees it may end its context, or may have waited for the device.
     count_lock(live, record.part == 0 && awaited_.empty() ? record.duration : 0);
     judge(record.allocation, live, record.start);
     live.peak->live_bytes -= live.bytes;
@@ -101,7 +101,7 @@ void Lifetimes::add(const trace::Free& record) {
 }
 
 void Lifetimes::use(std::uint64_t allocation, Live& live, std::uint64_t start, std::uint64_t end) {
-    // What was untold may have used it before.
+    // Work that the trace does not describe in full may have used it before.
     if (live.first_use == 0 && live.start > unknown_until_)
         live.peak->use.begin(live.slot);
     else
@@ -163,7 +163,7 @@ void Lifetimes::reach(std::uint64_t allocation, std::uint64_t address, std::uint
     use(allocation, live, start, end);
 }
 
-/// The one made first of those of its size that were made when it was no longer used.
+/// Of the allocations of its size that were made after its last use, the first.
 std::optional<Lifetimes::Made> Lifetimes::take_later(std::uint64_t allocation, const Live& live) {
     for (MadeBySize* const sizes : {&made_before_, &made_}) {
         const auto alike = sizes->find({live.site->first.device, live.bytes});
@@ -197,7 +197,7 @@ WasteTotals& Lifetimes::count(const Live& live, Waste waste, std::uint64_t bytes
     return totals;
 }
 
-/// True: it was used, but for long not yet or no more, and then was the peak.
+/// True: at the peak its first use was far ahead, or its last use long past.
 bool Lifetimes::judge_use(std::uint64_t allocation, const Live& live, std::uint64_t end) {
     const bool done = live.last_use <= live.peak->at;
     const std::uint64_t idle = done                             ? end - live.last_use
@@ -253,7 +253,7 @@ std::vector<IdleHolding> Lifetimes::idle(std::uint64_t now) const {
     return all;
 }
 
-/// Takes those out of live_ that are leaked.
+/// Moves the leaked ones out of live_.
 void Lifetimes::judge_leaks(std::uint64_t end) {
     std::map<const Site*, std::vector<std::pair<std::uint64_t, std::uint64_t>>> left;
     for (const auto& [allocation, live] : live_)
@@ -293,8 +293,8 @@ void Lifetimes::finish(std::uint64_t end) {
     share_out();
 }
 
-/// What lies idle at the peak may be needed at another time when others are not. All idle memory together
-/// lowers the peak down to what is in use at once, at the most, and no further.
+/// Memory that lies idle at the peak may be needed at another time, when other memory is not. All idle memory
+/// together lowers the peak at most to what is in use at once.
 void Lifetimes::share_out() {
     struct Wasted {
         std::uint64_t idle = 0, other = 0; ///< bytes; other: of no use at any time
@@ -370,7 +370,7 @@ void Lifetimes::add(const trace::Sync& record) {
         wait(record.start + record.duration);
 }
 
-/// Flags in memory that a stream waits for or writes.
+/// A stream waits for flags in memory, or writes them.
 void Lifetimes::add(const trace::Stream& record) {
     if (record.address != 0 || record.action == trace::StreamAction::memory_operations)
         untold(record.start);

@@ -37,7 +37,7 @@ struct LifetimeSite {
     auto operator<=>(const LifetimeSite&) const = default;
 };
 
-/// Of the allocations that were live when the most was: what is wasted of them.
+/// What is wasted of the allocations that were live at the peak.
 struct WasteTotals {
     std::uint64_t count = 0, bytes = 0;
     std::uint64_t held_bytes = 0;                 ///< with what is not wasted
@@ -57,18 +57,18 @@ struct PeakMemory {
     double spare_share = 1;
 };
 
-/// Of page-locked memory: what locking it took, and the copies that it served.
+/// What locking page-locked memory took, and the copies that it served.
 struct LockTotals {
     std::uint64_t count = 0, bytes = 0; ///< of the allocations that were copied
     std::uint64_t lock_ticks = 0, unlock_ticks = 0;
     std::uint64_t late_bytes = 0; ///< to be unlocked when the program ends, or at a call that may have waited
     std::uint64_t copies = 0, up_bytes = 0, down_bytes = 0;
-    /// Of one of them at least, the copies do not tell all: kernels reach it, copies return before they are
-    /// done, or its use is not known in full.
+    /// At least one of them has uses that its copies do not show: kernels reach it, copies return before they
+    /// are done, or its use is not known in full.
     bool needed = false;
 };
 
-/// Of one line, what is live and was used, but not for long.
+/// What one line has allocated that is live and was used, but not for a long time.
 struct IdleHolding {
     std::uint64_t stack = 0, entry = 0;
     std::uint64_t bytes = 0;
@@ -83,10 +83,10 @@ struct LifetimeTotals {
     const WasteTotals* find(Waste waste) const;
 };
 
-/// Follows allocations of the program that are not of a pool, mapped by it, or nodes of graphs. What work that
-/// the trace does not tell in full may have reached is not judged: kernels whose parameters are not known,
-/// graphs, pauses, other processes. Times of uses are right to a millisecond. Memory: one entry a live
-/// allocation and one a site, and at most `most_made` of allocations that others could have had.
+/// Follows allocations of the program that are not of a pool, mapped by it, or nodes of graphs. What may have
+/// been reached by work that the trace does not describe in full is not judged: kernels whose parameters are
+/// not known, graphs, pauses, other processes. Times of uses are right to a millisecond. Memory: one entry a
+/// live allocation and one a site, and at most `most_made` of allocations that others could have had.
 class Lifetimes {
 public:
     /// `dictionary` must outlive it.
@@ -105,8 +105,8 @@ public:
     void add(const trace::LaunchShape&) { ++generation_; }
     /// `shape`: nullptr where it is lost.
     void launch(const trace::Launch& record, const reader::Shape* shape);
-    /// Device memory that work has used and that was idle for a quarter of its life at least, now. Not what
-    /// waits for its first use, nor what work that is not told in full may have used.
+    /// Device memory that work has used and that was idle for a quarter of its life at least, now. Excludes
+    /// what waits for its first use, and what work that is not described in full may have used.
     std::vector<IdleHolding> idle(std::uint64_t now) const;
     /// Call once, with the last moment of the trace.
     void finish(std::uint64_t end);
@@ -131,7 +131,7 @@ private:
     struct Made {
         std::uint64_t start, stack, allocation;
     };
-    /// A launch of the shape this shortly after one that was looked at has nothing new.
+    /// A launch of the same shape this shortly after one that was looked at adds nothing.
     struct Recent {
         const reader::Shape* shape = nullptr;
         std::uint64_t generation = 0, start = 0;

@@ -75,7 +75,7 @@ std::uint32_t NamedRanges::begin(const trace::Range& record, std::uint32_t threa
     range.parent = parent;
     range.begin = now;
     range.index = totals == nullptr ? 0 : totals->begun++;
-    ++ranges_[parent].pending; // of number 0, too: nobody asks
+    ++ranges_[parent].pending; // also of number 0, where nothing reads it
     inner.push_back(number);
     return number;
 }
@@ -90,7 +90,7 @@ void NamedRanges::end(std::uint32_t number, std::uint64_t now) {
         close(number);
 }
 
-/// All of it is known; that of the range around it may be, then.
+/// All of this range is known now; with it, all of the range around it may be.
 void NamedRanges::close(std::uint32_t number) {
     while (number != 0 && !ranges_[number].open && ranges_[number].pending == 0) {
         const Range range = ranges_[number];
@@ -181,7 +181,7 @@ void NamedRanges::add(const trace::Range& record, std::uint32_t thread, std::uin
     }
 }
 
-/// Of the threads that are inside ranges: a range on each pays for it.
+/// Counts host faults for the innermost range of each thread that is inside one.
 void NamedRanges::add(const trace::ManagedEvent& record) {
     if (record.kind != trace::ManagedEventKind::host_fault || open_.empty())
         return;
@@ -190,7 +190,7 @@ void NamedRanges::add(const trace::ManagedEvent& record) {
             ranges_[inner.back()].times.host_faults += record.count + 1;
 }
 
-/// What is open then is not whole.
+/// Ranges that are open at that time are incomplete.
 void NamedRanges::pause() {
     open_.clear();
     for (std::vector<std::uint32_t>& inner : inner_)

@@ -19,7 +19,7 @@ struct RangeTimes {
     double copy_ns = 0;            ///< in calls that copy, set or prefetch, without such waits
     double call_ns = 0;            ///< in other calls
     double all_ns = 0;             ///< from the beginning to the end
-    std::uint64_t host_faults = 0; ///< page faults on managed memory that were told
+    std::uint64_t host_faults = 0; ///< recorded page faults on managed memory
 
     double own_ns() const { return std::max(0.0, all_ns - wait_ns - copy_ns - call_ns); }
     void add(const RangeTimes& other);

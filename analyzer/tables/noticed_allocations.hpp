@@ -1,4 +1,4 @@
-/// The allocations that the recorder's notices speak of.
+/// The allocations that the recorder's notices name.
 #pragma once
 
 #include "trace/definitions.hpp"

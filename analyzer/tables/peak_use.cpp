@@ -54,7 +54,7 @@ void PeakUse::append(Slot slot) {
     tail_ = slot;
 }
 
-/// The spans before and after it become one, with the larger most of both.
+/// The spans before and after the node become one, with the larger maximum of both.
 void PeakUse::unlink(Slot slot) {
     const Node& node = nodes_[slot];
     const std::int64_t up = std::max<std::int64_t>(node.step, 0), down = node.step - up;

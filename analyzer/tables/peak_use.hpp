@@ -20,10 +20,10 @@ public:
     void begin(Slot slot);
     /// It was in use from its last use until now; where it was not used before, since it exists.
     void extend(Slot slot);
-    /// It is freed, and was last used when it was last told.
+    /// It is freed. Its last use was the last begin() or extend().
     void remove(Slot slot);
 
-    /// The most that was in use at once, of the uses that were told so far.
+    /// The most that was in use at once, of the uses that were added so far.
     std::uint64_t bytes() const;
 
 private:

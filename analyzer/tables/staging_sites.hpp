@@ -10,7 +10,7 @@ namespace umadvisor::tables {
 
 struct StagingTotals {
     Tally staged;
-    Tally stageable;            ///< not staged, and no reason is told why
+    Tally stageable;            ///< not staged, and the record has no reason for that
     std::uint64_t left = 0;     ///< copies that the run's plan left to the driver
     std::uint64_t given_up = 0; ///< copies left to it that was faster
 };

@@ -13,7 +13,7 @@ namespace {
 using facts::Queues;
 using facts::Waits;
 
-/// What the events around work that was measured took is part of it.
+/// The events around measured work take time, too: this adds to the doubt.
 double with_events(double doubt, double expected_ns) {
     return doubt < doubt_of_fitted && expected_ns > 0 ? std::min(well_known, doubt + event_ns / expected_ns)
                                                       : doubt;
@@ -28,7 +28,7 @@ bool same_place(const facts::Call& one, const facts::Call& other) {
 
 void Clock::Usual::add(double ns) {
     const double step = std::max(1.0 / static_cast<double>(++count), share_of_latest);
-    // The first of a kind often pays for faults or for loading code: it does not count.
+    // The first of a kind often includes page faults or the loading of code: it does not count.
     if (count == 2 && ns < mean) {
         mean = ns;
         return;
@@ -59,8 +59,8 @@ const Clock::Group* Clock::measured_in(std::uint32_t group) const {
     return group < groups_.size() && groups_[group].measured.count != 0 ? &groups_[group] : nullptr;
 }
 
-/// Work of its own group, or else of the same kernel: that takes as long wherever it is launched, or few of the
-/// group's waits have told of it.
+/// Work of its own group; or work of the same kernel, if that takes as long wherever it is launched, or if the
+/// group has few durations derived from waits.
 const Clock::Group* Clock::known_of(const facts::Call& call) const {
     constexpr std::uint64_t few = 3;
     const Group& group = groups_[call.group];
@@ -85,7 +85,7 @@ const Clock::Group* Clock::told_of(const facts::Call& call) const {
 void Clock::expect() {
     places_.clear();
     unknown_ = {};
-    // A wait that is one for sure tells more of what it waited for.
+    // A wait that is one for sure shows more of the work that it waited for.
     const bool unsure = !window_.empty() && !window_.back().call.surely_waits;
     double most = 0;
     for (Pending& pending : window_) {
@@ -157,7 +157,7 @@ void Clock::measured(std::uint64_t sample, double ns) {
         }
 }
 
-/// With the durations that `factor` gives, when that ends for which the last call of the window waited.
+/// When the work ends that the last call of the window waited for, with the durations that `factor` gives.
 Growing Clock::simulate(double factor, bool all_alike) {
     for (const facts::Call* const place : places_)
         trial_.take(base_, *place);
@@ -235,14 +235,13 @@ void Clock::learn(const Pending& last, double end) {
     latency_ = std::clamp(sorted[sorted.size() / 4], least_latency, most_latency);
 }
 
-/// What a wait takes by itself, as one that gives memory back does, shows where all work is known to have
-/// ended.
+/// A wait's own time, such as that of freeing memory, shows where all work is known to have ended.
 void Clock::learn_own(Site& site, double ns) const {
     const double most = unknown_.count != 0 ? site.own_ns : site.own_ns == 0 ? ns : site.own_ns * growth_of_own;
     site.own_ns = std::min(most, ns);
 }
 
-/// Of a call that has work of its own to do: nothing is known of what ran before it, and it took very long.
+/// For a call that has work of its own to do: nothing is known of what ran before it, and it took very long.
 bool Clock::must_have_waited(const facts::Call& call, double least) const {
     return call.duration >= 10 * std::max(least, usual_free_ns) && unknown_.most_doubt > 1;
 }
@@ -256,7 +255,7 @@ void Clock::fit(Pending& last) {
     if (site.number == SIZE_MAX)
         site.number = sites_.map().size() - 1;
     const double own = std::max(call.least_ns, site.own_ns), least = std::min(call.duration, own);
-    // What it is for, a free does after the wait.
+    // A free does its own work after the wait.
     const double wake = itself ? 0 : std::min(call.duration, call.surely_waits ? usual_wake : own);
     double factor = 1;
     bool all_alike = false;
@@ -281,7 +280,7 @@ void Clock::fit(Pending& last) {
     }
     if (!itself && call.surely_waits)
         learn_own(site, call.duration);
-    // What had ended when the call began is not what held it up: that time is its own.
+    // Work that had ended when the call began did not block it: the time is the call's own.
     const bool explained = itself || !blocked || done.at > call.start;
     if (itself) // the copy itself may have taken what its own call took, no longer
         last.waited_ns = std::clamp(last.begin - call.start - last.submit_ns, 0.0, call.duration);
@@ -291,13 +290,13 @@ void Clock::fit(Pending& last) {
         last.waited_ns = std::clamp(done.at - call.start, 0.0, call.duration);
     last.own_ns = itself ? least : call.duration - last.waited_ns;
     const double late = std::max(0.0, done.at - end);
-    last.wake_ns = !blocked && !call.surely_waits ? last.own_ns // what it is for, it does after the wait
+    last.wake_ns = !blocked && !call.surely_waits ? last.own_ns // its own work comes after the wait
                    : blocked && explained         ? end - done.at + late
                                                   : std::min(usual_wake, std::max(0.0, end - done.at));
     last.late_ns = done.at > end + exact ? done.at - end : 0;
     const bool unknown = !hides_ && unknown_.most_doubt > well_known;
     if (unknown) {
-        // A free that took very long with nothing known before it is taken for a wait, which is not certain.
+        // A very long free with nothing known before it counts as a wait, which is not certain.
         const bool guessed = blocked && !call.surely_waits && !itself;
         const double spared = call.surely_waits ? last.wake_ns : least;
         bound(blocked && !guessed ? done.at : end - spared, blocked && !guessed, factor, all_alike);

@@ -38,10 +38,10 @@ public:
     /// `hidden`: every second wait of each call site is predicted only.
     explicit Clock(Observer observer, const std::vector<Edit>& edits = {}, bool hidden = false);
 
-    /// `earlier` has seen the whole run, and must outlive this clock. What was measured of a kind of work late
-    /// in the run then tells of calls of which it is not known whether they waited for such work.
+    /// `earlier` has seen the whole run, and must outlive this clock. Late measurements of a kind of work then
+    /// help to judge earlier calls that may have waited for such work.
     void know(const Clock& earlier) { earlier_ = &earlier; }
-    /// spared() will tell of this edit where it takes time off a run of so long.
+    /// spared() will show where this edit takes time off a run of so long.
     void watch(std::size_t edit, double run_ns) { replays_.watch(edit, run_ns); }
     /// In the order of their starts.
     void add(const facts::Call& call);
@@ -50,11 +50,11 @@ public:
     /// Call once, after the last.
     void finish();
 
-    /// Of each edit. `run_end`: when the run did, which may be after its last call.
+    /// The gain of each edit. `run_end`: when the run did, which may be after its last call.
     std::vector<Gain> gains(double run_end = 0) const;
     Spared spared(double run_end) const { return replays_.spared(base_.end(), run_end); }
     const Accuracy& accuracy() const { return accuracy_; }
-    /// Of all work and all frees, how far the ends of what the calls allow lie apart.
+    /// Summed over all work and frees: the longest minus the shortest time that the calls allow.
     double undecided_ns() const { return undecided_ns_; }
 
 private:
@@ -66,18 +66,18 @@ private:
     };
     struct Group {
         Usual measured;
-        Usual usual;      ///< what was measured, and what waits told of the others
+        Usual usual;      ///< what was measured, and what waits showed of the others
         double doubt = 0; ///< how far off `usual` may be
         std::uint32_t kin = 0;
         void add(double ns, bool is_measured);
     };
-    /// What there is in the window whose duration is to be fitted.
+    /// The work in the window whose duration is to be fitted.
     struct Unknown {
         std::size_t count = 0;
         const Pending* last = nullptr;
         double most_doubt = 0;
     };
-    /// Whose calls wait.
+    /// What is known of the calls of one call site.
     struct Site {
         std::size_t number = SIZE_MAX; ///< SIZE_MAX: none yet
         std::uint64_t seen = 0;

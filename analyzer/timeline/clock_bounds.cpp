@@ -1,4 +1,4 @@
-/// The shortest and the longest that work may have taken.
+/// The shortest and the longest time that work may have needed.
 #include "analyzer/timeline/clock.hpp"
 #include "analyzer/timeline/doubt.hpp"
 
@@ -23,7 +23,7 @@ void Clock::bound(double until, bool blocked, double factor, bool all_alike) {
         Next& next = nexts_[call.stream.number];
         const double idle_ns = std::max(0.0, next.begin - pending.end);
         next = {pending.begin, next.idle || idle_ns > exact};
-        // Of the work that held up a wait, the whole is known.
+        // The length of work that held up a wait is known.
         if (!next.idle || pending.fixed || pending.doubt <= well_known || call.waits == Waits::itself)
             continue;
         const double ns = fitted(pending, factor, all_alike);
@@ -38,7 +38,7 @@ void Clock::bound(double until, bool blocked, double factor, bool all_alike) {
     }
 }
 
-/// When that ends for which the last call of the window waited, at one end of what is possible.
+/// When the work ends that the last call of the window waited for, at one end of what is possible.
 double Clock::awaited_with(Pending::Split Pending::*split) {
     for (const facts::Call* const place : places_)
         trial_.take(base_, *place);
@@ -57,7 +57,7 @@ double Clock::awaited_with(Pending::Split Pending::*split) {
     return trial_.awaited(window_.back().call).at;
 }
 
-/// What of its time passed behind work depends on how long that took.
+/// How much of the call's time was its own depends on how long the work before it took.
 void Clock::bound_free(Pending& last) {
     const facts::Call& call = last.call;
     const auto own_ns = [&](Pending::Split Pending::*split) {

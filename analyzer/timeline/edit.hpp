@@ -23,7 +23,7 @@ struct Change {
     double share = 1; ///< of these calls, spread evenly; the others stay
     double less_ns = 0, less_ns_per_byte = 0;
     double less_share = 0; ///< of what the device needs for its work
-    /// Of the thread's own time before each goes so much with it, where there is as much.
+    /// So much of the thread's own time before each call goes with it, where there is as much.
     double less_before_ns = 0;
     /// Of the thread's own time from the next wait to its next launch, the share that goes: the host touches
     /// there what the work has made.
@@ -34,7 +34,7 @@ struct Change {
     bool data_needed = false; ///< asynchronous: the host may look at what the call no longer waits for
 };
 
-/// Where calls do not decide how a stretch of the run went, a replay takes one of these to be so.
+/// Where the calls do not decide how a stretch of the run went, a replay assumes one of these.
 enum class Assumed : std::uint8_t {
     likely,
     short_work, ///< the device's work was short, frees took the time themselves, and the host does without what
@@ -49,7 +49,7 @@ struct Edit {
     Assumed assumed{};
 };
 
-/// How well a replay keeps time: how predicted waits agree with recorded ones.
+/// How accurate a replay is: how predicted waits agree with recorded ones.
 struct Accuracy {
     std::uint64_t hidden = 0; ///< waits that were predicted, not fitted
     double error_ns = 0;      ///< the sum of how far their ends are off

@@ -13,13 +13,13 @@ bool waits_for_itself(const facts::Call& call) {
     return call.waits == facts::Waits::itself;
 }
 
-/// As it would be in a stream that does not wait for the legacy default stream, nor that for it.
+/// The call as it would be in a stream that does not synchronise with the legacy default stream.
 facts::Call in_own_stream(facts::Call call) {
     call.stream.legacy = call.stream.blocking = false;
     return call;
 }
 
-/// From `others` where `taken`.
+/// Copies from `others` the lanes that are marked in `taken`.
 void take(Times& times, const Times& others, std::span<const bool> taken) {
     for (std::size_t lane = 0; lane < taken.size(); ++lane)
         if (taken[lane])
@@ -54,7 +54,7 @@ void Replays::Lanes::queue(const facts::Call& call, const Times& done, std::span
     state.queue(in_own_stream(call), done);
 }
 
-/// A remedy that spares a free takes away all that this is taken to have needed itself.
+/// A remedy that spares a free takes away all the time that the free is assumed to have needed itself.
 double Replays::share_of_free(const Lanes& lanes, std::size_t lane, const Pending& pending) {
     if (!lanes.assumes || !pending.undecided || pending.call.queues != facts::Queues::nothing ||
         lanes.assumed[lane] == Assumed::likely || pending.own_ns <= 0)
@@ -96,7 +96,7 @@ void Replays::assume(const Lanes& lanes, const Pending& pending, Times& device, 
     }
 }
 
-/// Takes off the thread's own time before a call what is due.
+/// Removes the time that an edit takes off the thread's own time before a call.
 void Replays::relieve(const Relief& relief, double gap_ns, std::size_t first_replay, Times& start) {
     for (std::size_t lane = 0; lane < Times::count; ++lane)
         if (relief.is_due(lane)) {
@@ -105,7 +105,7 @@ void Replays::relieve(const Relief& relief, double gap_ns, std::size_t first_rep
         }
 }
 
-/// What `call` means for the thread's time behind it.
+/// How `call` changes the thread's own time behind it.
 void Replays::relieve_next(Relief& relief, const facts::Call& call, std::span<const Deed> deeds,
                            std::size_t first_replay) {
     if (facts::launches(call) && relief.waited)
@@ -174,7 +174,7 @@ void Replays::step(Lanes& lanes, const Pending& pending, const Unheld& unheld, b
                                   : std::max(pending.device_ns, call.duration - pending.waited_ns);
         }
     }
-    // Of calls that are gone nothing comes.
+    // Calls that an edit removes affect nothing.
     const auto without_gone = [&](Times& times, const auto& instead) {
         for (const Deed& deed : deeds)
             if (deed.change.what == What::gone)

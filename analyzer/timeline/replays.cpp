@@ -72,7 +72,7 @@ namespace {
 
 /// Close enough, in nanoseconds.
 constexpr double unequal_ns = 0.01;
-/// A wait returns so much after the end of work, at most, that had ended before it began.
+/// A wait for work that had ended before the wait began returns within this time.
 constexpr double longest_wake_ns = 15'000;
 
 bool is_alike(double time, double other) {
@@ -81,8 +81,8 @@ bool is_alike(double time, double other) {
 
 } // namespace
 
-/// Whether nothing is left of what was changed but that all happens earlier. What has passed by far for both
-/// host and device holds up nothing any more.
+/// Whether nothing remains of the changes but that all happens earlier. Times that are long past for both host
+/// and device block nothing any more.
 bool Replays::keeps_step(Lanes& lanes, const State<double>& recorded) const {
     const Thread& thread = threads_[last_thread_];
     if (thread.end != latest_end_ || thread.room != 0)
@@ -168,8 +168,8 @@ void Replays::settle(const Pending& pending, const State<double>& recorded) {
                 lanes_[watched_ / Times::count].shift.at[watched_ % Times::count];
         }
     }
-    // What one thread waits for in another shows in no call. Where the others had returned by then, this call
-    // is taken to follow the last of them.
+    // No call shows what one thread waits for in another. Where the others had returned by then, this call is
+    // assumed to follow the last of them.
     const bool follows = latest_end_ <= call.start && latest_end_ > thread.end;
     std::erase_if(replayed_, [&](std::size_t block) { return enters_step(lanes_[block], recorded); });
     // The thread of the last call is with all that are in step.

@@ -27,7 +27,7 @@ public:
     explicit Replays(const std::vector<Edit>& edits);
 
     bool empty() const { return gains_.empty(); }
-    /// Of this replay, spared() tells where it takes time off a run of so long. Call it before all else.
+    /// spared() shows where this replay takes time off a run of so long. Call it before all else.
     void watch(std::size_t replay, double run_ns) {
         watched_ = replay;
         stretch_ns_ = run_ns / Spared::stretches_of_run;
@@ -37,7 +37,7 @@ public:
     /// `device_end`: when the device is done without any edit. A run ends when both host and device are done.
     /// `run_end`: until then the host may have done something behind its last call.
     std::vector<Gain> gains(double device_end, double run_end) const;
-    /// Of the watched replay, as gains() has it.
+    /// The saved time of the watched replay; arguments as for gains().
     Spared spared(double device_end, double run_end) const;
 
 private:
@@ -50,7 +50,7 @@ private:
         std::uint64_t seen = 0, done = 0;
         bool begun = false;
     };
-    /// What is done to the call at hand in one replay.
+    /// What one replay changes about the current call.
     struct Deed {
         std::size_t replay = 0;
         Change change;
@@ -77,7 +77,7 @@ private:
         std::vector<Time> ends = std::vector<Time>(queue_length);
         std::size_t next = 0, count = 0; ///< count: of all, or since the replay is out of step
 
-        /// Of the last `length` launches, the end of the first.
+        /// When the first of the last `length` launches ended.
         const Time& end(std::size_t length) const {
             return ends[(next + queue_length - length) % queue_length];
         }
@@ -87,14 +87,15 @@ private:
             ++count;
         }
     };
-    /// As recorded. Where launches keep finding as many before them that have not ended, so many fill it.
+    /// The queue's length as recorded. If launches keep finding as many unfinished ones before them, that is
+    /// the length.
     struct Recorded : Queue<double> {
         std::size_t length = queue_length; ///< that holds up the next
         std::size_t pending = 0, level = 0, steady = 0;
 
         void learn(double now);
     };
-    /// Of the call's stream, if it is one of the first; nullptr: the call launches nothing.
+    /// The queue of the call's stream, if it is one of the first; nullptr: the call launches nothing.
     template <class Kind>
     static Kind* queue_of(std::vector<Kind>& queues, const facts::Call& call);
     /// What the host does around a call, as recorded, without being held up by full queues.
@@ -128,7 +129,7 @@ private:
         std::size_t steps = 0, look = 0; ///< since then; so many before the next look whether it is again
         bool waited = false;             ///< the last step's call
 
-        /// When work of the call that the device is told of at `told` and that takes `device` is done.
+        /// When work of the call is done that the device knows of at `told` and that takes `device`.
         Times done(const facts::Call& call, const Times& told, const Times& device, std::span<const bool> own);
         /// `done` comes in the order of the streams; of those in a stream of their `own`, beside it.
         void queue(const facts::Call& call, const Times& done, std::span<const bool> own);
@@ -142,7 +143,7 @@ private:
         double device_ns, own_ns, wake_ns;
     };
 
-    /// What each replay takes an undecided call to have done.
+    /// What each replay assumes that an undecided call did.
     static void assume(const Lanes& lanes, const Pending& pending, Times& device, Times& own, Times& wake);
     void find_deeds(const ids::CallSite& site);
     static bool make(Use& use);
@@ -174,7 +175,7 @@ private:
     double launch_ns_ = HUGE_VAL; ///< that the shortest launch took
     double latest_end_ = 0;       ///< as recorded, of all threads
     std::size_t watched_ = SIZE_MAX;
-    double stretch_ns_ = 0; ///< the least of one that is told
+    double stretch_ns_ = 0; ///< the shortest stretch that is reported
     Spared spared_;
 };
 

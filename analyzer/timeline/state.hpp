@@ -31,7 +31,7 @@ public:
         make_room(devices_, call.stream.device);
     }
 
-    /// When work that `call` queues can begin, given when the device has been told of it.
+    /// When work that `call` queues can begin, given when the device learned of it.
     Time ready(const facts::Call& call, const Time& told) const {
         const facts::StreamPlace& stream = call.stream;
         const Device& device = devices_[stream.device];
@@ -47,7 +47,7 @@ public:
         return time;
     }
 
-    /// The work of `call` ends at `end`; of a time before all others nothing comes.
+    /// The work of `call` ends at `end`; an end before all others changes nothing.
     void queue(const facts::Call& call, const Time& end) {
         order(call.stream, end);
         if (call.event != 0) {
@@ -63,14 +63,14 @@ public:
     }
 
     /// An event that is recorded in the legacy default stream stands for the blocking streams, too. The device
-    /// is told of it like of work.
+    /// learns of it as of work.
     void record(const facts::Call& call, const Time& told) {
         events_[call.event] = later(told, end_of_stream(call.stream));
     }
     Time& event(std::uint32_t number) { return events_[number]; }
     void join(const facts::Call& call, const Time& event) { order(call.stream, event); }
 
-    /// When that is done for which `call` waits; not for calls that wait for themselves.
+    /// When the work that `call` waits for is done; not for calls that wait for themselves.
     Time awaited(const facts::Call& call) const {
         switch (call.waits) {
         case facts::Waits::stream:
@@ -123,8 +123,8 @@ public:
             device.engines[engine] = Time{from.engines[engine]};
     }
 
-    /// Shows `visit` each time that `other` keeps, and its own of the same thing before it. Stops where that
-    /// returns false, and returns false then.
+    /// Calls `visit` with each time that `other` keeps, and its own time of the same thing before it. Stops and
+    /// returns false where that returns false.
     template <class Other, class Visit>
     bool visit_with(const State<Other>& other, const Visit& visit) {
         streams_.resize(std::max(streams_.size(), other.streams_.size()));

@@ -14,7 +14,7 @@ inline double earlier(double a, double b) {
     return std::min(a, b);
 }
 
-/// One for each of the replays that are made side by side, nanoseconds. What is done to one is done to all, so
+/// One time for each of the replays that are made side by side, nanoseconds. Each operation applies to all, so
 /// that the compiler makes a few wide instructions of it.
 struct alignas(64) Times {
     static constexpr std::size_t count = 8;

@@ -24,7 +24,7 @@ struct Pending {
     double own_ns = 0;         ///< that the call takes when what it waits for is done
     double wake_ns = 0;        ///< from the end of what it waited for to its return
     double waited_ns = 0;
-    double late_ns = 0; ///< so much after it, what it waited for would have ended: that is taken back
+    double late_ns = 0; ///< how far the awaited work's fitted end is behind the call's; replays subtract it
 
     /// The calls do not decide how long its work took, or what of a free's time was a wait.
     bool undecided = false;
@@ -45,7 +45,7 @@ public:
     bool empty() const { return size() == 0; }
     Pending& back() { return calls_.back(); }
     Pending& add(const facts::Call& call) { return calls_.emplace_back(call); }
-    /// So many from the front.
+    /// Removes so many from the front.
     void drop(std::size_t count) {
         first_ += static_cast<std::ptrdiff_t>(count);
         if (empty()) {

@@ -31,7 +31,7 @@ public:
         if (symbols_ == nullptr || names_ == nullptr)
             return;
         walk(calls_, calls_bytes_ / sizeof(ElfW(Rela)), visit);
-        // Those without a symbol come first, and are most of them.
+        // Relocations without a symbol come first, and are most of them.
         const std::size_t count = others_bytes_ / sizeof(ElfW(Rela));
         const std::size_t plain = std::min<std::size_t>(plain_, count);
         if (others_ != nullptr)
@@ -41,7 +41,7 @@ public:
 private:
     void read(const ElfW(Dyn) * entry) {
         for (; entry->d_tag != DT_NULL; ++entry) {
-            // glibc has made these absolute, but where it leaves an object's dynamic section alone.
+            // glibc has made these absolute, except where it leaves an object's dynamic section alone.
             const ElfW(Addr) at = entry->d_un.d_ptr < object_.dlpi_addr ? entry->d_un.d_ptr + object_.dlpi_addr
                                                                         : entry->d_un.d_ptr;
             switch (entry->d_tag) {

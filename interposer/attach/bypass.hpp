@@ -3,8 +3,8 @@
 
 namespace umadvisor::attach {
 
-/// Calls `tell(symbol, object)` for each symbol that an object was bound to in the driver or in libc though
-/// ours stands before them. That is what RTLD_DEEPBIND does; such calls and look-ups are not seen.
+/// Calls `tell(symbol, object)` for each symbol that an object has bound to the driver or to libc though our
+/// wrapper comes first. RTLD_DEEPBIND does that; such calls and look-ups are not seen.
 void find_bypasses(void (*tell)(const char* symbol, const char* object)) noexcept;
 
 } // namespace umadvisor::attach

@@ -54,8 +54,8 @@ void insert(void* driver_address, void* wrapper, bool recorded) {
         substitutes[slot] = {driver_address, wrapper};
 }
 
-/// What the loader says of the driver. Asked before `mutex` is taken: a thread that runs a library's
-/// constructor holds the loader's lock and may come here, so nobody may wait for that lock while holding ours.
+/// What the loader says of the driver. It is asked before `mutex` is locked: a thread that runs a library's
+/// constructor holds the loader's lock and may come here, so no thread that holds ours may wait for it.
 struct Found {
     void* addresses[entry_count];
     const char* path = "";

@@ -18,8 +18,8 @@ void* look_up(void* handle, const char* name) noexcept;
 /// later ones are one load. Never loads it: that is the program's to do. Thread-safe.
 bool find_driver() noexcept;
 
-/// What stands for an address inside the driver: the wrapper or the counting pass-through of that exact
-/// exported symbol; null when the address is no exported symbol that we know. Thread-safe after find_driver().
+/// The wrapper or counting pass-through of the exported symbol at exactly this address in the driver; null when
+/// the address is no exported symbol that we know. Thread-safe after find_driver().
 void* substitute(void* driver_address) noexcept;
 
 /// The object that holds `code` was loaded by umadvisor: its look-ups are answered as the driver's own are, and

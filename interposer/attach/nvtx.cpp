@@ -1,6 +1,6 @@
 /// The program's own names for its parts. NVTX, which is a header in the program, loads the library named by
-/// NVTX_INJECTION64_PATH at the program's first NVTX call and asks it to put its functions in the place of
-/// nothing. `umadvisor run` names this library there unless somebody else's stands there already.
+/// NVTX_INJECTION64_PATH at the program's first NVTX call and asks it to replace the empty functions with its
+/// own. `umadvisor run` sets that variable to this library, unless it is set already.
 #include "interposer/base/pages.hpp"
 #include "interposer/record/bounds.hpp"
 #include "interposer/record/mutex.hpp"
@@ -21,7 +21,7 @@ namespace {
 
 constinit record::Mutex mutex{record::Lock::lists};
 constinit base::Arena arena;
-constinit std::size_t names_kept = 0; ///< a program may register strings in a loop; nobody ever frees them
+constinit std::size_t names_kept = 0; ///< a program may register strings in a loop; no call frees them
 
 constinit std::atomic<nvtxRangeId_t> last_range{0};
 
@@ -78,7 +78,7 @@ std::string_view text_of(const char* text) {
 
 using trace::RangeAction;
 
-// What the program is answered is what it would be without a tool, but for handles and ids.
+// The program gets the same answers as without a tool, except for handles and ids.
 
 void NVTX_API mark_ex(const nvtxEventAttributes_t* event) noexcept {
     write(RangeAction::mark, nullptr, message_of(event));

@@ -6,13 +6,12 @@
 
 namespace umadvisor::attach {
 
-/// What an entry point that this driver lacks is answered with: always CUDA_ERROR_NOT_SUPPORTED. Never a null
-/// pointer.
+/// The answer of an entry point that this driver lacks: always CUDA_ERROR_NOT_SUPPORTED. Never a null pointer.
 CUresult CUDAAPI missing_entry() noexcept;
 
 extern "C" {
 /// Addresses in the driver, by entry; `missing_entry` where it lacks one and everywhere before the driver is
-/// found. Written once, by the thread that finds the driver, before anybody can hold a wrapper; read by
+/// found. Written once, by the thread that finds the driver, before any code can hold a wrapper; read by
 /// assembly too.
 extern void* umadvisor_real_table[entry_count] __attribute__((visibility("hidden")));
 }

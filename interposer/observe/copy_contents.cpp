@@ -92,7 +92,7 @@ trace::CopyContent CopyContents::hash(std::uint64_t host, std::uint64_t device, 
     return content;
 }
 
-/// Those of one value have the part in common, too, where they differ elsewhere: each address is by itself.
+/// Bytes that repeat one value may have equal parts and differ elsewhere, so each address has its own entry.
 CopyContents::KnownContent& CopyContents::compare_places(trace::CopyContent& content, std::uint64_t host,
                                                          std::uint64_t bytes) noexcept {
     const std::uint64_t key = content.value_bytes == 0 ? content.part_hash : content.part_hash ^ host;
@@ -114,7 +114,7 @@ CopyContents::KnownContent& CopyContents::compare_places(trace::CopyContent& con
     return known;
 }
 
-/// The hash of one copy's bytes says nothing without that of another: the first is taken only where there is
+/// The hash of one copy's bytes says nothing without that of another: the first is computed only where there is
 /// time for both.
 void CopyContents::hash_one_of_two(KnownContent& known, trace::CopyContent& content, std::uint64_t host,
                                    std::uint64_t bytes) noexcept {

@@ -11,7 +11,7 @@ bool CuptiBuffers::reserve() noexcept {
     return memory_ != nullptr;
 }
 
-/// `most` for what is none of ours.
+/// Returns `most` for a buffer that is not ours.
 std::size_t CuptiBuffers::number_of(const std::uint8_t* buffer) const noexcept {
     const auto offset = static_cast<std::size_t>(buffer - memory_);
     return offset < most * buffer_bytes && offset % buffer_bytes == 0 ? offset / buffer_bytes : most;

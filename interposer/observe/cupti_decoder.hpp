@@ -12,11 +12,11 @@ class CuptiDecoder {
 public:
     constexpr CuptiDecoder() noexcept = default;
 
-    /// Takes the next record; calls `write(to, event)` for what is complete by it. Passes over what is of
-    /// another kind.
+    /// Takes the next record; calls `write(to, event)` for each event that it completes. Ignores records of
+    /// other kinds.
     void take(const residency::cupti::CounterRecord& record, WriteManaged write, void* to) noexcept;
 
-    /// Writes what waits for more like it.
+    /// Writes the event that waits for more records like it.
     void finish(WriteManaged write, void* to) noexcept;
 
 private:

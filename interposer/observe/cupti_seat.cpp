@@ -9,7 +9,7 @@ namespace cupti = residency::cupti;
 
 namespace {
 
-/// The seat is all that is wanted: no callback is enabled.
+/// Only the seat is wanted: no callback is enabled.
 void ignore_callback(void*, std::uint32_t, std::uint32_t, const void*) {}
 
 const char* refusal(const CuptiLibrary& library, CuptiLibrary::Result result) {

@@ -45,9 +45,9 @@ pid_t owner = 0;      ///< a child made by _Fork(3) has run no atfork handler
 sem_t wake, ended;
 LookTimes* looks = nullptr;
 std::atomic<bool> ending{false}; ///< the program ends
-std::atomic<bool> over{false};   ///< nobody reads any more
+std::atomic<bool> over{false};   ///< no thread reads any more
 
-// Of the thread alone, once it runs.
+// Used by the watch's thread alone, once it runs.
 ManagedBatch* batch = nullptr;
 CuptiDecoder decoder;
 PairedClock cupti_clock;
@@ -94,7 +94,7 @@ void tell_detail(std::uint64_t lost) {
     record::write(record);
 }
 
-/// Sums are totals as long as nothing was lost.
+/// Sums count as totals as long as no record was lost.
 void tell_totals(std::uint64_t time) {
     if (!totals_untold || anything_lost || !writing)
         return;
@@ -103,8 +103,8 @@ void tell_totals(std::uint64_t time) {
     totals_untold = false;
 }
 
-/// What the program's looks up to `last` would have found, in what has been added up. Later ones wait: what
-/// happened before them may be told yet.
+/// What the program's looks up to `last` would have found, in what has been added up. Later looks wait: events
+/// before them may still be reported.
 void answer_looks(std::uint64_t last) {
     for (std::uint64_t time = looks->take_until(last); time != LookTimes::never; time = looks->take_until(last))
         tell_totals(time);
@@ -151,7 +151,7 @@ bool read_buffers() {
     return any;
 }
 
-/// What comes in a pause is dropped; at its start comes what was before it. Whether anything came.
+/// Drops what comes in a pause; at its start, writes what was before it. Returns whether anything came.
 bool take_turn(bool fetch, std::uint32_t flush_flag) {
     const std::uint64_t begin = record::now();
     const bool takes = record::takes(record::Taking::everything);
@@ -169,7 +169,7 @@ bool take_turn(bool fetch, std::uint32_t flush_flag) {
     return any;
 }
 
-/// False when the time is over.
+/// False on a timeout.
 bool wait_for(sem_t& semaphore, std::uint64_t nanoseconds) {
     const timespec until = runtime::end_of_sleep(nanoseconds);
     int answer = 0;

@@ -1,4 +1,4 @@
-/// CUPTI as the one who tells of managed memory.
+/// CUPTI as the source of managed memory's events.
 #pragma once
 
 #include <atomic>
@@ -9,17 +9,17 @@ namespace umadvisor::observe {
 /// Records come late, in buffers; a thread of our own fetches and writes them, since a reader takes each
 /// thread's records in the order in which they stand. It ends with the program's exit handlers, before the
 /// driver does: what happens to managed memory later, or before quick_exit(3) and signals that kill, is not
-/// told. Safe from any thread but for open().
+/// recorded. Safe from any thread but for open().
 class CuptiWatch {
 public:
-    /// Loads CUPTI, takes its seat and begins to watch: some 20 ms. Null, or why it does not tell: a text that
+    /// Loads CUPTI, takes its seat and begins to watch: some 20 ms. Null, or why it cannot watch: a text that
     /// stays.
     const char* open() noexcept;
 
     bool watches() const noexcept { return watching_.load(std::memory_order_relaxed); }
 
-    /// The program has waited, or launches something: what is complete shall be fetched soon, and totals told
-    /// for this moment once they are known. CUPTI is never called in a call of the program's.
+    /// The program has waited, or launches something: complete records shall be fetched soon, and totals
+    /// written for this moment once they are known. CUPTI is never called in a call of the program's.
     void look() noexcept {
         if (watches())
             note_look();

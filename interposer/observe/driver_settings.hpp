@@ -10,7 +10,8 @@ using ReleaseText = base::SmallFile<64>;
 /// The release of the kernel modules ("580.159.04"), empty if it is not known. The text is in `release`.
 std::string_view driver_release(ReleaseText& release) noexcept;
 
-/// Of CoherentGPUMemoryMode in `text`, the content of /proc/driver/nvidia/params; empty where it has none.
+/// The value of CoherentGPUMemoryMode in `text`, the content of /proc/driver/nvidia/params; empty where it has
+/// none.
 std::string_view coherent_memory_mode_in(std::string_view text) noexcept;
 /// The same for this machine. Text of static storage duration; called once.
 std::string_view coherent_memory_mode() noexcept;

@@ -109,7 +109,7 @@ trace::Regularity HostContent::regularity(const MappedRuns& runs, const Allocati
         const trace::Regularity one = observe::regularity(at, parts[i].iov_len);
         if (one == trace::Regularity::irregular)
             return one;
-        all = std::max(all, one); // the last part may be too short to tell
+        all = std::max(all, one); // the last part may be too short to be judged
     }
     return all;
 }

@@ -94,7 +94,7 @@ bool ManagedWatch::watches() const noexcept {
     return queue_watch().watches() || cupti_watch().watches();
 }
 
-/// Not with CUPTI, which delivers its records late.
+/// 0 with CUPTI, which delivers its records late.
 std::uint64_t ManagedWatch::sum_of_counters() const noexcept {
     return queue_watch().counts() ? queue_watch().sum_of_counters() + changes_.load(std::memory_order_relaxed)
                                   : 0;

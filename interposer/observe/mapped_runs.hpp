@@ -26,7 +26,7 @@ public:
             n -= pages_of(*run);
         return run->first + n * recorded_page;
     }
-    /// All of it lies side by side.
+    /// Whether all of it is adjacent.
     bool single() const { return count_ == 1; }
 
 private:

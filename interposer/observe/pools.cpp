@@ -18,7 +18,7 @@ std::uint64_t handle_of(CUmemoryPool pool) {
     return reinterpret_cast<std::uint64_t>(pool);
 }
 
-/// Unknown where the driver does not tell: for memory that a graph will make when it is launched.
+/// Unknown where the driver does not report it: for memory that a graph will make when it is launched.
 Memory ask(std::uint64_t address) {
     unsigned managed = 0, type = 0;
     if (real<Entry::cuPointerGetAttribute>()(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address) != CUDA_SUCCESS)

@@ -35,7 +35,7 @@ bool goes_up_evenly(const std::uint8_t* first, std::size_t count) {
             last = next;
         }
     } else {
-        // Each is rounded: by what the largest of them may be off.
+        // Each number is rounded: the largest decides how far one may be off.
         const double begin = word_at<Number>(first), end = word_at<Number>(first + (count - 1) * distance);
         const double off =
             2 * double{std::numeric_limits<Number>::epsilon()} * std::max(std::fabs(begin), std::fabs(end));

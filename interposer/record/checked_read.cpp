@@ -51,7 +51,7 @@ public:
     /// False where a byte cannot be read. Not by the functions write(2) and read(2), which are cancellation
     /// points.
     bool pass(std::uint8_t* to, const iovec* from, std::size_t count) noexcept {
-        long held = 0; // in the pipe: short pieces are taken out together
+        long held = 0; // in the pipe: short pieces are read from it together
         for (; count != 0; --count, ++from) {
             const auto* at = static_cast<const std::uint8_t*>(from->iov_base);
             for (std::size_t left = from->iov_len; left != 0;) {

@@ -51,7 +51,7 @@ struct ChunkWriter {
         header->sequence = sequence;
         header->base_time = time;
         // A chunk with the magic has the rest: release here, acquire where it is looked for (has_begun(), the
-        // readers). All four are plain, since nobody changes them until the memory holds another chunk.
+        // readers). All four are plain, since no thread changes them until the memory holds another chunk.
         std::atomic_ref(header->magic).store(trace::chunk_magic, std::memory_order_release);
     }
 

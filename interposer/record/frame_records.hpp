@@ -9,9 +9,8 @@ namespace umadvisor::record {
 /// what it reads was checked to be there. Ends where the chain does, so behind a frame without a record, as
 /// code that is generated at run time may have, nothing is sure to follow. Keeps errno.
 ///
-/// For aarch64, where gcc and clang keep the frame pointer unless told otherwise (AAPCS64, "The Frame
-/// Pointer"), as libcudart does, and where systems sign return addresses (PAC): libunwind 1.6 ends at the first
-/// of these.
+/// For aarch64, where gcc and clang keep the frame pointer by default (AAPCS64, "The Frame Pointer"), as
+/// libcudart does, and where systems sign return addresses (PAC): libunwind 1.6 ends at the first of these.
 [[gnu::noinline]] int walk_frame_records(void** found, int capacity) noexcept;
 
 /// Whether the eight bytes there can be read; sets errno.

@@ -11,8 +11,8 @@ namespace umadvisor::record {
 /// Python frames are kept, too. Called once, from open().
 void prepare_stacks(int frames, bool python) noexcept;
 
-/// Notes loaded and unloaded objects, so that addresses of an unloaded object are not taken for those of a new
-/// one. Called at each look-up of a symbol, by which code of dlopen(3) is first reached.
+/// Notes loaded and unloaded objects, so that addresses of an unloaded object are not mistaken for those of a
+/// new one. Called at each look-up of a symbol, by which code of dlopen(3) is first reached.
 void follow_modules() noexcept;
 
 /// The same for instruction(), which does not check it.

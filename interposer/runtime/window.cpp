@@ -61,7 +61,7 @@ void change(PauseCause cause, unsigned causes, std::uint64_t time) {
         record_change(cause, time);
 }
 
-/// What the clock has brought up to now, with the times at which it was due: it may have been long ago.
+/// Applies the pauses and resumes that are due by now, with the times at which they were due: maybe long ago.
 void pass_time() {
     for (std::uint64_t end; (end = due.load(std::memory_order_relaxed)) <= record::monotonic_nanoseconds();) {
         if ((held & bit(PauseCause::delay)) != 0) {

@@ -17,7 +17,7 @@ void finish_current(trace::Context& record) noexcept;
 
 void finish_create(trace::Context& record, CUcontext context) noexcept;
 void finish_retain(trace::Context& record, CUcontext context, CUdevice device) noexcept;
-/// For the records of green contexts. `context` may be null.
+/// Completes the record of a green context. `context` may be null.
 void finish_green(trace::Context& record, CUcontext context, CUgreenCtx green) noexcept;
 /// `begun`: captures, before the call.
 void finish_destroy_green(trace::Context& record, CUgreenCtx green, std::uint64_t begun) noexcept;
@@ -150,7 +150,7 @@ struct context_from_green : WhilePaused {
 
 void finish_peer(trace::Peer& record, CUcontext peer) noexcept;
 
-/// From the current context's device to the other's.
+/// Access from the current context's device to the other's.
 template <trace::PeerAction Action>
 struct PeerAccess : WhilePaused {
     template <Entry E, class... Flags>

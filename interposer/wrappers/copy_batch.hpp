@@ -15,7 +15,7 @@ void finish_batch(trace::Copy& call, const CUDA_MEMCPY3D_BATCH_OP* operations, s
 
 CopyBox box_of(const CUDA_MEMCPY3D_BATCH_OP& operation) noexcept;
 
-/// Of one copy, with attributes as batches have them.
+/// One copy, with attributes as batches have them.
 struct copy_with_attributes : WhileRecording {
     template <Entry E>
     static CUresult call(CUdeviceptr destination, CUdeviceptr source, std::size_t bytes,

@@ -33,8 +33,8 @@ struct NewLaunch : act::LaunchScope {
     std::uint32_t period = 1;     ///< the device timer's answer
 };
 
-/// The memo's entry of a launch that becomes a node of a graph: it reaches nothing, so it is told by the call
-/// and the stack. Null: it has none, or the launch runs.
+/// The memo's entry of a launch that becomes a node of a graph: it reaches nothing, so the call and the stack
+/// identify it. Null: it has none, or the launch runs.
 record::LaunchMemo::Entry* recall_captured(const LaunchCall& call, std::uint64_t stack) noexcept;
 
 /// Fills in the shape: scans what the launch reaches, passes it to the observers and actions, starts the device

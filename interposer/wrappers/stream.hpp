@@ -151,7 +151,7 @@ struct record_event : Recorded<record_event, finish_event, trace::EventAction::r
     }
 };
 
-/// On all streams of a context, green ones too.
+/// The event stands for all streams of a context, green ones too.
 struct context_record_event
     : Recorded<context_record_event, finish_event, trace::EventAction::record_context, WhileRecording> {
     static void fill(trace::Event& record, auto context, CUevent event) noexcept {

@@ -17,7 +17,7 @@ namespace {
 using DiffJson = nlohmann::ordered_json;
 using Found = std::vector<const ReportedFinding*>;
 
-/// Rule, file and function: what stays when code is added above.
+/// Rule, file and function, which stay the same when code is added above.
 using FindingKey = std::tuple<std::string_view, std::string_view, std::string_view>;
 
 FindingKey key_of(const ReportedFinding& finding) {
@@ -34,7 +34,7 @@ std::uint64_t change_bytes(const ReportedFinding& before, const ReportedFinding&
            std::min(before.saving_bytes, after.saving_bytes);
 }
 
-/// More than runs of one program differ by, and more than is worth telling at all.
+/// Whether the saving changed by more than runs of one program differ by, and by enough to report.
 bool differ(const ReportedFinding& before, const ReportedFinding& after) {
     const double change = change_ns(before, after);
     const std::uint64_t bytes = change_bytes(before, after);
@@ -44,7 +44,7 @@ bool differ(const ReportedFinding& before, const ReportedFinding& after) {
 
 void sort_by_lines(Found& found) {
     std::ranges::stable_sort(found, [](const ReportedFinding* a, const ReportedFinding* b) {
-        // Of one line those of several processes: the one that saves most goes with the one that saves most.
+        // Findings of several processes on one line are paired in the order of their savings.
         return std::tuple(a->line.line, -a->saving_ns, b->saving_bytes) <
                std::tuple(b->line.line, -b->saving_ns, a->saving_bytes);
     });

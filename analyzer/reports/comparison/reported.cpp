@@ -84,7 +84,7 @@ ReportedFinding reported_finding(const ReportedValues& values, const ReportedJso
     if (finding.rule.empty())
         values.wrong("a finding has no rule");
     finding.name = values.text(object, "name");
-    // umadvisor-report-1 has the name where the id is now. Rules that are no more keep what they are called.
+    // umadvisor-report-1 has the name where the id is now. Rules that no longer exist keep their name.
     if (const rules::Rule* const known = rules::find_rule(finding.rule)) {
         finding.rule = known->id;
         finding.name = known->name;
@@ -109,7 +109,7 @@ void add_managed(const ReportedValues& values, const ReportedJson& managed, Repo
     const ReportedJson& told = values.object(managed, "totals");
     if (told.is_null())
         return;
-    // The page table shows where memory is (pagemap), but nobody counts moves then.
+    // With pagemap as the source, the page table shows where memory is, but no moves are counted.
     if (values.at(told, "exact") == false && values.number(values.object(told, "told"), "events") == 0 &&
         values.number(told, "bytes_to_device") == 0 && values.number(told, "bytes_to_host") == 0) {
         ++totals.moves_unknown;
@@ -128,7 +128,7 @@ void add_process(const ReportedValues& values, const ReportedJson& process, Repo
     if (totals.reports == 1)
         totals.program = values.text(process, "program");
     const std::uint64_t duration = values.number(process, "duration_ns");
-    // Reports of before have no other times.
+    // Older reports have no other times.
     const auto part = [&](const char* key, std::uint64_t otherwise) {
         return values.at(process, key).is_null() ? otherwise : values.number(process, key);
     };
@@ -151,7 +151,7 @@ void add_call(const ReportedValues& values, const ReportedJson& row, ReportedTot
     reader::add_saturated(calls.time_ns, values.number(row, "time_ns"));
 }
 
-/// As reports tell by a word, and by numbers since the first of them.
+/// Whether records are missing. All reports have the numbers; newer ones have a flag, too.
 bool reported_lack(const ReportedValues& values, std::string_view member, const ReportedJson& part) {
     std::uint64_t lost = 0;
     if (member == "completeness") {

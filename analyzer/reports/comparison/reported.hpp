@@ -18,17 +18,17 @@ struct ReportedFinding {
     std::string rule, name; ///< the id, where the catalogue has the rule
     std::string title, advice;
     std::string line_text;                    ///< empty without a line
-    symbols::CodePlace line, allocation_line; ///< as far as a report tells
+    symbols::CodePlace line, allocation_line; ///< as far as the report knows them
     double saving_ns = 0;
     std::uint64_t saving_bytes = 0;
     bool unpriced = false; ///< what it saves was not known
     rules::Confidence confidence{};
 };
 
-/// Of managed memory.
+/// Moves and faults of managed memory.
 struct ReportedMoves {
     std::uint64_t bytes_to_device = 0, bytes_to_host = 0;
-    std::optional<std::uint64_t> host_faults; ///< nothing: never told
+    std::optional<std::uint64_t> host_faults; ///< nothing: never recorded
 };
 
 /// Calls of one function, on all threads.
@@ -53,15 +53,15 @@ struct ReportedTotals {
     ReportedCopies copies;         ///< in all
     std::map<CopyKind, ReportedCopies> copies_of_kind;
     std::map<std::string, ReportedCalls> calls; ///< by the name that the program called
-    std::optional<ReportedMoves> managed;       ///< nothing: no report tells of it
-    std::uint64_t moves_unknown = 0;            ///< reports on managed memory whose moves nobody counted
+    std::optional<ReportedMoves> managed;       ///< nothing: no report has managed memory
+    std::uint64_t moves_unknown = 0;            ///< reports on managed memory whose moves were not counted
 };
 
-/// One or several reports, taken together.
+/// One or several reports, added up.
 class ReportedRuns {
 public:
     /// `text` is what `umadvisor report --json` writes, and `path` names it in errors. Throws Error, one line,
-    /// for anything else. Returns whether it tells of a trace of which less could be read than was recorded.
+    /// for anything else. Returns whether less of the report's trace could be read than was recorded.
     bool add(const std::string& path, std::string_view text);
 
     /// Takes findings out that `keep` does not want.
@@ -78,7 +78,7 @@ public:
 private:
     std::deque<ReportedFinding> findings_; ///< no vector, which holds twice as many while it grows
     bool lacks_records_ = false;
-    ReportedTotals totals_; ///< without what findings_ tells
+    ReportedTotals totals_; ///< without what findings_ holds
 };
 
 } // namespace umadvisor::reports

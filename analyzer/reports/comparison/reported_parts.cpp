@@ -14,7 +14,7 @@ constexpr std::size_t deepest_part = 4; ///< objects inside each other: managed.
 constexpr auto list_members = std::to_array<std::string_view>({"calls", "copies", "findings", "unpriced"});
 constexpr auto other_members =
     std::to_array<std::string_view>({"completeness", "dropped", "managed", "process", "schema"});
-/// Of all parts.
+/// The names that a comparison reads, of all parts.
 constexpr auto compared_names = std::to_array<std::string_view>({"advice",
                                                                  "allocation",
                                                                  "bytes",

@@ -182,7 +182,7 @@ Json header_json(const reader::Trace& trace) {
     return object;
 }
 
-/// Where work in a stream ran, where the trace tells.
+/// Where work in a stream ran, where the trace shows it.
 void add_place(Json& object, const facts::Contexts::Place& place) {
     if (place.context == 0)
         return;

@@ -14,8 +14,8 @@ struct After {
     double sum() const;                 ///< of both, without the start of CUDA
 };
 
-/// The replay tells what each call and the code before it take less. Where there were page faults, that is
-/// taken to be theirs first.
+/// The replay gives the time saved in each call and in the code before it. Where there were page faults, the
+/// saved time is charged to them first.
 After after(const Timeline& timeline, const timeline::Spared& spared);
 
 } // namespace umadvisor::html

@@ -218,7 +218,7 @@ void write_what_column(Markup& out, const Json& finding, const Card& card, const
     out.markup("</div>");
 }
 
-/// Where it is: of the line as the summary shows it.
+/// Where the finding is, with the line as the summary shows it.
 std::string place_of(const Json& finding) {
     return finding["line"].is_null() ? "no stack recorded" : finding["line"]["text"].get<std::string>();
 }

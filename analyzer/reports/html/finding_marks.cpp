@@ -76,7 +76,7 @@ private:
 
     /// The page has the details of the findings that save most, and all further findings that these show.
     const Shown* choose(const OfLine& line) {
-        constexpr double alike = 0.5; // so long, another call of the line tells as much
+        constexpr double alike = 0.5; // of the longest call's length: one this long shows as much
         const auto is_chosen = [this](const Shown& shown) {
             return std::ranges::find(chosen_, shown.detail) != chosen_.end();
         };

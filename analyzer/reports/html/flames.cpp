@@ -34,7 +34,7 @@ Json flame_json(advice::Report& report, reports::Weight by) try {
     return {{"words", reports::words(by)},    {"sum", stacks.sum()},         {"time", reports::is_time(by)},
             {"count", reports::is_count(by)}, {"frames", std::move(frames)}, {"stacks", std::move(list)}};
 } catch (const reader::Error&) {
-    return nullptr; // the trace does not tell
+    return nullptr; // the trace does not hold these weights
 }
 
 } // namespace

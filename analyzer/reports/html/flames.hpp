@@ -7,7 +7,7 @@
 
 namespace umadvisor::html {
 
-/// Stacks, their frames as numbers, by time blocked, bytes copied and page faults, as far as the trace tells.
+/// Stacks, their frames as numbers, by time blocked, bytes copied and page faults, where recorded.
 nlohmann::ordered_json flames_json(advice::Report& report);
 
 } // namespace umadvisor::html

@@ -31,7 +31,7 @@ constexpr auto start = static_cast<std::size_t>(Cause::start);
 
 constexpr CauseWords remedies{"what the remedies need", "remedies", "pre"};
 
-/// A replay takes off page faults what a prefetch of the same bytes takes less.
+/// A replay reduces page faults by the time that a prefetch of the same bytes saves.
 CauseWords words_after(std::size_t cause) {
     CauseWords words = cause_words[cause];
     if (cause == static_cast<std::size_t>(Cause::host_faults))
@@ -108,7 +108,7 @@ std::string count_or_unknown(const Json& number) {
     return number.is_null() ? "not known" : std::to_string(number.get<std::uint64_t>());
 }
 
-/// The page table shows where memory is (pagemap), but nobody counts moves then.
+/// With pagemap as the source, the page table shows where memory is, but no moves are counted.
 std::string moved_text(const Json& totals, const char* bytes) {
     const auto moved = totals[bytes].get<double>();
     const bool counted = moved != 0 || totals["exact"].get<bool>() || totals["told"]["events"] != 0;

@@ -40,7 +40,7 @@ public:
     const std::vector<Piece>& pieces() const { return pieces_; } ///< empty where there are too many
     std::size_t states() const { return states_; }
     std::size_t bins() const { return bins_; }
-    /// Of a bin, from 0 to 1.
+    /// A state's share of a bin, from 0 to 1.
     float share(std::size_t state, std::size_t bin) const { return shares_[state * bins_ + bin]; }
     float& share(std::size_t state, std::size_t bin) { return shares_[state * bins_ + bin]; }
     double ns(std::size_t state) const { return ns_[state]; } ///< in all; of the first eight states

@@ -67,7 +67,7 @@ ManagedJson totals_json(const managed::ManagedTotals& totals) {
               {"device_faults", recorded_json(totals, Kind::device_fault, sum_of(recorded.device_faults))}}}};
 }
 
-/// Null: no moves were recorded, so the rule had nothing to go by.
+/// Null: no moves were recorded, so the rule could not be applied.
 ManagedJson thrashing_pages_json(const managed::ManagedActivity& managed) {
     if (!managed.totals().ever_recorded(Kind::migration))
         return nullptr;

@@ -7,7 +7,7 @@
 
 namespace umadvisor::reports {
 
-/// Null where the trace tells nothing of managed memory.
+/// Null where the trace has nothing on managed memory.
 nlohmann::ordered_json managed_json(advice::Report& report);
 
 } // namespace umadvisor::reports

@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t piece = 1000;
 /// A trace of 1 MB may name 50,000 stacks of 1,000 frames; beyond so many, a stack is its first.
 constexpr std::size_t most_frames = 1 << 18;
-/// PyTorch calls what is larger so.
+/// The largest block that PyTorch calls small.
 constexpr std::uint64_t largest_small = 1 << 20;
 
 class Snapshot {

@@ -55,7 +55,7 @@ void PickleWriter::number(std::uint64_t value) {
         put(two_bytes);
         put_little_endian(value, 2);
     } else {
-        // In two's complement: a ninth byte keeps what has its highest bit set from being negative.
+        // In two's complement: a ninth byte keeps a number with its highest bit set from being negative.
         const std::size_t bytes = value >> 63 != 0 ? 9 : 8;
         put(long_number);
         put_little_endian(bytes, 1);

@@ -10,8 +10,8 @@
 namespace umadvisor::reports {
 
 /// Writes one object as a pickle of protocol 2, the newest that the page of PyTorch's memory_viz reads with all
-/// its opcodes: dict, list, str and int. Names of keys and whole lists can be told again by their number, so
-/// that what repeats costs a few bytes. Holds 64 KiB and the texts given to key().
+/// its opcodes: dict, list, str and int. Names of keys and whole lists can be written again by their number, so
+/// that repetitions cost a few bytes. Holds 64 KiB and the texts given to key().
 class PickleWriter {
 public:
     using Write = std::function<void(std::string_view)>; ///< may throw

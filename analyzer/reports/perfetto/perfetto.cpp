@@ -301,8 +301,8 @@ void RunTracks::finish() {
 
 } // namespace
 
-/// Perfetto takes two processes of one number for one, and so does it threads: of other hosts and containers
-/// some are alike. Linux has numbers below 2^22.
+/// Perfetto merges two processes of one number, and two threads. Those of other hosts and containers may have
+/// equal numbers. Linux has numbers below 2^22.
 std::int64_t PerfettoExport::shift_of(const advice::Report& report) {
     std::set<std::int64_t> own{std::max<std::int64_t>(1, report.trace.file.header().pid)};
     for (const reader::ChunkInfo& chunk : report.trace.file.chunks())

@@ -26,7 +26,7 @@ private:
     std::int64_t shift_of(const advice::Report& report);
 
     perfetto::PacketFile file_;
-    std::set<std::int64_t> ids_; ///< processes and threads that were told
+    std::set<std::int64_t> ids_; ///< processes and threads that were written
     std::uint64_t runs_ = 0;
 };
 

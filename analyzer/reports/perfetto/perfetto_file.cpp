@@ -19,7 +19,7 @@ constexpr std::size_t most_waiting = 16 << 20; ///< bytes of all sequences
 constexpr int deflate_level = 7;               ///< from 8 on it takes twice as long, for a twentieth
 /// Texts of no more bytes are always written whole.
 constexpr std::size_t short_text = 64;
-/// A clock of the sequence's own (clock_snapshot.proto), and the one that it is told against.
+/// A clock of the sequence's own (clock_snapshot.proto), and the clock that it is related to.
 constexpr std::uint32_t own_clock = 64, realtime_clock = 1;
 constexpr std::uint32_t state_cleared = 1, needs_state = 2;
 /// int32 and int64 in these protos; a writer that takes unsigned numbers writes the same.

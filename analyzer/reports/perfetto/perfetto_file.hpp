@@ -49,7 +49,7 @@ public:
 
     /// A number for the text, from 1 on; the same for the same text.
     std::uint64_t number(std::string_view text);
-    /// As it is written now.
+    /// The text as it is written now.
     std::string written(std::uint64_t number);
 
     struct Frame {

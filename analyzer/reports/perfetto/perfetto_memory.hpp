@@ -20,8 +20,8 @@
 
 namespace umadvisor::reports::perfetto {
 
-/// Events of managed memory are told some milliseconds late: what is told is held back for a while and put in
-/// order. Memory: live allocations, allocating lines, and what is held back, of which there is a bound.
+/// Events of managed memory are recorded some milliseconds late, so they are held back for a while and sorted.
+/// Memory: live allocations, allocating lines, and what is held back, of which there is a bound.
 class MemoryTracks {
 public:
     /// The track that stands for a device.
@@ -50,7 +50,7 @@ private:
         std::uint64_t bytes = 0, on_device = 0;
         bool managed = false;
     };
-    /// By a copy.
+    /// What a copy moved.
     struct Copied {
         std::uint64_t start = 0, allocation = 0, bytes = 0;
         bool to_device = false;
@@ -95,7 +95,7 @@ private:
     std::array<std::unique_ptr<Track>, 4> total_tracks_; ///< bytes each way, faults on either side
     struct DeviceCounter {
         std::unique_ptr<Track> track;
-        std::uint64_t bytes = UINT64_MAX; ///< told last
+        std::uint64_t bytes = UINT64_MAX; ///< the last value written
     };
     std::map<std::uint64_t, DeviceCounter> devices_;
     std::map<std::string, std::unique_ptr<SliceTrack>> managed_; ///< by name

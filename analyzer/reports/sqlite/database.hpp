@@ -12,7 +12,7 @@ struct sqlite3_stmt;
 
 namespace umadvisor::reports {
 
-/// A new database that nobody else opens: it is whole or thrown away, so nothing is logged or synchronised.
+/// A new database that no other connection opens. It is whole or discarded: no journal and no fsync are needed.
 class Database {
 public:
     /// `path`: a file that is there and empty. `name`: what errors call it. Throws reader::Error, as all of it

@@ -113,7 +113,7 @@ text::Table copies_table(advice::Report& report) {
     for (const auto& [kind, copies] : report.statistics->copies()) {
         const std::uint64_t ns = report.profile.nanoseconds(copies.ticks.sum());
         WeighedRow row{static_cast<double>(ns), {text::Cell(), ns, copies.bytes.count(), copies.bytes.sum()}};
-        // What returns before the copy is done tells nothing of the copy's rate.
+        // A call that returns before the copy is done does not show the copy's rate.
         row.cells.push_back(kind.asynchronous || ns == 0
                                 ? text::Cell()
                                 : text::Cell(static_cast<double>(copies.bytes.sum()) / row.weight * 1e9));

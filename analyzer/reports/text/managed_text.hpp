@@ -7,7 +7,7 @@
 
 namespace umadvisor::reports {
 
-/// A section of its own; nothing where the trace tells nothing of managed memory.
+/// A section of its own; empty where the trace has nothing on managed memory.
 void write_managed(advice::Report& report, std::ostream& out);
 
 } // namespace umadvisor::reports

@@ -26,7 +26,7 @@ using text::time_text;
 
 constexpr std::size_t title_width = 60;
 constexpr double least_share =
-    0.01; ///< of the time or of the device's memory, for a finding to be told in full
+    0.01; ///< of the time or of the device's memory, for a finding to be shown in full
 /// So that a report fits one screen.
 constexpr std::size_t most_full = 5, most_full_places = 2, most_small = 5;
 constexpr std::size_t most_holders = 4; ///< of memory, where an allocation failed
@@ -53,7 +53,7 @@ std::string graphs_text(const tables::GraphWork& work) {
     return text;
 }
 
-/// What of the graphs is in no figure; empty where that is nothing.
+/// What graphs did that is in no figure; empty where that is nothing.
 std::string unseen_graph_text(const tables::GraphWork& work) {
     std::string text;
     const auto add = [&text](const std::string& part) { text += (text.empty() ? "" : "; ") + part; };
@@ -177,7 +177,7 @@ void write_small(std::ostream& out, advice::Report& report, const std::vector<co
         out << "      and " << small.size() - most_small << " more\n";
 }
 
-/// Faults whose saving nobody knows here.
+/// Findings whose saving is unknown here.
 void write_unpriced(std::ostream& out, advice::Report& report) {
     if (report.unpriced.empty())
         return;
@@ -250,7 +250,7 @@ void write_lookups(std::ostream& out, const reader::Dictionary& dictionary) {
     }
 }
 
-/// What may be behind a clock that does not keep time.
+/// Why the clock may be inaccurate.
 std::string off_because(const advice::Report& report) {
     if (!missing_lines(report.trace).empty())
         return "records are missing";
@@ -259,7 +259,7 @@ std::string off_because(const advice::Report& report) {
     return "work of one kind took other times from round to round, or the device had work of others to do";
 }
 
-/// How well the clock keeps time. Empty: the run has no waits to tell it by.
+/// How well the clock predicts times. Empty: the run has no waits to check it against.
 std::string replay_text(const advice::Report& report) {
     const timeline::Accuracy& accuracy = report.profile.replay_accuracy();
     if (accuracy.hidden == 0 || report.profile.net_ns() == 0)
@@ -270,7 +270,7 @@ std::string replay_text(const advice::Report& report) {
            (error > rules::most_replay_error ? "; savings are of low confidence: " + off_because(report) : "");
 }
 
-/// What is a fault by its kind, and costs nothing since the host is the slower one.
+/// Findings that cost nothing here, since the host is the slower one.
 std::vector<std::string> hidden_lines(advice::Report& report) {
     constexpr std::size_t most_hidden = 3;
     std::vector<std::string> lines;

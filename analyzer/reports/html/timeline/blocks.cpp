@@ -64,7 +64,7 @@ void Blocks::free(const PlaceStep& step) {
     at_.erase(found);
 }
 
-/// To each block that it is about.
+/// Passes the step on to each block that it covers.
 void Blocks::pass_on(PlaceStep step) {
     const auto next = live_.upper_bound(step.address);
     if (next == live_.begin() || step.address >= std::prev(next)->second.end)
@@ -72,7 +72,7 @@ void Blocks::pass_on(PlaceStep step) {
     const Followed& followed = std::prev(next)->second;
     rows_.at(followed.row).told |= step.moves_known;
     const std::uint64_t end = std::min(followed.end, step.address + std::max<std::uint64_t>(1, step.bytes));
-    // The kernel that uses it first populates all of a block.
+    // The first kernel that uses a block populates all of it.
     const bool populates = step.kind == PlaceStep::Kind::device_fault;
     if (populates)
         step.kind = PlaceStep::Kind::work;

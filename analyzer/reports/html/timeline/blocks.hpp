@@ -1,5 +1,5 @@
 /// The driver moves managed memory by blocks of 2 MiB. These rows show where each block was, in traces in which
-/// the driver told every move.
+/// the driver reported every move.
 #pragma once
 
 #include "analyzer/reports/html/timeline/placement.hpp"

@@ -3,7 +3,7 @@
 namespace umadvisor::html {
 namespace {
 
-/// What is too much goes where it is furthest from the begin of the call.
+/// Beyond the bound, sights furthest from the begin of the call are dropped.
 void trim(Closeup& closeup) {
     while (closeup.sights.size() > Closeups::most && closeup.until - closeup.from > 1) {
         closeup.from = closeup.begin - (closeup.begin - closeup.from) / 2;

@@ -25,7 +25,7 @@ struct Sight {
     bool meets(double from, double until) const { return begin < until && end > from; }
 };
 
-/// So much of the run.
+/// The part of the run that is kept around one call.
 struct Closeup {
     double begin = 0, end = 0; ///< of the call
     double from = 0, until = 0;
@@ -44,7 +44,7 @@ public:
     void add(const Sight& sight) {
         if (reach_ <= 0 || sight.end <= sight.begin)
             return;
-        if (sight.begin < collected_until_) // what is later than the call, was told late, or went on for long
+        if (sight.begin < collected_until_) // it began after the call, was reported late, or took long
             extend(sight);
         newer_.push_back(sight);
         if (newer_.size() == latest)
@@ -67,7 +67,7 @@ private:
 
     double reach_;
     std::vector<Sight> older_, newer_;
-    std::map<std::uint64_t, std::pair<double, double>> waiting_; ///< calls that nobody has looked back from yet
+    std::map<std::uint64_t, std::pair<double, double>> waiting_; ///< calls that look_back() has not handled yet
     std::map<std::uint64_t, Closeup> collected_;
     double collected_until_ = 0;
     double lost_until_ = 0; ///< sights that end before are not all there any more

@@ -108,7 +108,7 @@ Stretches FaultTimes::stalls(const Timeline& timeline, const machine::Rates& rat
     return tidy(std::move(result));
 }
 
-/// The same of the host, behind each fault that was told; and the link's traffic, while either waits for it.
+/// The same for the host, after each recorded fault; and the link's traffic, while either waits for it.
 FaultTimes::ByThread FaultTimes::follow(Timeline& timeline, const machine::Rates& rates,
                                         const Stretches& stalled) {
     std::ranges::sort(faults_, {}, &HostFault::time);
@@ -151,7 +151,7 @@ FaultTimes::ByThread FaultTimes::follow(Timeline& timeline, const machine::Rates
 void FaultTimes::place(Timeline& timeline, const machine::Rates& rates) {
     const Stretches stalled = stalls(timeline, rates);
     const ByThread by_thread = follow(timeline, rates, stalled);
-    // All are in the row of a thread or a stream, or in what is kept of it.
+    // All pieces are in the row of a thread or a stream, or in what is kept of it.
     const States waits{state(Cause::kernels), state(Cause::copies)}, code{state(Cause::code)},
         work{state(Work::kernel), state(Work::copy)};
     for (std::uint32_t i = 0; i < timeline.threads.size(); ++i) {

@@ -22,7 +22,7 @@ struct Interval {
 class FaultTimes {
 public:
     void add(const Interval& interval);
-    /// One that was told by itself.
+    /// A host fault that has a record of its own.
     void host_fault(double time, std::uint64_t tid);
     /// Call once, when all else is known.
     void place(Timeline& timeline, const machine::Rates& rates);

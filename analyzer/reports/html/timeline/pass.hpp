@@ -59,7 +59,7 @@ public:
         while (!late_.empty())
             place_next();
         placement_.finish(out_.span.end);
-        if (all_moves_known_) // else nobody knows where a block is
+        if (all_moves_known_) // else it is unknown where a block is
             out_.blocks = blocks_.finish(out_.span.end);
         finish_rows();
     }
@@ -76,7 +76,7 @@ public:
     void use(double time, std::uint64_t allocated, std::uint64_t resident) override;
 
 private:
-    static constexpr double late_ns = 30e6; ///< events of managed memory are told so much later at the most
+    static constexpr double late_ns = 30e6; ///< events of managed memory are reported at most so much later
     static constexpr std::size_t most_late = 1 << 16;
 
     struct Later {

@@ -63,7 +63,7 @@ Tag* Pass::tag_of_call(const Record& record) {
         std::pair<std::uint32_t, std::uint32_t> way{};
         if constexpr (std::is_same_v<Record, trace::Copy>)
             way = way_of(record);
-        // Most calls come again at once.
+        // Most calls repeat an earlier one.
         std::vector<Tag*>& recent = recent_[record.stack];
         for (Tag* const tag : recent)
             if (tag->cause == cause && out_.names[tag->name].entry == record.entry && tag->from == way.first &&
@@ -89,7 +89,7 @@ std::pair<std::uint32_t, std::uint32_t> Pass::way_of(const trace::Copy& record) 
     };
     const std::uint32_t from = end(record.source_memory, record.source_allocation),
                         to = end(record.destination_memory, record.destination_allocation);
-    // Where managed memory lies is not known, but that the other end is on the host.
+    // Managed memory may lie anywhere: the link is known only if the other end is on the host.
     const bool managed =
         record.source_memory == trace::Memory::managed || record.destination_memory == trace::Memory::managed;
     return managed && from != 0 && to != 0 ? std::pair(0u, 0u) : std::pair(from, to);

@@ -19,7 +19,7 @@ void Pass::settle(const timeline::Settled& settled) {
     if (settled.call.queues == facts::Queues::work)
         settle_work(settled, tag);
     if (settled.waited_ns > 0 && settled.call.waits != facts::Waits::itself) {
-        // What it waited for was done when it returned.
+        // The work that a call waited for was done when it returned.
         const double end = settled.call.start + settled.call.duration;
         for (std::size_t i = 0; i < stream_ends_.size(); ++i)
             if (settled.call.waits == facts::Waits::device || i == settled.call.stream.number)

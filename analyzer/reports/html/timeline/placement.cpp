@@ -236,7 +236,7 @@ void Placement::look(Live& live, const PlaceStep& step) {
     if (host > now) {
         const std::uint64_t first = std::min(host - now, live.unpopulated);
         const std::uint64_t moved = host - now - first;
-        if (moved > live.size / 64) { // where nothing tells when, a slope
+        if (moved > live.size / 64) { // the time is unknown: draw a slope
             constexpr int steps = 4;
             const double from = live.at, step_ns = (step.time - from) / steps;
             for (int i = 1; i <= steps && step_ns > 0; ++i) {

@@ -14,7 +14,7 @@
 
 namespace umadvisor::html {
 
-/// In the order in which the page stacks them, from below.
+/// In the order in which the page stacks these places, from below.
 enum class Place : std::uint8_t { device, both, moving, evicted, host, unpopulated };
 inline constexpr std::size_t places = 6;
 
@@ -51,7 +51,7 @@ struct PlaceStep {
     MoveCause cause{};
 };
 
-/// Who is told.
+/// Receives where memory was, and its moves.
 class PlacementSink {
 public:
     virtual ~PlacementSink() = default;
@@ -78,9 +78,9 @@ private:
         std::uint32_t line = 0, number = 0;
         std::uint64_t address = 0, size = 0;
         trace::Memory memory{};
-        double at = 0;                                                  ///< told so far
+        double at = 0;                                                  ///< reported to the sink up to here
         std::uint64_t host = 0, both = 0, evicted = 0, unpopulated = 0; ///< bytes; the rest is on the device
-        double launched = -1, waited = -1; ///< by a launch that no look has told of
+        double launched = -1, waited = -1; ///< by a launch that no look has followed
         std::uint64_t front = 0;           ///< up to here the host has touched it since then
         double kept = 0;                   ///< share that stayed on the host when a launch was last looked at
         bool mapped = false;

@@ -57,7 +57,7 @@ void Steps::finish(Timeline& timeline, symbols::Symbolizer& symbolizer) {
     timeline.named_steps = finish_ranges(timeline);
     if (timeline.named_steps)
         return;
-    // A line may be reached by several ways.
+    // Several call paths may reach a line.
     std::map<std::uint64_t, Rounds> by_line;
     for (const auto& [stack, rounds] : rounds_) {
         Rounds& line = by_line[stack == 0 ? 0 : symbolizer.line_stack(stack)];

@@ -53,7 +53,7 @@ void LineRow::scale_moves(double up, double down) {
     scale_bins(MoveCause::prefetch, false, down);
 }
 
-/// What was seen of moves is drawn where it was seen, and adds up to what the report says has moved.
+/// Moves are drawn where they were seen, and scaled to what the report says has moved.
 void Pass::bring_moves_to_account() {
     for (const reports::ManagedLine& managed : reports::managed_lines(report_)) {
         if (managed.basis == managed::MovedBasis::none)

@@ -44,7 +44,7 @@ struct StreamRow {
 
 /// Between two processors: 0 is the host, k + 1 device k.
 struct Link {
-    static constexpr std::uint32_t any_device = UINT32_MAX; ///< the trace does not tell which
+    static constexpr std::uint32_t any_device = UINT32_MAX; ///< the trace does not say which
     std::uint32_t low = 0, high = 0;
     LinkRow up, down; ///< up: from low to high
 };
@@ -150,7 +150,7 @@ struct Timeline {
     std::vector<MemoryUse> use;
     std::uint64_t peak_allocated = 0, peak_resident = 0;
     std::vector<LineRow> lines;
-    std::vector<BlockRow> blocks; ///< where moves were told one by one
+    std::vector<BlockRow> blocks; ///< where moves were recorded one by one
     std::vector<StepPiece> steps;
     bool named_steps = false;                ///< NVTX; else rounds of a loop
     std::uint64_t step_stack = 0;            ///< of a loop: the launch that each round begins with
@@ -158,7 +158,7 @@ struct Timeline {
     std::map<std::uint64_t, Cause> cause_of; ///< of the own time of calls, by entry
     std::map<std::uint64_t, Worst> calls;    ///< by stack
     std::map<std::uint64_t, Detail> details; ///< likewise, of a few
-    bool known_moves = false;                ///< some of the moves were told one by one
+    bool known_moves = false;                ///< some of the moves were recorded one by one
     std::size_t main = 0;                    ///< of threads: the one that spent most time in calls
 
     /// Bytes cross a link; returns it, as Detail has it.

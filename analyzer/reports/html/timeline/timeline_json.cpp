@@ -268,7 +268,7 @@ private:
             {"at", offset}, {"named", timeline_.named_steps}, {"texts", std::move(texts)}, {"round", round}};
     }
 
-    /// Of the rows that have too many pieces.
+    /// The details of rows that have too many pieces.
     Json details(const std::vector<std::uint64_t>& chosen) {
         Json list = Json::array();
         for (const std::uint64_t stack : chosen) {
