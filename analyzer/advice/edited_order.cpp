@@ -159,8 +159,8 @@ void EditedOrder::free(const facts::Call& call, const MemoryUse& done, const Cha
     uses_.erase(done.freed);
 }
 
-/// Of one stream's uses, it keeps the latest two, and the latest that the host of the run has waited for: later
-/// work may be in order with that one alone.
+/// Keeps the latest two uses of one stream, and the latest for which the run's host waited: later work may be
+/// ordered only behind that one.
 void EditedOrder::tidy(std::vector<Use>& uses, const Touch& touch, std::uint32_t stream,
                        const facts::StreamOrder& base) const {
     const facts::StreamOrder& order = this->order(base);

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::uint64_t line = 64; ///< what lies in one is used together
 
-/// What came back by faults and was faulted in again.
+/// The stays of an allocation that page faults ended: memory that went to the host, and back to the device.
 struct Turns {
     std::vector<const Stay*> returns, pulls; ///< to the host, to the device
     std::uint64_t bytes = 0;
@@ -90,8 +90,8 @@ bool kernels_read(const Marks& marks) {
     return marks.writing_launches <= marks.launches / 4;
 }
 
-/// In what came back each time, the same one line has changed, and around it nothing or all: one side uses the
-/// line, the other what lies beside it.
+/// Whether each page that came back differs in the same cache line, and the rest of it in nothing or all: one
+/// side uses that line, the other side the memory beside it.
 bool one_line_only(const Turns& turns) {
     std::uint64_t place = 0, compared = 0;
     for (const Stay* stay : turns.returns)

@@ -44,8 +44,9 @@ std::vector<ManagedKernelLine> kernel_lines(advice::Report& report, const manage
     return list;
 }
 
-/// `moved`: all that came back to the host. What no prefetch and no eviction moved came by faults. Bytes
-/// without a record are distributed like the recorded ones.
+/// The host lines whose page faults moved memory. `moved`: all bytes that came back to the host; those that no
+/// prefetch and no eviction moved came by faults. Bytes without a record are distributed like the recorded
+/// ones.
 std::vector<ManagedHostLine> host_lines(advice::Report& report, const managed::ManagedSiteActivity& activity,
                                         std::uint64_t moved) {
     double by_faults = 0, others = 0;

@@ -83,8 +83,8 @@ bool summarize(const RunProcess& process, bool keep) {
 
 } // namespace
 
-void summarize(const std::vector<RunProcess>& processes, bool told, bool keep) {
-    if (!processes.empty() && !told)
+void summarize(const std::vector<RunProcess>& processes, bool listed, bool keep) {
+    if (!processes.empty() && !listed)
         say("no process reported its trace; these were written during the run:");
     std::string next;
     for (const RunProcess& process : processes)

@@ -7,9 +7,9 @@
 
 namespace umadvisor::cli {
 
-/// Says on stderr what each process recorded, and the next command. `told`: the processes listed themselves;
+/// Says on stderr what each process recorded, and the next command. `listed`: the processes listed themselves;
 /// else their traces were found by name. `keep`: each gets a file with its summary, for umadvisor merge.
-void summarize(const std::vector<RunProcess>& processes, bool told, bool keep);
+void summarize(const std::vector<RunProcess>& processes, bool listed, bool keep);
 
 /// Writes only the files with summaries. Says what could not be written.
 void keep_summaries(const std::vector<RunProcess>& processes);

@@ -138,8 +138,8 @@ void take_parts(Populated& all, const Profile& profile, const tables::PopulatedP
 }
 
 std::string made_text(const Populated& all) {
-    const std::string bytes =
-        bytes_text(static_cast<double>(all.bytes)) + " that nobody had touched, in " + time_text(all.longer_ns);
+    const std::string bytes = bytes_text(static_cast<double>(all.bytes)) + " that had not been touched, in " +
+                              time_text(all.longer_ns);
     return all.in_parts == 0 ? "the first to use it; faults make the pages of " + bytes
                              : count_text(reader::saturated(all.in_parts), "launch") +
                                    " are the first to use its parts; faults make the pages of " + bytes;
