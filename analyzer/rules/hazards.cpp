@@ -359,7 +359,17 @@ void Hazards::finish() {
         }
     }
     open_.clear();
-    std::erase_if(sites_, [this](const auto& site) { return order_.unknown() || site.second.proved == 0; });
+    if (order_.unknown())
+        sites_.clear();
+    for (auto site = sites_.begin(); site != sites_.end();) {
+        const auto unproved = site->second.proved == 0 ? site : sites_.end();
+        ++site;
+        if (unproved == sites_.end())
+            continue;
+        if (unproved->second.second == AccessKind::free && unproved->second.first == AccessKind::kernel)
+            unproved_frees_.insert(*unproved);
+        sites_.erase(unproved);
+    }
 }
 
 } // namespace umadvisor::rules

@@ -86,6 +86,8 @@ public:
 
     using Sites = std::map<HazardSite, HazardTotals>;
     const Sites& sites() const { return sites_; }
+    /// Frees of memory that a kernel may still have used: no call orders both, but no time proves that it ran.
+    const Sites& unproved_frees() const { return unproved_frees_; }
 
 private:
     struct Memory {
@@ -163,7 +165,7 @@ private:
     bool kernels_tell_ = true;               ///< which memory they write
     bool sources_tell_ = true;               ///< only recorded work may write page-locked memory
     bool streams_made_ = false;
-    Sites sites_;
+    Sites sites_, unproved_frees_;
     std::map<HazardSite, std::vector<Open>> open_;
 };
 

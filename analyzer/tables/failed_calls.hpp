@@ -22,6 +22,7 @@ struct FailureSite {
 
 // CUresult
 inline constexpr std::uint64_t out_of_memory = 2;
+inline constexpr std::uint64_t illegal_address = 700; ///< in a kernel; ends the context
 inline constexpr std::uint64_t capture_forbids = 900; ///< a call that is not permitted while a stream captures
 inline constexpr std::uint64_t capture_ended = 901;   ///< by an earlier error
 

@@ -1,5 +1,6 @@
 /// Calls that fail: what a program does not look at, and what makes all other advice idle.
 #include "analyzer/rules/finding.hpp"
+#include "analyzer/rules/hazards.hpp"
 #include "analyzer/rules/unknown_work.hpp"
 #include "analyzer/rules/words.hpp"
 
@@ -31,7 +32,7 @@ constexpr std::array errors{
           "no kernel code for this device"},
     Error{400, "cudaErrorInvalidResourceHandle", "CUDA_ERROR_INVALID_HANDLE", "an invalid handle"},
     Error{500, "cudaErrorSymbolNotFound", "CUDA_ERROR_NOT_FOUND", "something that is not found"},
-    Error{700, "cudaErrorIllegalAddress", "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access of a kernel"},
+    Error{tables::illegal_address, "cudaErrorIllegalAddress", "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access of a kernel"},
     Error{701, "cudaErrorLaunchOutOfResources", "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES",
           "a launch that asks for more than the device has"},
     Error{702, "cudaErrorLaunchTimeout", "CUDA_ERROR_LAUNCH_TIMEOUT", "a kernel that ran too long"},
@@ -227,6 +228,20 @@ std::string capture_advice(const Profile& profile, const LineOf& line_of, std::u
                                                 : "; if another thread captures, let it begin with " + mode);
 }
 
+/// A kernel's illegal access may be that to memory which was freed before the kernel had ended. Adds the lines.
+void add_frees(const Profile& profile, const LineOf& line_of, Finding& finding) {
+    if (work_is_unknown(profile) || memory_use_is_unknown(profile) ||
+        !profile.trace().file.completeness().whole())
+        return;
+    for (const auto& [site, totals] : profile.counted<Hazards>().unproved_frees()) {
+        finding.places.emplace_back("freed while " + kernels_text(profile, {totals.first_kernel}) +
+                                        " may still have used it, " + count_text(totals.times, "time"),
+                                    line_of(site.second.stack));
+        finding.places.emplace_back("the launch of that kernel", line_of(site.first.stack));
+        finding.advice = "have the free wait for the kernel (in the kernel's stream, or behind its event)";
+    }
+}
+
 Finding describe(const Profile& profile, const LineOf& line_of, std::uint64_t stack, std::uint64_t status,
                  const FailedLine& line) {
     const tables::FailureSite* const fatal = profile.failed_calls().fatal();
@@ -251,6 +266,8 @@ Finding describe(const Profile& profile, const LineOf& line_of, std::uint64_t st
         finding.details.push_back("this error ends the context: all other advice is of the time before it");
     finding.advice = ends_all ? "run the program under compute-sanitizer and look at what each call returns"
                               : "look at what the call returns, and mend its arguments or leave it out";
+    if (ends_all && status == tables::illegal_address)
+        add_frees(profile, line_of, finding);
     if (status == tables::out_of_memory) {
         finding.evidence.emplace_back("bytes", static_cast<double>(first.bytes));
         if (first.holdings)

@@ -1,5 +1,5 @@
 /// Calls that fail: in which order, and what is told of them.
-#include "found.hpp"
+#include "hazard_program.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -47,6 +47,27 @@ BOOST_FIXTURE_TEST_CASE(a_kernel_that_dies_is_told_once_and_first, Scenario) {
                                    "(cudaErrorIllegalAddress); 87 calls behind it failed, too");
     BOOST_TEST(found[1].rule->id == "UMA-101");
     BOOST_TEST(evidence(found[1], "copies") == 4);
+}
+
+BOOST_AUTO_TEST_CASE(an_illegal_access_names_the_free_of_memory_that_a_kernel_may_still_have_used) {
+    for (const bool awaited : {false, true}) {
+        hazards::Program p;
+        const std::uint64_t pooled = p.allocate(8 * mib, Memory::device, {.symbol = "cuMemAllocAsync"});
+        p.launch(p.writer, {pooled}, {.stream = hazards::one, .stack = p.launch_at, .ns = 0});
+        if (awaited)
+            p.wait(trace::SyncKind::stream, hazards::one);
+        p.free(pooled, us, p.free_at);
+        p.synchronize({.stack = p.stack(), .status = 700});
+        const Finding finding = lone_failure(p);
+        if (awaited) {
+            BOOST_TEST(finding.places.empty());
+            continue;
+        }
+        BOOST_REQUIRE(finding.places.size() == 2u);
+        BOOST_TEST(finding.places[0].first == "freed while fill may still have used it, 1 time");
+        BOOST_TEST(finding.places[0].second == p.free_at);
+        BOOST_TEST(finding.places[1].second == p.launch_at);
+    }
 }
 
 BOOST_FIXTURE_TEST_CASE(uploads_that_fail_in_the_middle_come_first, Scenario) {
