@@ -8,7 +8,7 @@ namespace umadvisor::rules {
 tables::Tally DeviceContents::told(const tables::CopySite& site, bool small) const {
     tables::Tally sum;
     for (const Fate fate : {Fate::repeated, Fate::returned, Fate::constant, Fate::unused, Fate::again,
-                            Fate::twice, Fate::brought})
+                            Fate::twice, Fate::brought, Fate::kept})
         if (const auto found = sites_.find({site, fate, small}); found != sites_.end())
             sum.add(found->second.told(fate));
     return sum;
@@ -23,7 +23,7 @@ bool DeviceContents::holds_download(std::uint64_t allocation, std::uint64_t firs
 }
 
 FateTotals& DeviceContents::totals(std::uint64_t allocation, const Range& range, Fate fate) {
-    FateTotals& totals = sites_[{range.site, fate, range.last - range.first < tables::small_copy_bytes}];
+    FateTotals& totals = sites_[{range.site, fate, range.bytes < tables::small_copy_bytes}];
     if (const Memory* const memory = live_.find(allocation)) {
         totals.allocation_stack = memory->stack;
         totals.allocation_entry = memory->entry;
@@ -35,10 +35,14 @@ FateTotals& DeviceContents::totals(std::uint64_t allocation, const Range& range,
 void DeviceContents::add(const trace::Alloc& record) {
     written_.add(record);
     const bool array = record.memory == trace::Memory::array;
-    if (record.status == 0 && (record.memory == trace::Memory::device || array) && record.symbol == 0 &&
-        record.part == 0)
-        live_[record.allocation] = {
-            record.address + record.bytes, record.bytes, record.stack, record.entry, false, array};
+    if (record.status == 0 && (record.memory == trace::Memory::device || array) && record.part == 0)
+        live_[record.allocation] = {record.address + record.bytes,
+                                    record.bytes,
+                                    record.stack,
+                                    record.entry,
+                                    false,
+                                    array,
+                                    record.symbol != 0};
 }
 
 /// No launch has reached it unseen.
@@ -46,14 +50,14 @@ bool DeviceContents::is_followed(std::uint64_t allocation, const Range& range) c
     if (range.launches == launches_)
         return true;
     const Memory* const memory = live_.find(allocation);
-    return memory != nullptr && (memory->reached || memory->array);
+    return memory != nullptr && (memory->reached || memory->array || memory->variable);
 }
 
 void DeviceContents::end_unused(std::uint64_t allocation, const Range& range, std::uint64_t stack, bool freed) {
     if (!range.pending || !is_followed(allocation, range))
         return;
     FateTotals& unused = totals(allocation, range, Fate::unused);
-    unused.seen.add(range.last - range.first, range.ticks);
+    unused.seen.add(range.bytes, range.ticks);
     unused.counterpart = stack;
     unused.freed += freed;
 }
@@ -91,8 +95,10 @@ void DeviceContents::add(const trace::Pool& record) {
 }
 
 void DeviceContents::use_reached(const reader::Shape* shape) {
-    for (const std::uint64_t array : std::exchange(unread_arrays_, {}))
-        use(array, false);
+    for (const std::uint64_t allocation : std::exchange(unread_, {})) {
+        const Memory* const memory = live_.find(allocation);
+        use(allocation, memory != nullptr && memory->variable);
+    }
     if (shape == nullptr || !shape->scanned || shape->untold != 0)
         return use_all();
     for (std::size_t i = 0; i < shape->touched.size(); ++i) {
@@ -113,13 +119,16 @@ void DeviceContents::use(std::uint64_t allocation, Range& range) {
     const trace::CopyContent& content = range.content;
     if (content.value_bytes != 0) {
         FateTotals& constant = totals(allocation, range, Fate::constant);
-        (content.whole_hash != 0 ? constant.seen : constant.in_part).add(range.last - range.first, range.ticks);
+        (content.whole_hash != 0 ? constant.seen : constant.in_part).add(range.bytes, range.ticks);
+        if (content.whole_hash == 0 && content.places_differ != 0)
+            ++constant.differed_in_places;
+        else if (content.whole_hash == 0)
+            constant.places += content.places;
         constant.value = content.value;
         constant.value_bytes = content.value_bytes;
         constant.part_hash = content.part_hash;
     } else if (content.whole_hash != 0) {
-        const auto constant =
-            sites_.find({range.site, Fate::constant, range.last - range.first < tables::small_copy_bytes});
+        const auto constant = sites_.find({range.site, Fate::constant, range.bytes < tables::small_copy_bytes});
         if (constant != sites_.end() && constant->second.part_hash == content.part_hash)
             ++constant->second.differed;
     }
@@ -130,7 +139,7 @@ void DeviceContents::use(std::uint64_t allocation, Range& range) {
     (content.value_bytes != 0 ? repeat.or_constant
      : range.compared         ? repeat.seen
                               : repeat.in_part)
-        .add(range.last - range.first, range.ticks);
+        .add(range.bytes, range.ticks);
     repeat.counterpart = range.source_stack;
     if (!range.compared)
         repeat.places += content.places;
@@ -168,7 +177,7 @@ void DeviceContents::use_all() {
 void DeviceContents::forget_all() {
     sent_.clear();
     awaited_.clear();
-    unread_arrays_.clear();
+    unread_.clear();
 }
 
 } // namespace umadvisor::rules

@@ -23,8 +23,8 @@ namespace umadvisor::rules {
 /// each launch of a graph. What a kernel takes as const it only uses. Kernels may also reach memory by pointers
 /// that lie in device memory: nothing is reported on an allocation that no parameter has reached yet if a
 /// launch came in between. Arrays count as read by each launch and written by none; nothing is reported on them
-/// if the program has surfaces. Memory: one entry a live allocation, at most 64 ranges each and a bounded
-/// number in all, one a site.
+/// if the program has surfaces. Each launch may read and write a variable. Memory: one entry a live allocation,
+/// at most 64 ranges each and a bounded number in all, one a site.
 class DeviceContents : public Counter {
 public:
     DeviceContents(double ns_per_tick, const reader::Dictionary& dictionary)
@@ -55,11 +55,11 @@ public:
     bool holds_download(std::uint64_t allocation, std::uint64_t first, std::uint64_t last) const;
 
 private:
-    /// Allocated by the program for itself, not a variable, which kernels reach without a parameter.
+    /// Allocated by the program for itself, or a variable.
     struct Memory {
         std::uint64_t end = 0, bytes = 0, stack = 0, entry = 0;
-        bool reached = false; ///< by a parameter of a launch
-        bool array = false;
+        bool reached = false;                 ///< by a parameter of a launch
+        bool array = false, variable = false; ///< kernels reach them without a parameter
     };
 
     /// How an upload repeats an earlier one of the same host bytes.
@@ -67,9 +67,12 @@ private:
 
     /// What a range holds, and the transfer that nothing has used yet.
     struct Range {
-        std::uint64_t first = 0, last = 0;
+        std::uint64_t first = 0, last = 0;  ///< addresses; last: one behind
+        std::uint64_t bytes = 0;            ///< of its rows, without the gaps between them
+        std::uint64_t width = 0, pitch = 0; ///< of rows with gaps; 0: it has none
         trace::CopyContent content;
         bool downloaded = false; ///< the host was given the content
+        std::uint64_t to = 0;    ///< where on the host that went
         bool pending = false;
         tables::CopySite site;
         std::uint64_t ticks = 0;
@@ -84,7 +87,9 @@ private:
     struct Awaited {
         std::uint32_t thread;
         trace::Copy copy;
-        Range before; ///< what was there; pending: it had come from where the download leads
+        /// What was there. Pending: it had come from where the download leads; downloaded: it went there
+        /// before.
+        Range before;
     };
 
     void read(const trace::Copy& copy, std::uint32_t thread);
@@ -114,7 +119,8 @@ private:
     std::size_t ranges_ = 0;                   ///< in sent_, at the most
     std::vector<Awaited> awaited_;
     HostSources sources_;
-    std::vector<std::uint64_t> unread_arrays_; ///< to which something was sent since the latest launch
+    std::vector<std::uint64_t>
+        unread_; ///< arrays and variables to which something was sent since the latest launch
     /// Of the uploads of one call site.
     struct Looks {
         std::uint64_t count = 0;

@@ -85,8 +85,9 @@ void share_between_sites(std::map<FateSite, FateTotals>& sites) {
 tables::Tally FateTotals::compared(Fate fate) const {
     const bool same_source = fate == Fate::again || fate == Fate::twice;
     const std::uint64_t equal = seen.count + equal_elsewhere, other = differed + differed_elsewhere;
-    const bool sampled = other == 0 && in_part.count >= many_parts && places >= many_places &&
-                         differed_in_places * nearly_all <= in_part.count;
+    const bool enough_parts = fate == Fate::constant || in_part.count >= many_parts;
+    const bool sampled =
+        other == 0 && enough_parts && places >= many_places && differed_in_places * nearly_all <= in_part.count;
     const bool often = fate == Fate::returned && other == 0 && in_part.count >= many_parts;
     if (!sampled && equal < (often ? 1 : least_seen)) // to be equal once may be chance
         return fate == Fate::constant || fate == Fate::unused ? seen : tables::Tally();

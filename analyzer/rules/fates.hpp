@@ -18,6 +18,7 @@ enum class Fate : std::uint8_t {
     again,    ///< the same host bytes had been uploaded to memory that has changed since, or that is gone
     twice,    ///< the same host bytes had been uploaded to another place, which holds them still
     brought,  ///< a download of what had been uploaded there, from where it leads
+    kept,     ///< a download of what had been downloaded from there to the same place before
 };
 
 struct FateSite {

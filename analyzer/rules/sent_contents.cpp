@@ -9,6 +9,8 @@ namespace {
 
 constexpr std::size_t most_ranges = 64, most_awaited = 16;
 constexpr std::size_t most_ranges_in_all = 131'072;
+/// Of a variable's bytes: tables of constants are small. Less is a counter that each round sets anew.
+constexpr std::uint64_t least_variable = 1024;
 /// No host program writes faster: in less time than the bytes take at this rate, it cannot have rewritten them.
 constexpr double writing_rate = 40e9;
 
@@ -36,6 +38,13 @@ tables::CopySite site_of(const trace::Copy& copy) {
             false};
 }
 
+/// Rows of plain memory with bytes between them that the copy leaves as they are.
+bool has_gaps(const trace::Copy& copy) {
+    return copy.destination_memory == trace::Memory::device && copy.width != 0 && copy.height > 1 &&
+           copy.depth <= 1 && copy.width < copy.destination_pitch && copy.bytes == copy.width * copy.height &&
+           copy.destination_pitch <= (UINT64_MAX - copy.destination) / copy.height;
+}
+
 void append(auto& list, auto entry, std::size_t most) {
     if (list.size() == most)
         list.erase(list.begin());
@@ -57,6 +66,12 @@ void DeviceContents::add(const trace::Copy& record, std::uint32_t thread) {
     Range sent;
     sent.first = record.destination;
     sent.last = record.destination + record.bytes;
+    sent.bytes = record.bytes;
+    if (has_gaps(record)) {
+        sent.width = record.width;
+        sent.pitch = record.destination_pitch;
+        sent.last = record.destination + (record.height - 1) * record.destination_pitch + record.width;
+    }
     if (facts::is_host_memory(record.source_memory))
         sent.content = record.content;
     sent.pending = record.batch == 0 && record.origin == trace::Origin::program;
@@ -71,16 +86,18 @@ void DeviceContents::add(const trace::Copy& record, std::uint32_t thread) {
         else
             looks.without.add(record.bytes, record.duration);
     }
-    if (sent.pending && sent.content.part_hash != 0 && record.status == 0 &&
-        record.bytes >= tables::small_copy_bytes)
+    const Memory* const memory = live_.find(record.destination_allocation);
+    const std::uint64_t least =
+        memory != nullptr && memory->variable ? least_variable : tables::small_copy_bytes;
+    if (sent.pending && sent.content.part_hash != 0 && record.status == 0 && record.bytes >= least)
         compare_source(record, sent);
     write(record.destination_allocation, sent, record.status == 0 && fills(record));
 }
 
-/// Whether it writes each byte of its range.
+/// Whether it writes each byte of its range, but for the gaps between rows.
 bool DeviceContents::fills(const trace::Copy& copy) const {
     if (copy.destination_memory != trace::Memory::array)
-        return copy.width == 0 || (copy.depth <= 1 && copy.destination_pitch == copy.width);
+        return copy.width == 0 || (copy.depth <= 1 && copy.destination_pitch == copy.width) || has_gaps(copy);
     const Memory* const memory = live_.find(copy.destination_allocation);
     return memory != nullptr && memory->bytes == copy.bytes;
 }
@@ -88,7 +105,7 @@ bool DeviceContents::fills(const trace::Copy& copy) const {
 bool DeviceContents::holds(const HostSources::Sent& source) const {
     const std::vector<Range>* const ranges = sent_.find(source.allocation);
     return ranges != nullptr && std::ranges::any_of(*ranges, [&](const Range& range) {
-               return range.first == source.first && range.last == source.first + source.bytes &&
+               return range.first == source.first && range.bytes == source.bytes &&
                       range.content.part_hash == source.part_hash && is_followed(source.allocation, range);
            });
 }
@@ -130,6 +147,7 @@ void DeviceContents::add(const trace::Set& record) {
     Range sent;
     sent.first = record.address;
     sent.last = record.address + record.bytes;
+    sent.bytes = record.bytes;
     sent.pending = true;
     sent.site.stack = record.stack;
     sent.site.entry = record.entry;
@@ -157,15 +175,17 @@ void DeviceContents::write(std::uint64_t allocation, Range sent, bool whole_rang
     if (is_there(allocation, ranges, sent))
         return;
     for (const Range& range : ranges)
-        if (sent.first <= range.first && range.last <= sent.last)
+        if (sent.pitch == 0 && sent.first <= range.first && range.last <= sent.last)
             end_unused(allocation, range, sent.stack, false);
     std::erase_if(ranges,
                   [&](const Range& range) { return overlap(range.first, range.last, sent.first, sent.last); });
     append(ranges, std::move(sent), most_ranges);
-    if (memory->array && unread_arrays_.size() < most_ranges)
-        unread_arrays_.push_back(allocation);
-    else if (memory->array)
-        use(allocation, false);
+    if (!memory->array && !memory->variable)
+        return;
+    if (unread_.size() < most_ranges)
+        unread_.push_back(allocation);
+    else
+        use(allocation, memory->variable);
 }
 
 /// To be called before each new range. Where there are too many, all count as used.
@@ -184,8 +204,8 @@ bool DeviceContents::is_there(std::uint64_t allocation, std::vector<Range>& rang
     if (sent.content.part_hash == 0)
         return false;
     const auto same = std::ranges::find_if(ranges, [&](const Range& range) {
-        return range.first == sent.first && range.last == sent.last &&
-               range.content.part_hash == sent.content.part_hash;
+        return range.first == sent.first && range.last == sent.last && range.width == sent.width &&
+               range.pitch == sent.pitch && range.content.part_hash == sent.content.part_hash;
     });
     if (same == ranges.end() || !is_followed(allocation, *same))
         return false;
@@ -201,7 +221,7 @@ bool DeviceContents::is_there(std::uint64_t allocation, std::vector<Range>& rang
     }
     if (!compared)
         equal.places += sent.content.places;
-    (compared ? equal.seen : equal.in_part).add(sent.last - sent.first, sent.ticks);
+    (compared ? equal.seen : equal.in_part).add(sent.bytes, sent.ticks);
     equal.counterpart = same->stack;
     same->content = sent.content;
     same->downloaded = false;
@@ -232,11 +252,14 @@ void DeviceContents::read(const trace::Copy& copy, std::uint32_t thread) {
 void DeviceContents::download(const trace::Copy& copy, std::vector<Range>& ranges, std::uint32_t thread) {
     const bool follows = copy.content_follows != 0;
     const std::uint64_t last = copy.source + copy.bytes;
-    const auto same = std::ranges::find_if(
-        ranges, [&](const Range& range) { return range.first == copy.source && range.last == last; });
+    const auto same = std::ranges::find_if(ranges, [&](const Range& range) {
+        return range.first == copy.source && range.last == last && range.pitch == 0;
+    });
     Range brought;
     brought.first = copy.source;
     brought.last = last;
+    brought.bytes = copy.bytes;
+    brought.to = copy.destination;
     brought.content = copy.content;
     brought.downloaded = true;
     brought.stack = copy.stack;
@@ -244,8 +267,10 @@ void DeviceContents::download(const trace::Copy& copy, std::vector<Range>& range
     Range before;
     if (same != ranges.end()) {
         before = *same;
-        before.pending = is_followed(copy.source_allocation, *same) && copy.bytes >= tables::small_copy_bytes &&
-                         sources_.holds(copy, same->content.part_hash);
+        const bool followed =
+            is_followed(copy.source_allocation, *same) && copy.bytes >= tables::small_copy_bytes;
+        before.pending = followed && sources_.holds(copy, same->content.part_hash);
+        before.downloaded = followed && same->downloaded && same->to == copy.destination;
         *same = brought;
     } else {
         append(ranges, brought, most_ranges);
@@ -256,14 +281,17 @@ void DeviceContents::download(const trace::Copy& copy, std::vector<Range>& range
     sources_.overwrite(copy); // until it is known what it brought
 }
 
-/// Whether it brought what the host had sent there.
+/// Whether it brought what the host had sent there, or what it had brought before.
 void DeviceContents::compare_download(const trace::Copy& copy, const Range& before,
                                       const trace::CopyContent& content) {
-    if (!before.pending || content.part_hash != before.content.part_hash)
-        return sources_.overwrite(copy);
+    const bool same = content.part_hash != 0 && content.part_hash == before.content.part_hash;
+    if (!before.pending || !same)
+        sources_.overwrite(copy);
+    if (!same || (!before.pending && !before.downloaded))
+        return;
     Range sent = before;
     sent.site = site_of(copy);
-    FateTotals& equal = totals(copy.source_allocation, sent, Fate::brought);
+    FateTotals& equal = totals(copy.source_allocation, sent, before.pending ? Fate::brought : Fate::kept);
     const bool wholes = content.whole_hash != 0 && before.content.whole_hash != 0;
     if (wholes && content.whole_hash != before.content.whole_hash) {
         ++equal.differed;

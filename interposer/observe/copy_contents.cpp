@@ -99,6 +99,8 @@ CopyContents::KnownContent& CopyContents::compare_places(trace::CopyContent& con
     KnownContent& known = contents_[(key ^ bytes) * 0x9e3779b97f4a7c15u >> 55];
     HostBytes::Places now, next;
     if (known.key != key || known.bytes != bytes) {
+        if (content.value_bytes != 0 && bytes >= least_for_value)
+            bytes_.check_value(content, host, bytes);
         if (known.awaited)
             reserved_ -= std::min(reserved_, time_to_hash(known.bytes));
         known = {};

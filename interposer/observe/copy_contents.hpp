@@ -79,6 +79,8 @@ private:
     static constexpr std::uint64_t max_ranges = 1024, max_contents = 512;
     /// Copies of less are soon compared as a whole, and take little longer than a look.
     static constexpr std::uint64_t least_for_places = 512 * 1024;
+    /// So much of one value is worth a memory set, even if it is sent once.
+    static constexpr std::uint64_t least_for_value = 16 << 20;
 
     /// A device range: the hash of the last part that was copied to or from it, and how many in a row were
     /// equal.

@@ -55,6 +55,24 @@ void HostBytes::hash_part(trace::CopyContent& content, std::uint64_t address, st
         set_value(content, held_);
 }
 
+void HostBytes::check_value(trace::CopyContent& content, std::uint64_t address, std::uint64_t bytes) noexcept {
+    std::uint8_t value[value_bytes];
+    std::memcpy(value, held_, sizeof value); // what hash_part() has read
+    const std::uint64_t part = bytes / value_places;
+    iovec from[value_places];
+    for (std::uint64_t i = 0; i < value_places; ++i) {
+        const std::uint64_t at = (i + 1) * 0x9e3779b9u & 0xffffffffu;
+        const std::uint64_t within = ((part - place_bytes) * at >> 32) & ~(place_bytes - 1);
+        from[i] = {reinterpret_cast<void*>(address + (i * part & ~(value_bytes - 1)) + within), place_bytes};
+    }
+    if (!record::read_checked(held_, from, value_places))
+        return;
+    if (repeats(held_, value_places * place_bytes, value))
+        content.places = value_places;
+    else
+        content.value_bytes = content.value = 0;
+}
+
 bool HostBytes::hash_places(std::uint64_t address, std::uint64_t bytes, std::uint32_t turn, Places& hashes,
                             Places* next) noexcept {
     const std::uint64_t part = bytes / places, turns = next != nullptr ? 2 : 1;

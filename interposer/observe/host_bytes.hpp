@@ -28,6 +28,12 @@ public:
     bool hash_places(std::uint64_t address, std::uint64_t bytes, std::uint32_t turn, Places& hashes,
                      Places* next) noexcept;
 
+    /// Where the parts repeat one value: looks at `value_places` more places of 64 bytes, one in each of as
+    /// many equal parts of the bytes. Fills in `places` if all of them repeat it, and takes the value away if
+    /// one does not. Does nothing if they cannot be read. `bytes`: more than `small`.
+    static constexpr std::uint64_t value_places = 64;
+    void check_value(trace::CopyContent& content, std::uint64_t address, std::uint64_t bytes) noexcept;
+
     /// Fills in `whole_hash` and the value that all bytes repeat, if they do. Fills in nothing if they cannot
     /// be read.
     void hash_whole(trace::CopyContent& content, std::uint64_t address, std::uint64_t bytes) noexcept;

@@ -76,7 +76,7 @@ Finding describe(const Profile& profile, const std::vector<ConstantLine>& lines)
     finding.evidence.emplace_back("value_bytes", static_cast<double>(all.last.value_bytes));
     if (all.in_part == all.transfers.count)
         finding.details.emplace_back(
-            "1 KiB of each was looked at: where a buffer holds a few other values, set it "
+            "some KiB of each were looked at: where a buffer holds a few other values, set it "
             "on the device and upload these alone");
     for (std::size_t i = 1; i < lines.size(); ++i)
         finding.places.emplace_back(transfers_text(profile, lines[i].group) + ", into " +

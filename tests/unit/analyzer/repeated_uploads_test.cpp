@@ -99,6 +99,28 @@ BOOST_FIXTURE_TEST_CASE(into_one_part_or_another_of_an_array, Drawn) {
     BOOST_TEST(rules() == "");
 }
 
+BOOST_AUTO_TEST_CASE(rows_with_gaps_between_them) {
+    const std::uint64_t width = bytes / 4 / 64;
+    for (const bool same_places : {true, false}) {
+        Transfers t;
+        t.rounds(10, [&](std::uint64_t round) {
+            t.copy(bytes / 4, copy_ns / 4,
+                   {.source = Memory::pinned,
+                    .stack = t.uploading,
+                    .height = 64,
+                    .pitch = same_places || round % 2 == 0 ? 2 * width : 3 * width,
+                    .to = t.table,
+                    .part = 1,
+                    .whole = 7});
+            t.launch(t.function("_Z5triadPKfPff"), {t.table, t.other});
+        });
+        const Found all = t.found();
+        BOOST_TEST(rules_of(all) == (same_places ? "UMA-106" : ""));
+        if (same_places)
+            BOOST_TEST(evidence(all.front(), "bytes") == 9.0 * bytes / 4);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(one_that_differs_in_the_whole_leaves_those_that_were_compared) {
     for (const std::uint64_t whole : {0, 7, 7, 7, 8, 8})
         upload(1, whole);

@@ -18,6 +18,17 @@ BOOST_AUTO_TEST_CASE(the_same_start_for_each_round) {
     BOOST_TEST((finding.confidence == Confidence::medium));
 }
 
+BOOST_AUTO_TEST_CASE(a_variable_that_each_launch_may_change) {
+    const std::uint64_t variable =
+        allocate(bytes, Memory::device, {.symbol = "cuModuleGetGlobal_v2", .id = 5000, .variable = 1});
+    rounds(10, [&](std::uint64_t) {
+        copy(bytes, copy_ns,
+             {.source = Memory::pinned, .stack = uploading, .to = variable, .part = 1, .whole = 7});
+        launch(kernel, {other});
+    });
+    BOOST_TEST(evidence(one("UMA-114"), "transfers") == 9);
+}
+
 BOOST_AUTO_TEST_CASE(memory_made_anew_for_each_round) {
     rounds(10, [&](std::uint64_t) {
         const auto brief = allocate(bytes, Memory::device);

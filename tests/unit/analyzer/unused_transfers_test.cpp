@@ -65,7 +65,10 @@ BOOST_AUTO_TEST_CASE(overwritten_in_part) {
 BOOST_AUTO_TEST_CASE(memory_of_others_and_variables) {
     const std::uint64_t variable =
         allocate(bytes, Memory::device, {.symbol = "cuModuleGetGlobal_v2", .id = 5000, .variable = 1});
-    rounds(10, [&](std::uint64_t) { copy(bytes, copy_ns, {.source = Memory::pinned, .to = variable}); });
+    rounds(10, [&](std::uint64_t) {
+        copy(bytes, copy_ns, {.source = Memory::pinned, .to = variable});
+        launch(kernel, {other}); // it may read the variable
+    });
     BOOST_TEST(rules() == "");
 }
 

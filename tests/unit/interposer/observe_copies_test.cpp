@@ -1,151 +1,10 @@
-#include "interposer/observe/allocations.hpp"
-#include "interposer/observe/copy_contents.hpp"
-#include "interposer/observe/touched.hpp"
-#include "interposer/runtime/options.hpp"
-#include "observe_doubles.hpp"
-#include "tests/unit/interposer/made_allocation.hpp"
+/// What is looked at in a copy.
+#include "observed_copies.hpp"
 
-#include <algorithm>
-#include <boost/test/unit_test.hpp>
-#include <cstdlib>
-#include <cstring>
-#include <iterator>
-#include <memory>
-#include <sys/mman.h>
-#include <thread>
-#include <vector>
-
-BOOST_AUTO_TEST_SUITE(observe_copies)
+BOOST_FIXTURE_TEST_SUITE(observe_copies, umadvisor::observe::Copies)
 
 using namespace umadvisor;
 using namespace umadvisor::observe;
-using trace::Memory;
-
-namespace {
-
-constexpr std::size_t bytes = 1024 * 1024, page = 4096;
-constexpr std::size_t mapped = 64 * bytes; ///< of which the test writes the first
-constexpr std::uint64_t on_device = 0x7000'0000'0000, stream = 0x70;
-
-} // namespace
-
-/// A buffer of words that differ, in pages of its own.
-struct Copies {
-    Copies() {
-        recorder().clear();
-        contents->set_allowance(1'000'000'000'000);
-        auto* const words = reinterpret_cast<std::uint32_t*>(host);
-        for (std::size_t i = 0; i < bytes / 4; ++i)
-            words[i] = static_cast<std::uint32_t>(i * 2654435761u);
-    }
-    ~Copies() {
-        unsetenv("UMADVISOR_HASH");
-        runtime::read_options();
-        erase_allocation(address());
-        munmap(host, mapped);
-    }
-
-    static void hash(const char* level) {
-        setenv("UMADVISOR_HASH", level, 1);
-        runtime::read_options();
-    }
-
-    std::uint64_t address() const { return reinterpret_cast<std::uint64_t>(host); }
-    /// The buffer, or what begins in it, is an allocation.
-    std::uint64_t allocate(Memory memory, bool readable, std::uint64_t offset = 0) {
-        Allocation allocation{.id = allocations().next_id(),
-                              .address = address() + offset,
-                              .bytes = bytes - offset,
-                              .memory = memory,
-                              .readable = readable};
-        allocations().insert(allocation);
-        return allocation.id;
-    }
-    trace::CopyContent upload(Memory memory = Memory::pageable, std::size_t length = bytes) {
-        trace::Copy record{.source = address(),
-                           .destination = on_device,
-                           .bytes = length,
-                           .source_memory = memory,
-                           .destination_memory = Memory::device};
-        contents->before_copy(record, record.bytes);
-        contents->after_copy(record, record.bytes);
-        return record.content;
-    }
-    /// Pages of the second MiB of the mapping, which no test writes, that are in memory.
-    std::size_t touched_pages() const {
-        unsigned char in_memory[bytes / page] = {};
-        BOOST_REQUIRE(mincore(host + bytes, bytes, in_memory) == 0);
-        return static_cast<std::size_t>(std::count(std::begin(in_memory), std::end(in_memory), 1));
-    }
-    /// An upload of these pages, by a driver that reads them, or will do so later.
-    trace::CopyContent upload_untouched(bool driver_reads) {
-        trace::Copy record{.source = address() + bytes,
-                           .destination = on_device,
-                           .bytes = bytes,
-                           .source_memory = Memory::pageable,
-                           .destination_memory = Memory::device};
-        contents->before_copy(record, record.bytes);
-        BOOST_TEST(touched_pages() == 0u);
-        if (driver_reads)
-            madvise(host + bytes, bytes, MADV_POPULATE_READ);
-        contents->after_copy(record, record.bytes);
-        BOOST_TEST(touched_pages() == (driver_reads ? bytes / page : 0));
-        madvise(host + bytes, bytes, MADV_DONTNEED);
-        return record.content;
-    }
-    /// `start` is what the record is found by.
-    trace::Copy download(std::uint64_t start, Memory memory = Memory::pinned, bool asynchronous = true) {
-        trace::Copy record{.source = on_device,
-                           .destination = address(),
-                           .bytes = bytes,
-                           .source_memory = Memory::device,
-                           .destination_memory = memory,
-                           .asynchronous = asynchronous,
-                           .stream = stream};
-        record.start = start;
-        contents->before_copy(record, record.bytes);
-        contents->after_copy(record, record.bytes);
-        return record;
-    }
-    /// One that may still run when the call returns.
-    trace::Copy upload_async(std::uint64_t start, std::size_t offset = 0, std::size_t length = bytes,
-                             std::uint64_t in_stream = stream) {
-        trace::Copy record{.source = address() + offset,
-                           .destination = on_device,
-                           .bytes = length,
-                           .source_memory = Memory::pinned,
-                           .destination_memory = Memory::device};
-        record.start = start;
-        record.source_allocation = allocation_of(record.source);
-        record.asynchronous = 1;
-        record.stream = in_stream;
-        contents->before_copy(record, record.bytes);
-        contents->after_copy(record, record.bytes);
-        return record;
-    }
-    static std::uint64_t allocation_of(std::uint64_t address) {
-        Allocation allocation{};
-        return allocations().find(address, allocation) ? allocation.id : 0;
-    }
-    /// Content records that are there when the wait begins; then it is over.
-    std::size_t told_before(trace::SyncKind kind, std::uint64_t object = 0) {
-        trace::Sync sync{.kind = kind, .object = object};
-        contents->before_sync(sync);
-        const std::size_t told = recorder().contents.size();
-        contents->after_sync(sync);
-        return told;
-    }
-    std::size_t told_after(trace::SyncKind kind, std::uint64_t object = 0) {
-        contents->after_sync(trace::Sync{.kind = kind, .object = object});
-        return recorder().contents.size();
-    }
-
-    std::uint8_t* const host = static_cast<std::uint8_t*>(
-        mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-    const std::unique_ptr<CopyContents> contents = std::make_unique<CopyContents>();
-};
-
-BOOST_FIXTURE_TEST_SUITE(copy_contents_suite, Copies)
 
 BOOST_AUTO_TEST_CASE(a_part_at_first_and_all_of_the_third_equal_one) {
     const trace::CopyContent first = upload(), second = upload(), third = upload(), fourth = upload();
@@ -268,6 +127,26 @@ BOOST_AUTO_TEST_CASE(one_value_is_told_by_its_shortest_length) {
     BOOST_TEST(upload().value_bytes == 0u); // the third that is equal in part: all of it
 }
 
+BOOST_AUTO_TEST_CASE(one_value_in_many_places_of_a_large_copy) {
+    constexpr std::size_t large = 32 * bytes;
+    std::memset(host, 0, mapped);
+    const trace::CopyContent zeros = upload(Memory::pageable, large);
+    BOOST_TEST(zeros.value_bytes == 1u);
+    BOOST_TEST(zeros.places == 64u);
+    BOOST_TEST(zeros.places_differ == 0u);
+    std::memset(host + large / 2 + page, 1, large / 16); // in no part
+    contents->set_allowance(1'000'000'000'000);
+    trace::Copy other{.source = address() + 8,
+                      .destination = on_device,
+                      .bytes = large,
+                      .source_memory = Memory::pageable,
+                      .destination_memory = Memory::device};
+    contents->before_copy(other, large);
+    contents->after_copy(other, large);
+    BOOST_TEST(other.content.part_hash == zeros.part_hash);
+    BOOST_TEST(other.content.value_bytes == 0u);
+}
+
 BOOST_AUTO_TEST_CASE(what_cannot_be_read_or_is_not_to_be) {
     BOOST_REQUIRE(mprotect(host, page, PROT_NONE) == 0);
     BOOST_TEST(upload().part_hash == 0u);
@@ -369,146 +248,5 @@ BOOST_AUTO_TEST_CASE(downloads_that_may_have_been_changed_since) {
     munmap(host, page);
     BOOST_TEST(told_after(trace::SyncKind::context) == 1u); // freed, and not to be read
 }
-
-BOOST_AUTO_TEST_CASE(a_source_that_has_changed_is_told_before_the_wait) {
-    using trace::SyncKind;
-    allocate(Memory::pinned, true);
-    const trace::Copy record = upload_async(17);
-    BOOST_TEST(record.content.part_hash != 0u);
-    BOOST_TEST(record.content_follows == 0u);
-    BOOST_TEST(told_before(SyncKind::stream, stream) == 0u); // it is as it was
-    host[0] ^= 1;
-    BOOST_TEST(told_before(SyncKind::stream, stream) == 0u); // it was waited for
-    for (const auto& [kind, object] : {std::pair(SyncKind::stream, stream), std::pair(SyncKind::context, 0ul),
-                                       std::pair(SyncKind::event, 0x99ul)}) {
-        recorder().clear();
-        upload_async(18);
-        BOOST_TEST(told_before(SyncKind::stream, stream + 1) == 0u); // it says nothing
-        host[0] ^= 1;
-        BOOST_TEST(told_before(kind, object) == 1u);
-        const trace::Content& told = recorder().contents.front();
-        BOOST_TEST(told.copy == 18u);
-        BOOST_TEST(told.source_changed == 1u);
-        BOOST_TEST(told.content.part_hash == upload(Memory::pinned).part_hash);
-        BOOST_TEST(told_before(kind, object) == 1u); // once
-    }
-}
-
-BOOST_AUTO_TEST_CASE(sources_that_the_program_may_change) {
-    using trace::SyncKind;
-    allocate(Memory::pinned, true);
-    for (const auto& [kind, object] :
-         {std::pair(SyncKind::stream_query, stream), std::pair(SyncKind::event_query, 0x99ul),
-          std::pair(SyncKind::stream, stream), std::pair(SyncKind::context, 0ul)}) {
-        upload_async(1);
-        told_after(kind, object); // done
-        host[0] ^= 1;
-        BOOST_TEST(told_before(SyncKind::context) == 0u);
-    }
-    upload_async(2);
-    host[0] ^= 1;
-    std::thread([&] { BOOST_TEST(told_before(SyncKind::context) == 0u); }).join(); // another's upload
-    BOOST_TEST(told_before(SyncKind::context) == 1u);
-    upload(Memory::pinned); // synchronous
-    host[0] ^= 1;
-    BOOST_TEST(told_before(SyncKind::context) == 1u);
-    upload_async(3);
-    download(4); // which changes it
-    host[0] ^= 1;
-    BOOST_TEST(recorder().contents.size() == 1u);
-    trace::Sync sync;
-    contents->before_sync(sync);
-    BOOST_TEST(recorder().contents.size() == 1u);
-}
-
-BOOST_AUTO_TEST_CASE(a_source_is_looked_at_twice_more_at_the_most) {
-    allocate(Memory::pinned, true);
-    upload_async(1);
-    for (int i = 0; i < 2; ++i)
-        BOOST_TEST(told_before(trace::SyncKind::event) == 0u);
-    host[0] ^= 1;
-    BOOST_TEST(told_before(trace::SyncKind::event) == 0u);
-    upload_async(2);
-    BOOST_TEST(told_before(trace::SyncKind::event) == 0u); // of another buffer
-    host[0] ^= 1;
-    BOOST_TEST(told_before(trace::SyncKind::event) == 1u);
-}
-
-BOOST_AUTO_TEST_CASE(a_source_that_is_sent_again_in_other_bounds_is_looked_at) {
-    allocate(Memory::pinned, true);
-    upload_async(1, 0, bytes / 2);
-    host[0] ^= 1;
-    upload_async(2, bytes / 2, bytes / 2);
-    BOOST_TEST(recorder().contents.empty());
-    upload_async(3, page, page);
-    BOOST_REQUIRE(recorder().contents.size() == 1u);
-    BOOST_TEST(recorder().contents.front().copy == 1u);
-    host[page] ^= 1;
-    upload_async(4, page, page); // the same bytes: the records of both have hashes
-    BOOST_TEST(recorder().contents.size() == 1u);
-    host[page] ^= 1;
-    upload(Memory::pinned); // a synchronous copy waits
-    BOOST_TEST(recorder().contents.size() == 2u);
-    BOOST_TEST(recorder().contents.back().copy == 4u);
-}
-
-BOOST_AUTO_TEST_CASE(the_latest_uploads_of_a_stream_are_looked_at) {
-    allocate(Memory::pinned, true);
-    for (std::uint64_t i = 0; i < 40; ++i)
-        upload_async(100 + i, i * page, page, stream + i % 5);
-    for (std::uint64_t i = 0; i < 40; ++i)
-        host[i * page] ^= 1;
-    BOOST_TEST(told_before(trace::SyncKind::context) == 32u);
-    BOOST_TEST(recorder().contents.front().copy == 108u);
-    recorder().clear();
-    for (std::uint64_t i = 0; i < 40; ++i)
-        upload_async(100 + i, i * page, page);
-    for (std::uint64_t i = 0; i < 40; ++i)
-        host[i * page] ^= 1;
-    BOOST_TEST(told_before(trace::SyncKind::context) == 8u);
-    BOOST_TEST(recorder().contents.front().copy == 132u);
-}
-
-BOOST_AUTO_TEST_CASE(a_source_that_is_gone_is_not_read) {
-    const std::uint64_t first = allocate(Memory::pinned, true);
-    upload_async(1);
-    BOOST_REQUIRE(erase_allocation(address()));
-    host[0] ^= 1;
-    BOOST_TEST(told_before(trace::SyncKind::event) == 0u); // freed
-    BOOST_TEST(allocate(Memory::pinned, true) != first);
-    BOOST_TEST(told_before(trace::SyncKind::event) == 0u); // and another since
-    upload_async(2);
-    munmap(host, page);
-    BOOST_TEST(told_before(trace::SyncKind::event) == 0u); // without a call
-}
-
-BOOST_AUTO_TEST_CASE(looking_again_keeps_to_its_share) {
-    allocate(Memory::pinned, true);
-    for (std::size_t i = 0; i < 2; ++i) // takes what only a millisecond of run time would bring again
-        upload(Memory::pinned, bytes - i);
-    upload_async(1);
-    contents->set_allowance(0);
-    host[0] ^= 1;
-    BOOST_TEST(told_before(trace::SyncKind::event) == 0u);
-    contents->set_allowance(1'000'000'000'000);
-    BOOST_TEST(told_before(trace::SyncKind::event) == 1u);
-}
-
-BOOST_AUTO_TEST_CASE(all_of_a_source_is_looked_at_again_where_all_was) {
-    hash("full");
-    allocate(Memory::pinned, true);
-    upload_async(1);
-    host[bytes / 2 + page] ^= 1; // in no part
-    BOOST_TEST(told_before(trace::SyncKind::event) == 1u);
-    BOOST_TEST(recorder().contents.front().content.whole_hash != 0u);
-    hash("sample");
-    upload_async(2);
-    upload_async(3);
-    BOOST_TEST(upload_async(4).content.whole_hash != 0u);
-    host[bytes / 2 + page] ^= 1;
-    BOOST_TEST(told_before(trace::SyncKind::event) == 1u); // parts alone
-}
-
-BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE_END()

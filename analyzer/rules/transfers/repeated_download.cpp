@@ -1,0 +1,35 @@
+/// UMA-125: downloads of what the host got from there before, while nothing on the device has changed it.
+#include "analyzer/rules/transfer_fates.hpp"
+#include "analyzer/rules/words.hpp"
+
+#include <cstdint>
+
+namespace umadvisor::rules {
+namespace {
+
+Finding describe_kept(const Profile& profile, std::uint64_t stack, const FateGroup& group) {
+    Finding finding = begin_finding(profile, group);
+    finding.summary =
+        transfers_text(profile, group) +
+        " of the very bytes that had been downloaded to the same place before, with nothing on the "
+        "device in between that could have changed them: " +
+        time_text(group.spent_ns) + " in all";
+    finding.evidence.emplace_back("compared_in_part", static_cast<double>(group.in_part));
+    if (group.last.counterpart != 0 && group.last.counterpart != stack)
+        finding.places.emplace_back("downloaded before here", group.last.counterpart);
+    finding.advice = "download it once, and again only after a kernel has written it";
+    finding.confidence = Confidence::medium; // the host may have changed its copy in between
+    return finding;
+}
+
+} // namespace
+
+constinit const Rule uma_125{.id = "UMA-125",
+                             .name = "repeated-download",
+                             .title = "the same bytes downloaded again",
+                             .find = &find_fate<uma_125, Fate::kept, describe_kept>,
+                             .counter = &count<DeviceContents>,
+                             .fits = Fits::separate_memory,
+                             .price = Price::rates};
+
+} // namespace umadvisor::rules
