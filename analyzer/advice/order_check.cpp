@@ -92,17 +92,16 @@ void name_order(const rules::Profile& profile, const rules::LineOf& line_of, rul
     finding.code_edits.clear(); // alone they would take the order away
     if (host)
         finding.order_advice +=
-            std::string(
-                "; before the host reads or changes memory that these calls work on, it needs a wait of "
-                "its own: ") +
-            (runtime ? "cudaStreamSynchronize(stream), or cudaEventSynchronize(event)"
-                     : "cuStreamSynchronize, or cuEventSynchronize");
+            fmt::format("; before the host reads or changes memory that these calls work on, it needs a wait "
+                        "of its own: {}",
+                        runtime ? "cudaStreamSynchronize(stream), or cudaEventSynchronize(event)"
+                                : "cuStreamSynchronize, or cuEventSynchronize");
     if (device)
-        finding.order_advice += std::string("; these calls also keep streams in order: in their place, put ") +
-                                (runtime ? "cudaEventRecord(event, stream)" : "cuEventRecord") +
-                                " after the work that must come first, and " +
-                                (runtime ? "cudaStreamWaitEvent(other, event)" : "cuStreamWaitEvent") +
-                                " before the work that must come later";
+        finding.order_advice +=
+            fmt::format("; these calls also keep streams in order: in their place, put {} after the work that "
+                        "must come first, and {} before the work that must come later",
+                        runtime ? "cudaEventRecord(event, stream)" : "cuEventRecord",
+                        runtime ? "cudaStreamWaitEvent(other, event)" : "cuStreamWaitEvent");
     finding.advice += finding.order_advice;
 }
 

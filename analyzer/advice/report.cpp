@@ -98,10 +98,10 @@ void Report::finish_beside() {
 
 std::string Report::why_empty() const {
     if (left_out != 0)
-        return "nothing but findings that were asked to be left out: " + std::to_string(left_out);
+        return fmt::format("nothing but findings that were asked to be left out: {}", left_out);
     if (!unpriced.empty())
-        return "nothing whose saving is known on this machine: " +
-               text::count_text(unpriced.size(), "finding") + " without a price";
+        return fmt::format("nothing whose saving is known on this machine: {} without a price",
+                           text::count_text(unpriced.size(), "finding"));
     if (profile.records() == 0)
         return trace.file.completeness().whole() ? "no CUDA call was recorded"
                                                  : "no record of the trace could be read";
@@ -113,11 +113,12 @@ std::string Report::why_empty() const {
             managed += totals.count;
             observed += totals.observed;
         }
-    std::string text = "no habit that costs time was seen: looked at " + text::count_text(copies, "copy") +
-                       ", " + text::count_text(profile.launches().count(), "launch") + " and " +
-                       text::count_text(managed, "managed allocation");
+    std::string text =
+        fmt::format("no habit that costs time was seen: looked at {}, {} and {}",
+                    text::count_text(copies, "copy"), text::count_text(profile.launches().count(), "launch"),
+                    text::count_text(managed, "managed allocation"));
     if (managed > observed)
-        text += "; the residency of " + std::to_string(managed - observed) + " of them was never sampled";
+        text += fmt::format("; the residency of {} of them was never sampled", managed - observed);
     return text;
 }
 
@@ -127,8 +128,8 @@ std::vector<Report::StackLine> Report::whole_stack(std::uint64_t stack) {
     for (const symbols::CodePlace& place : places) {
         std::string text = place.text();
         if (text.size() > stack_text_left_) {
-            lines.push_back({"(" + text::count_text(places.size() - lines.size(), "frame") +
-                             " left out: the stacks of this report have too much text)"});
+            lines.push_back({fmt::format("({} left out: the stacks of this report have too much text)",
+                                         text::count_text(places.size() - lines.size(), "frame"))});
             break;
         }
         stack_text_left_ -= text.size();

@@ -15,8 +15,8 @@ const rules::Rule& rule_called(std::string_view text) {
         return *rule;
     std::string known;
     for (const rules::Rule* const rule : rules::rules)
-        known += (known.empty() ? "" : ", ") + std::string(rule->id) + " " + std::string(rule->name);
-    throw reader::Error("there is no rule " + std::string(text) + "; rules are: " + known);
+        known += fmt::format("{}{} {}", known.empty() ? "" : ", ", rule->id, rule->name);
+    throw reader::Error(fmt::format("there is no rule {}; rules are: {}", text, known));
 }
 
 bool ends_path(std::string_view path, std::string_view end) {
@@ -64,8 +64,8 @@ FindingPattern parse_pattern(std::string_view text) {
             pattern.line = 0; // a colon of the name's own
     }
     if (pattern.file.empty())
-        throw reader::Error(std::string(text) + ": a file has to stand after the @, as in " +
-                            std::string(pattern.rule->id) + "@upload.cu:41");
+        throw reader::Error(
+            fmt::format("{}: a file has to stand after the @, as in {}@upload.cu:41", text, pattern.rule->id));
     return pattern;
 }
 
@@ -84,7 +84,7 @@ std::vector<FindingPattern> read_suppressions(const std::string& path) {
         try {
             patterns.push_back(parse_pattern(line));
         } catch (const reader::Error& error) {
-            throw reader::Error(path + ":" + std::to_string(number) + ": " + error.what());
+            throw reader::Error(fmt::format("{}:{}: {}", path, number, error.what()));
         }
     }
     return patterns;

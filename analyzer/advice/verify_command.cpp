@@ -27,9 +27,9 @@ std::string command_of(const Report& report) {
 std::string verify_command(const Report& report, const rules::Rule& rule) {
     const std::string command = command_of(report);
     if (!rule.act.empty())
-        return "umadvisor ab --act " + std::string(rule.act) + " -- " + command;
-    return "umadvisor run -f -o changed.umtrace -- " + command + " && umadvisor diff " +
-           text::shell_path(report.trace.file.source().opened()) + " changed.umtrace";
+        return fmt::format("umadvisor ab --act {} -- {}", rule.act, command);
+    return fmt::format("umadvisor run -f -o changed.umtrace -- {} && umadvisor diff {} changed.umtrace",
+                       command, text::shell_path(report.trace.file.source().opened()));
 }
 
 } // namespace umadvisor::advice

@@ -2,6 +2,7 @@
 
 #include "trace/act_modes.hpp"
 
+#include <fmt/core.h>
 #include <sstream>
 
 namespace umadvisor::cli {
@@ -11,7 +12,7 @@ std::string act_trouble(const std::string& list, std::string_view words) {
     std::uint64_t size = 0;
     for (std::string mode; std::getline(named, mode, ',');)
         if (!mode.empty() && trace::act_word(mode, words, size).empty())
-            return "--act takes " + std::string(words) + " (several with commas between), not " + mode;
+            return fmt::format("--act takes {} (several with commas between), not {}", words, mode);
     return {};
 }
 

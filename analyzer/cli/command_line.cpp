@@ -31,7 +31,7 @@ std::string footer() {
     std::istringstream words([] {
         std::string text = "Exit status:";
         for (const ExitStatusText& each : exit_statuses)
-            text += " " + std::string(each.status) + " " + std::string(each.meaning) + ";";
+            text += fmt::format(" {} {};", each.status, each.meaning);
         text.back() = '.';
         return text;
     }());
@@ -147,11 +147,11 @@ int parse_and_run(std::vector<std::string> arguments, std::vector<std::string> c
         return app.exit(success);
     } catch (const CLI::ParseError& error) {
         const auto parsed = std::ranges::find_if(all, [](const Pending& each) { return each.app->parsed(); });
-        const std::string command = parsed == all.end() ? "" : std::string(parsed->command->name) + " ";
+        const std::string command = parsed == all.end() ? "" : fmt::format("{} ", parsed->command->name);
         std::string text = error.what();
         if (const std::size_t value = text.find(" was given a disallowed flag override"); value != text.npos)
-            text = "--" + text.substr(0, value) + " takes no value";
-        return complain(text + " (see umadvisor " + command + "--help)");
+            text = fmt::format("--{} takes no value", text.substr(0, value));
+        return complain(fmt::format("{} (see umadvisor {}--help)", text, command));
     }
     for (Pending& pending : all) {
         if (!pending.app->parsed())
@@ -159,10 +159,10 @@ int parse_and_run(std::vector<std::string> arguments, std::vector<std::string> c
         if (pending.command->rest_is_command) {
             pending.rest = pending.app->remaining();
             if (!pending.rest.empty() && pending.rest.front().starts_with('-'))
-                return complain("unknown option " + pending.rest.front() + " (see umadvisor " +
-                                std::string(pending.command->name) + " --help)");
+                return complain(fmt::format("unknown option {} (see umadvisor {} --help)", pending.rest.front(),
+                                            pending.command->name));
             if (dashes && !pending.rest.empty())
-                return complain("unexpected " + pending.rest.front() + " before --");
+                return complain(fmt::format("unexpected {} before --", pending.rest.front()));
             pending.rest.insert(pending.rest.end(), std::make_move_iterator(command_after_dashes.begin()),
                                 std::make_move_iterator(command_after_dashes.end()));
         }
@@ -201,11 +201,11 @@ int run_arguments(int argc, const char* const* argv) {
     if (!arguments.empty() && !arguments.front().starts_with('-') &&
         std::none_of(commands().begin(), commands().end(),
                      [&](const Command* c) { return c->name == arguments.front(); }))
-        return complain("unknown command " + arguments.front() + " (see umadvisor --help)");
+        return complain(fmt::format("unknown command {} (see umadvisor --help)", arguments.front()));
     constexpr std::array<std::string_view, 3> own{"-h", "--help", "--version"};
     if (!arguments.empty() && arguments.front().starts_with('-') &&
         std::ranges::find(own, arguments.front()) == own.end())
-        return complain("unknown option " + arguments.front() + " (see umadvisor --help)");
+        return complain(fmt::format("unknown option {} (see umadvisor --help)", arguments.front()));
     try {
         return parse_and_run(std::move(arguments), std::move(command), run);
     } catch (const reader::Error& error) {
@@ -262,8 +262,8 @@ int run_command_line(int argc, const char* const* argv) {
     std::cout.clear();
     if (output.is_closed())
         return status;
-    say("the standard output cannot be written: " + std::string(std::strerror(output.failure())) +
-        "; the output is incomplete");
+    say(fmt::format("the standard output cannot be written: {}; the output is incomplete",
+                    std::strerror(output.failure())));
     return operational_error;
 }
 

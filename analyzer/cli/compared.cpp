@@ -30,9 +30,9 @@ void check_trace(const reader::Source& source) {
     std::string begin(trace::file_magic.size(), '\0');
     begin.resize(source.read(0, begin.data(), begin.size()));
     if (begin.empty() || !std::equal(begin.begin(), begin.end(), trace::file_magic.begin()))
-        throw reader::Error(source.path() +
-                            (begin.empty() ? ": is empty" : ": is neither a trace nor a report") +
-                            "; umadvisor run makes a trace, umadvisor report --json a report of it");
+        throw reader::Error(
+            fmt::format("{}{}; umadvisor run makes a trace, umadvisor report --json a report of it",
+                        source.path(), begin.empty() ? ": is empty" : ": is neither a trace nor a report"));
 }
 
 /// Through its text, so that names which are no UTF-8 become what they are in a report that was kept.

@@ -14,7 +14,7 @@ bool say_losses(const reader::Trace& trace) {
         text += (text.empty() ? "" : "; ") + line;
     if (!text.empty()) {
         end_progress();
-        say(trace.file.path() + ": records are missing: " + text);
+        say(fmt::format("{}: records are missing: {}", trace.file.path(), text));
     }
     return reports::lacks_records(trace);
 }

@@ -1,6 +1,7 @@
 /// What the commands say beside their results: errors, warnings, what to do next.
 #pragma once
 
+#include <fmt/core.h>
 #include <string>
 
 namespace umadvisor::cli {

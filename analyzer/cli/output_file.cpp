@@ -26,7 +26,7 @@ void check_output_name(const std::string& path, bool force) {
         const std::size_t slash = path.rfind('/');
         const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
         if (errno != ENOENT || ::access(folder.c_str(), W_OK | X_OK) != 0)
-            throw reader::Error(path + ": " + std::strerror(errno) + "; name another output");
+            throw reader::Error(fmt::format("{}: {}; name another output", path, std::strerror(errno)));
         return;
     }
     if (!S_ISREG(status.st_mode))
@@ -40,13 +40,13 @@ void check_output_name(const std::string& path, bool force) {
 OutputFile::OutputFile(std::string path, bool force, mode_t mode)
     : path_(std::move(path)), force_(force), file_(checked(path_, force), mode) {
     if (file_.error() != 0)
-        throw reader::Error(path_ + ": " + std::strerror(file_.error()) + "; name another output");
+        throw reader::Error(fmt::format("{}: {}; name another output", path_, std::strerror(file_.error())));
     // write() also reports that a limit on file size was reached, if SIGXFSZ does not end the process first.
     ::signal(SIGXFSZ, SIG_IGN);
 }
 
 void OutputFile::fail(int error) const {
-    throw reader::Error(path_ + ": " + std::strerror(error) + "; nothing was written");
+    throw reader::Error(fmt::format("{}: {}; nothing was written", path_, std::strerror(error)));
 }
 
 void OutputFile::write(std::string_view bytes) {

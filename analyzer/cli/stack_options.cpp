@@ -18,7 +18,7 @@ std::string folder_of(const std::string& flag, const std::string& given) {
     std::error_code failed;
     const fs::path path = fs::absolute(given, failed).lexically_normal();
     if (given.empty() || failed || !fs::is_directory(path, failed))
-        throw reader::Error(flag + " " + given + ": is not a directory");
+        throw reader::Error(fmt::format("{} {}: is not a directory", flag, given));
     if (path.string().find(':') != std::string::npos) // libdw's list of folders is separated by colons
         throw reader::Error(flag + " " + given + ": a colon in its path keeps it from being looked into");
     std::string folder = path.string();

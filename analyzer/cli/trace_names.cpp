@@ -73,7 +73,7 @@ std::string rank_output(const std::string& output) {
     if (!trace::needs_rank(output, rank))
         return output;
     const std::size_t suffix = trace::suffix_of(output);
-    return output.substr(0, suffix) + "." + std::string(rank) + output.substr(suffix);
+    return fmt::format("{}.{}{}", output.substr(0, suffix), rank, output.substr(suffix));
 }
 
 std::string output_trouble(const std::string& output, bool force) {
@@ -81,8 +81,9 @@ std::string output_trouble(const std::string& output, bool force) {
     const fs::path folder = folder_of(path);
     struct stat status {};
     if (!output.empty() && (is_too_long(path) || is_too_long(longest_sibling(path))))
-        return output.substr(0, most_shown) + "...: " + std::strerror(ENAMETOOLONG) +
-               (is_too_long(path) ? "" : " with a pid before its suffix") + "; name another output";
+        return fmt::format("{}...: {}{}; name another output", output.substr(0, most_shown),
+                           std::strerror(ENAMETOOLONG),
+                           is_too_long(path) ? "" : " with a pid before its suffix");
     if (!output.empty() && ::lstat(output.c_str(), &status) == 0) {
         if (!S_ISREG(status.st_mode))
             return output + ": exists and is not a regular file; name another output";
@@ -92,11 +93,11 @@ std::string output_trouble(const std::string& output, bool force) {
             return output + ": exists and is no trace, so -f does not replace it; name another output";
     }
     if (::stat(folder.c_str(), &status) != 0)
-        return folder.string() + ": " + std::strerror(errno) + "; the trace cannot be written there";
+        return fmt::format("{}: {}; the trace cannot be written there", folder.string(), std::strerror(errno));
     if (!S_ISDIR(status.st_mode))
         return folder.string() + ": is not a directory; the trace cannot be written there";
     if (const std::string trouble = writing_trouble(folder); !trouble.empty())
-        return folder.string() + ": " + trouble + "; name a writable output with -o";
+        return fmt::format("{}: {}; name a writable output with -o", folder.string(), trouble);
     return {};
 }
 

@@ -33,10 +33,10 @@ reports::WeighedStacks weigh(const Arguments& arguments, reports::Weight by, con
     for (const std::string& warning : symbolizer.warnings())
         say(warning);
     if (stacks.left_out != 0)
-        say(trace.file.path() + ": has too many stacks; the " + std::to_string(stacks.left_out) +
-            " that weigh least are one");
+        say(fmt::format("{}: has too many stacks; the {} that weigh least are one", trace.file.path(),
+                        stacks.left_out));
     if (stacks.stacks.empty())
-        say(trace.file.path() + ": nothing to show by " + std::string(name(by)));
+        say(fmt::format("{}: nothing to show by {}", trace.file.path(), name(by)));
     return stacks;
 }
 

@@ -62,8 +62,9 @@ public:
         std::size_t free = 0, total = 0;
         check(cuda_.free_memory(&free, &total), "cuMemGetInfo");
         if (free < 16 * bytes) // never near the end of what others may want
-            throw reader::Error("too little free device memory to measure with: " + std::to_string(free / mib) +
-                                " MiB, " + std::to_string(16 * bytes / mib) + " are wanted");
+            throw reader::Error(
+                fmt::format("too little free device memory to measure with: {} MiB, {} are wanted", free / mib,
+                            16 * bytes / mib));
         check(cuda_.allocate(&data_, bytes), "cuMemAlloc");
         check(cuda_.allocate(&other_, bytes), "cuMemAlloc");
         check(cuda_.allocate_pinned(&pinned_, bytes), "cuMemAllocHost");

@@ -9,8 +9,8 @@ namespace umadvisor::machine {
 void* open_driver() {
     void* const library = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr)
-        throw reader::Error(std::string(::dlerror()) +
-                            "; install the NVIDIA driver, or put its folder in LD_LIBRARY_PATH");
+        throw reader::Error(
+            fmt::format("{}; install the NVIDIA driver, or put its folder in LD_LIBRARY_PATH", ::dlerror()));
     return library;
 }
 
@@ -19,7 +19,7 @@ Driver::Driver() {
     const auto find = [library](auto& function, const char* name) {
         void* const found = ::dlsym(library, name);
         if (found == nullptr)
-            throw reader::Error(std::string("libcuda.so.1: has no ") + name);
+            throw reader::Error(fmt::format("libcuda.so.1: has no {}", name));
         function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(found);
     };
     find(initialize, "cuInit");
@@ -72,8 +72,8 @@ void check(int status, const std::string& call) {
     if (status == 0)
         return;
     const std::string name = error_text(status, "cuGetErrorName");
-    throw reader::Error(call + " answers " + (name.empty() ? "CUresult " + std::to_string(status) : name) +
-                        "; umadvisor doctor says what works here");
+    throw reader::Error(fmt::format("{} answers {}; umadvisor doctor says what works here", call,
+                                    name.empty() ? fmt::format("CUresult {}", status) : name));
 }
 
 } // namespace umadvisor::machine

@@ -43,7 +43,7 @@ ReadRates read_one(const nlohmann::json& document) {
             return; // was not measured
         value = found->is_number() ? found->get<double>() : 0;
         if (!is_possible(name, value))
-            read.trouble = std::string(name) + " is no rate";
+            read.trouble = fmt::format("{} is no rate", name);
     });
     return read;
 }

@@ -77,13 +77,13 @@ std::string deviation_text(const Deviation& deviation) {
                       others = value_text(words.unit, deviation.others);
     switch (words.unit) {
     case Unit::time:
-        return time_text(deviation.value - deviation.others) + " more " + std::string(words.text) + " (" +
-               value + ", the others " + others + ")";
+        return fmt::format("{} more {} ({}, the others {})", time_text(deviation.value - deviation.others),
+                           words.text, value, others);
     case Unit::bytes:
-        return text::bytes_text(deviation.value - deviation.others) + " more " + std::string(words.text) +
-               " (" + value + ", the others " + others + ")";
+        return fmt::format("{} more {} ({}, the others {})",
+                           text::bytes_text(deviation.value - deviation.others), words.text, value, others);
     default:
-        return "a slower " + std::string(words.text) + " (" + value + ", the others " + others + ")";
+        return fmt::format("a slower {} ({}, the others {})", words.text, value, others);
     }
 }
 
@@ -94,7 +94,7 @@ std::string place_text(const Comparison& job, std::size_t number) {
     if (!rank.host.empty() && job.hosts() > 1)
         text += " on " + reader::shown_name(rank.host, longest_in_text);
     if (rank.node != 0)
-        text += " (NUMA node " + std::to_string(rank.node - 1) + ")";
+        text += fmt::format(" (NUMA node {})", rank.node - 1);
     return text;
 }
 
@@ -133,7 +133,7 @@ void write_table(const Comparison& job, std::ostream& out) {
         if (spread.most < (unit == Unit::time ? least_shown_of_run * run : least_shown_bytes))
             continue;
         const auto end = [&](double value, std::size_t rank) {
-            return value_text(unit, value) + " (" + reader::shown_name(who(job, rank), 12) + ")";
+            return fmt::format("{} ({})", value_text(unit, value), reader::shown_name(who(job, rank), 12));
         };
         out << "    " << std::setw(26) << words_of(quantity).text << std::setw(24)
             << end(spread.least, spread.least_rank) << std::setw(14) << value_text(unit, spread.median)
@@ -185,7 +185,7 @@ void write_findings(const Comparison& job, bool all, std::ostream& out) {
         else if (finding.is_urgent())
             out << " · mend it first";
         else
-            out << " · " << text::bytes_text(static_cast<double>(finding.bytes)) << " of memory in all";
+            out << " · " << text::bytes_text(finding.bytes) << " of memory in all";
         out << "\n";
     }
     if (shown < found.size())

@@ -84,11 +84,11 @@ const std::array<QuantityWords, quantities> quantity_words{{
 }};
 
 std::string Summary::key() const {
-    return host + "/" + std::to_string(pid) + "/" + std::to_string(begin_ns);
+    return fmt::format("{}/{}/{}", host, pid, begin_ns);
 }
 
 std::string Summary::who() const {
-    return rank.empty() ? "pid " + std::to_string(pid) : "rank " + rank;
+    return rank.empty() ? fmt::format("pid {}", pid) : "rank " + rank;
 }
 
 Summary summarize(advice::Report& report) {

@@ -1,6 +1,7 @@
 /// What a command says when it cannot do what was asked.
 #pragma once
 
+#include <fmt/core.h>
 #include <stdexcept>
 
 namespace umadvisor::reader {

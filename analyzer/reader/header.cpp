@@ -31,9 +31,9 @@ void check_identity(const Source& source, const BytesOf<trace::FileHeader>& byte
         throw Error(path + ": was written with another byte order");
     const auto major = FIELD(std::uint16_t, major);
     if (major > trace::version_major)
-        throw Error(path + ": has format version " + std::to_string(major) + ", this umadvisor reads up to " +
-                    std::to_string(trace::version_major) +
-                    "; use the umadvisor that recorded it, or a newer one");
+        throw Error(fmt::format("{}: has format version {}, this umadvisor reads up to {}; use the umadvisor "
+                                "that recorded it, or a newer one",
+                                path, major, trace::version_major));
 }
 
 } // namespace

@@ -42,9 +42,9 @@ std::string list(const Names& names, const Dictionary& dictionary) {
     std::vector<std::pair<std::uint64_t, std::string>> texts;
     for (const auto& [key, count] : names.counts) {
         const std::string_view domain = dictionary.string(key.first);
-        texts.emplace_back(count,
-                           shown_name(dictionary.string(key.second), longest_listed) +
-                               (domain.empty() ? "" : " (domain " + shown_name(domain, longest_listed) + ")"));
+        texts.emplace_back(
+            count, shown_name(dictionary.string(key.second), longest_listed) +
+                       (domain.empty() ? "" : fmt::format(" (domain {})", shown_name(domain, longest_listed))));
     }
     std::ranges::stable_sort(texts, std::ranges::greater{}, &std::pair<std::uint64_t, std::string>::first);
     std::string text;
@@ -53,7 +53,7 @@ std::string list(const Names& names, const Dictionary& dictionary) {
     if (names.more)
         text += " and many more";
     else if (texts.size() > most_listed)
-        text += " and " + std::to_string(texts.size() - most_listed) + " more";
+        text += fmt::format(" and {} more", texts.size() - most_listed);
     return text;
 }
 
@@ -100,8 +100,8 @@ RangeChoice::RangeChoice(TraceFile& file, const Dictionary& dictionary, const Ra
     const std::string asked = query.name + (query.domain.empty() ? "" : " in a domain called " + query.domain);
     throw Error(names.counts.empty()
                     ? file.path() + ": has no ranges; umadvisor run records those that a program names by NVTX"
-                    : file.path() + ": no range is called " + asked +
-                          "; there are: " + list(names, dictionary));
+                    : fmt::format("{}: no range is called {}; there are: {}", file.path(), asked,
+                                  list(names, dictionary)));
 }
 
 } // namespace umadvisor::reader

@@ -46,11 +46,12 @@ std::string basis_of(tables::Measure measure, const tables::ActionGain& compared
     if (!known && compared.brief)
         return "gain not known: in rounds of less than 1 ms the driver's thrashing detection decides what "
                "faults take in the long run (umadvisor ab times both)";
-    const std::string both = count(compared.with) + " with it against " + count(compared.without) +
-                             (copies                                ? " that the driver made"
-                              : measure == tables::Measure::earlier ? " before it"
-                                                                    : " left without it");
-    return known ? "the program's own time: " + both : "no difference: " + both + " took equally long";
+    const std::string both =
+        fmt::format("{} with it against {} {}", count(compared.with), count(compared.without),
+                    copies                                ? "that the driver made"
+                    : measure == tables::Measure::earlier ? "before it"
+                                                          : "left without it");
+    return known ? "the program's own time: " + both : fmt::format("no difference: {} took equally long", both);
 }
 
 void add(tables::ActionTotals& to, const tables::ActionTotals& more) {

@@ -1,10 +1,13 @@
 #include "analyzer/reports/completeness_text.hpp"
 
+#include "analyzer/text/figures.hpp"
+
 #include <array>
 
 namespace umadvisor::reports {
 namespace {
 
+using text::count_text;
 struct Words {
     std::string_view name, sentence;
 };
@@ -13,10 +16,6 @@ constexpr std::array<Words, static_cast<std::size_t>(trace::DropReason::count_)>
      {"size_cap", "the trace reached its size cap (UMADVISOR_MAX_SIZE)"},
      {"oversized", "they were too large for a chunk"},
      {"no_memory", "memory could not be had, or the file was taken away"}}};
-
-std::string count_of(std::uint64_t count, std::string_view noun) {
-    return std::to_string(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
-}
 
 } // namespace
 
@@ -41,7 +40,7 @@ std::string completeness_summary(const reader::Trace& trace) {
     else
         text = "trace complete";
     if (dropped != 0)
-        text += ", " + count_of(dropped, "record") + " dropped";
+        text += fmt::format(", {} dropped", count_text(dropped, "record"));
     return text;
 }
 
@@ -51,31 +50,32 @@ std::vector<std::string> missing_lines(const reader::Trace& trace) {
     const auto& dropped = trace.file.header().dropped;
     for (std::size_t i = 0; i < dropped.size(); ++i)
         if (dropped[i] != 0)
-            lines.push_back(count_of(dropped[i], "record") +
-                            " dropped: " + std::string(drop_words[i].sentence));
+            lines.push_back(
+                fmt::format("{} dropped: {}", count_text(dropped[i], "record"), drop_words[i].sentence));
     if (c.chunks_missing != 0)
-        lines.push_back("the file is cut: " + count_of(c.chunks_missing, "chunk") +
-                        (c.chunks_missing == 1 ? " that stood beyond its end is missing"
-                                               : " that stood beyond its end are missing"));
+        lines.push_back(fmt::format("the file is cut: {} that stood beyond its end {} missing",
+                                    count_text(c.chunks_missing, "chunk"),
+                                    c.chunks_missing == 1 ? "is" : "are"));
     if (c.header_cut)
         lines.push_back(
             "the file is cut inside its header: the numbers of calls that are only counted are missing");
     if (c.end_lost)
-        lines.push_back(
-            "its last moments were in memory that is gone, or that only another umadvisor can read: "
-            "that of the user who ran the program, with the trace itself and no copy of it");
+        lines.push_back("its last moments were in memory that is gone, or that only another umadvisor can "
+                        "read: that of the user who ran the program, with the trace itself and no copy of it");
     if (c.chunks_cut != 0)
-        lines.push_back("the file ends inside " + count_of(c.chunks_cut, "chunk") + "; read as far as it goes");
+        lines.push_back("the file ends inside " + count_text(c.chunks_cut, "chunk") +
+                        "; read as far as it goes");
     if (c.chunks_damaged != 0)
-        lines.push_back(count_of(c.chunks_damaged, "chunk") + " damaged; what they held is missing here");
+        lines.push_back(count_text(c.chunks_damaged, "chunk") + " damaged; what they held is missing here");
     if (c.sequences_missing != 0)
-        lines.push_back(count_of(c.sequences_missing, "chunk") + " that a thread had written lost");
+        lines.push_back(count_text(c.sequences_missing, "chunk") + " that a thread had written lost");
     if (c.records_refused != 0)
-        lines.push_back(count_of(c.records_refused, "record") +
+        lines.push_back(count_text(c.records_refused, "record") +
                         " with values that no machine can have left out; the file is damaged or was made up");
     if (c.chunks_unknown + c.records_unknown != 0)
-        lines.push_back(count_of(c.chunks_unknown, "chunk") + " and " + count_of(c.records_unknown, "record") +
-                        " of kinds newer than this umadvisor skipped");
+        lines.push_back(fmt::format("{} and {} of kinds newer than this umadvisor skipped",
+                                    count_text(c.chunks_unknown, "chunk"),
+                                    count_text(c.records_unknown, "record")));
     return lines;
 }
 
@@ -90,13 +90,14 @@ bool lacks_records(const reader::Trace& trace) {
 std::vector<std::string> completeness_lines(const reader::Trace& trace) {
     std::vector<std::string> lines = missing_lines(trace);
     if (const std::uint32_t cut = trace.file.header().stacks_cut; cut != 0)
-        lines.push_back(count_of(cut, "call stack") +
+        lines.push_back(count_text(cut, "call stack") +
                         " could not be unwound to the end: the program ran code that "
                         "tells nothing of its frames (generated at run time?)");
     for (const trace::Interpreter& each : trace.dictionary.interpreters)
         if (!each.trouble.empty())
-            lines.push_back("no Python frames were recorded: " + std::string(each.implementation) + ": " +
-                            std::string(each.trouble) + "; stacks show the interpreter's own C code instead");
+            lines.push_back(fmt::format(
+                "no Python frames were recorded: {}: {}; stacks show the interpreter's own C code instead",
+                each.implementation, each.trouble));
     if (!trace.file.completeness().closed)
         lines.push_back(std::string("the trace was never closed: the program was killed, or still runs") +
                         (trace.file.completeness().end_lost ? "" : "; every record committed before is here"));

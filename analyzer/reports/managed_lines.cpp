@@ -166,9 +166,8 @@ std::string managed_source_text(const advice::Report& report) {
         text = "nobody tells what happens to it";
         break;
     case trace::ManagedSourceKind::pagemap:
-        text =
-            "the page table of the host, looked at around launches and synchronisations: no faults, no causes, "
-            "and nothing of what comes and goes in between";
+        text = "the page table of the host, looked at around launches and synchronisations: no faults, no "
+               "causes, and nothing of what comes and goes in between";
         break;
     case trace::ManagedSourceKind::queue:
         text = "the driver's own events and totals";
@@ -186,7 +185,7 @@ std::string managed_source_text(const advice::Report& report) {
         text = "a source newer than this version";
     }
     if (!source.trouble.empty())
-        text += " (" + std::string(source.trouble) + ")";
+        text += fmt::format(" ({})", source.trouble);
     return text;
 }
 

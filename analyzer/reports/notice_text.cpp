@@ -10,13 +10,13 @@ std::string notice_text(advice::Report& report, const trace::Notice& notice) {
     if (const auto found = allocations.find(notice.allocation);
         found != allocations.end() && found->second.bytes != 0) {
         const auto& [entry, bytes, stack] = found->second;
-        text += " (" + report.profile.call_name(entry) + " " + text::bytes_text(static_cast<double>(bytes));
+        text += fmt::format(" ({} {}", report.profile.call_name(entry), text::bytes_text(bytes));
         if (stack != 0)
             text += ", allocated at " + report.symbolizer.line(stack).text();
         text += ")";
     }
     if (notice.stack != 0)
-        text += " (at " + report.symbolizer.line(notice.stack).text() + ")";
+        text += fmt::format(" (at {})", report.symbolizer.line(notice.stack).text());
     return text;
 }
 

@@ -49,8 +49,8 @@ void write_pageable(std::ostream& out, advice::Report& report) {
     const std::size_t shown = report.all ? lines.size() : std::min(lines.size(), most_shown);
     for (std::size_t i = 0; i < shown; ++i) {
         const PageableLine& line = lines[i];
-        out << "      " << text::bytes_text(static_cast<double>(line.bytes)) << " (" << name(line.kind)
-            << ") by " << text::count_text(line.launches, "launch") << " of "
+        out << "      " << text::bytes_text(line.bytes) << " (" << name(line.kind) << ") by "
+            << text::count_text(line.launches, "launch") << " of "
             << rules::kernels_text(report.profile, {line.function}) << "   "
             << (line.stack == 0 ? "no stack recorded" : report.symbolizer.line(line.stack).text()) << "\n";
     }

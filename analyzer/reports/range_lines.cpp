@@ -66,16 +66,16 @@ std::string why_text(advice::Report& report, const RangeTotals& steps, const Ran
     const Part& most = *std::ranges::max_element(parts, {}, &Part::ns);
     if (worst.all_ns < clearly_longer * median.all_ns || most.ns <= 0)
         return {};
-    std::string text = ": " + time_text(most.ns) + " more " + most.text;
+    std::string text = fmt::format(": {} more {}", time_text(most.ns), most.text);
     if (most.in_calls && steps.longest_ns * 2 > most.ns) {
         const std::uint64_t stack = reader::plain_stack(steps.longest.stack);
-        text += ", " + time_text(steps.longest_ns) + " in one " +
-                report.profile.call_name(steps.longest.entry) +
-                (stack == 0 ? "" : " at " + report.symbolizer.line(stack).text());
+        text += fmt::format(", {} in one {}{}", time_text(steps.longest_ns),
+                            report.profile.call_name(steps.longest.entry),
+                            stack == 0 ? "" : " at " + report.symbolizer.line(stack).text());
     }
     if (worst.host_faults > 2 * median.host_faults + 10)
-        text +=
-            ", " + text::count_text(worst.host_faults - median.host_faults, "page fault") + " of the host more";
+        text += fmt::format(", {} of the host more",
+                            text::count_text(worst.host_faults - median.host_faults, "page fault"));
     return text;
 }
 
@@ -94,9 +94,9 @@ std::string steps_text(advice::Report& report) {
     if (steps == nullptr)
         return {};
     const RangeTimes median = steps->median();
-    return "\"" + shown(report, steps->text, longest_name) + "\" x " + std::to_string(steps->count) +
-           ", median " + time_text(median.all_ns) + ", worst " + time_text(steps->worst.all_ns) + " (step " +
-           std::to_string(steps->worst_index) + why_text(report, *steps, median) + ")";
+    return fmt::format("\"{}\" x {}, median {}, worst {} (step {}{})", shown(report, steps->text, longest_name),
+                       steps->count, time_text(median.all_ns), time_text(steps->worst.all_ns),
+                       steps->worst_index, why_text(report, *steps, median));
 }
 
 std::string looked_at_text(const advice::Report& report) {
@@ -104,15 +104,15 @@ std::string looked_at_text(const advice::Report& report) {
         return {};
     const reader::RangeQuery& query = report.trace.choice()->query();
     const double ns = static_cast<double>(report.profile.nanoseconds(report.profile.inside()->ticks));
-    std::string text = "only ranges called \"" + reader::shown_name(query.name, longest_name) + "\"";
+    std::string text = fmt::format("only ranges called \"{}\"", reader::shown_name(query.name, longest_name));
     if (!query.domain.empty())
-        text += " in the domain \"" + reader::shown_name(query.domain, longest_name) + "\"";
-    text += ": " + std::to_string(report.profile.inside()->times) + ", " + time_text(ns) + " of " +
-            time_text(static_cast<double>(report.profile.duration_ns()));
+        text += fmt::format(" in the domain \"{}\"", reader::shown_name(query.domain, longest_name));
+    text += fmt::format(": {}, {} of {}", report.profile.inside()->times, time_text(ns),
+                        time_text(report.profile.duration_ns()));
     if (report.profile.inside()->times > 1 && report.together_ns > 0)
-        text += "; all findings save " +
-                time_text(report.together_ns / static_cast<double>(report.profile.inside()->times)) +
-                " of each";
+        text +=
+            fmt::format("; all findings save {} of each",
+                        time_text(report.together_ns / static_cast<double>(report.profile.inside()->times)));
     return text;
 }
 

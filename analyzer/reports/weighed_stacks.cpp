@@ -109,14 +109,14 @@ std::string frame_text(const CodePlace& frame) {
     const symbols::SharedText& path = frame.file.empty() ? frame.module : frame.file;
     if (path.empty())
         return function;
-    return function + " (" + reader::shown_name(path.name()) +
-           (frame.file.empty() ? "" : ":" + std::to_string(frame.line)) + ")";
+    return fmt::format("{} ({}{})", function, reader::shown_name(path.name()),
+                       frame.file.empty() ? "" : fmt::format(":{}", frame.line));
 }
 
 std::string weight_text(Weight by, std::uint64_t weight) {
     return is_count(by)  ? std::to_string(weight)
-           : is_time(by) ? text::time_text(static_cast<double>(weight))
-                         : text::bytes_text(static_cast<double>(weight));
+           : is_time(by) ? text::time_text(weight)
+                         : text::bytes_text(weight);
 }
 
 } // namespace umadvisor::reports

@@ -50,8 +50,8 @@ void add_order_place(Finding& finding, const std::string& what, std::uint64_t st
 
 void fold(Finding& larger, const Finding& part) {
     larger.parts.push_back({part.rule, part.advice, part.order_advice});
-    larger.details.push_back("in part also " + std::string(part.rule->id) + ", " + part.title +
-                             "; that alone would save " + time_text(part.saving_ns) + ": " + part.advice);
+    larger.details.push_back(fmt::format("in part also {}, {}; that alone would save {}: {}", part.rule->id,
+                                         part.title, time_text(part.saving_ns), part.advice));
     for (const auto& [what, stack] : std::span(part.places).first(part.order_places))
         add_order_place(larger, what, stack);
 }

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <fmt/core.h>
 #include <optional>
 #include <string>
 #include <string_view>

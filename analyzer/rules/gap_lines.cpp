@@ -44,9 +44,9 @@ Finding gap_finding(const Profile& profile, const Rule& rule, const GapLine& lin
 } // namespace
 
 std::string turns_text(const Profile& profile, const GapLine& line) {
-    return profile.call_name(line.entry) + " " + count_text(line.gaps, "time") + ": the host waited " +
-           time_text(line.waited_ns) + " for the device, and the device then " + time_text(line.idle_ns) +
-           " for the host";
+    return fmt::format("{} {}: the host waited {} for the device, and the device then {} for the host",
+                       profile.call_name(line.entry), count_text(line.gaps, "time"), time_text(line.waited_ns),
+                       time_text(line.idle_ns));
 }
 
 std::vector<Finding> find_gaps(const Profile& profile, const LineOf& line_of, const Rule& rule,

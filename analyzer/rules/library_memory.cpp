@@ -113,9 +113,8 @@ std::string library_memory_text(const Profile& profile) {
     std::string text;
     for (const auto& [taken, library] : largest_first)
         if (taken >= least_library_bytes)
-            text += (text.empty() ? "" : "; ") + bytes_text(static_cast<double>(taken)) + " by " +
-                    std::string(library->library) +
-                    (library->setting.empty() ? "" : " (" + std::string(library->setting) + ")");
+            text += fmt::format("{}{} by {}{}", text.empty() ? "" : "; ", bytes_text(taken), library->library,
+                                library->setting.empty() ? "" : fmt::format(" ({})", library->setting));
     return text;
 }
 

@@ -9,6 +9,7 @@
 #include "analyzer/tables/statistics.hpp"
 
 #include <algorithm>
+#include <fmt/core.h>
 #include <utility>
 
 namespace umadvisor::rules {
@@ -144,7 +145,7 @@ std::string joined(const std::map<std::string, int>& devices, std::string_view s
     std::string result;
     for (const auto& [name, count] : devices)
         result += (result.empty() ? "" : std::string(separator)) +
-                  (count > 1 ? std::to_string(count) + " x " : "") + name;
+                  (count > 1 ? fmt::format("{} x ", count) : "") + name;
     return result.empty() ? "unknown device" : result;
 }
 
@@ -160,7 +161,7 @@ std::string Profile::device() const {
 std::string Profile::devices_with_modes() const {
     std::map<std::string, int> devices;
     for (const trace::Device& device : dictionary().devices)
-        ++devices[std::string(device.device_name) + ", " + std::string(machine::text(memory_mode(device)))];
+        ++devices[fmt::format("{}, {}", device.device_name, machine::text(memory_mode(device)))];
     return joined(devices, "; ");
 }
 

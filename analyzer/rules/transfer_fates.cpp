@@ -99,21 +99,21 @@ Finding begin_finding(const Profile& profile, const FateGroup& group) {
     if (group.not_looked_at != 0) {
         finding.evidence.emplace_back("not_looked_at", static_cast<double>(group.not_looked_at));
         finding.details.push_back(
-            std::to_string(group.not_looked_at) +
-            " of them were not looked at, to save time, and are taken to be like the others");
+            fmt::format("{} of them were not looked at, to save time, and are taken to be like the others",
+                        group.not_looked_at));
     }
     if (group.wholes < group.in_part && group.places != 0) {
         finding.evidence.emplace_back("places", static_cast<double>(group.places));
         // Evenly spread, and so many equal: with a probability of 95%.
         finding.details.push_back(
-            std::to_string(group.wholes) + " of them compared as a whole; of the others 1 KiB each and " +
-            std::to_string(group.places) + " other places in all, all equal: less than " +
-            percent_text(3 / static_cast<double>(group.places)) + " of the bytes change, if any");
+            fmt::format("{} of them compared as a whole; of the others 1 KiB each and {} other places in all, "
+                        "all equal: less than {} of the bytes change, if any",
+                        group.wholes, group.places, percent_text(3 / static_cast<double>(group.places))));
     }
     finding.allocation_stack = group.last.allocation_stack;
     if (group.last.allocation_entry != 0)
-        finding.allocation_text = profile.call_name(group.last.allocation_entry) + " " +
-                                  bytes_text(static_cast<double>(group.last.allocation_bytes));
+        finding.allocation_text =
+            profile.call_name(group.last.allocation_entry) + " " + bytes_text(group.last.allocation_bytes);
     finding.saving_ns = group.spent_ns;
     finding.edit = group.calls.gone(profile);
     finding.basis = basis_of(profile, group);
@@ -121,9 +121,7 @@ Finding begin_finding(const Profile& profile, const FateGroup& group) {
 }
 
 std::string transfers_text(const Profile& profile, const FateGroup& group) {
-    return profile.call_name(group.entry) + " " +
-           bytes_text(static_cast<double>(group.transfers.bytes) / static_cast<double>(group.transfers.count)) +
-           " x " + std::to_string(group.transfers.count);
+    return copies_text(profile, group.entry, static_cast<double>(group.transfers.bytes), group.transfers.count);
 }
 
 std::string basis_of(const Profile& profile, const FateGroup& group) {

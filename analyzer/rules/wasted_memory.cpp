@@ -59,17 +59,14 @@ Finding finding_of(const WastedLine& line) {
                         {"peak_bytes", static_cast<double>(line.peak_bytes)},
                         {"mean_lifetime_ns", line.mean_life_ns()}};
     finding.saving_bytes = line.bytes;
-    finding.basis = "of the " + bytes_text(static_cast<double>(line.peak_bytes)) +
-                    " that were allocated when the most was, these";
+    finding.basis = "of the " + bytes_text(line.peak_bytes) + " that were allocated when the most was, these";
     return finding;
 }
 
 } // namespace
 
 std::string allocations_text(const Profile& profile, const WastedLine& line) {
-    const std::string text = profile.call_name(line.entry) + " of " +
-                             bytes_text(static_cast<double>(line.held_bytes) / static_cast<double>(line.count));
-    return line.count == 1 ? text : text + " on average, " + std::to_string(line.count) + " times";
+    return allocations_text(profile, line.entry, static_cast<double>(line.held_bytes), line.count);
 }
 
 Confidence confidence_at_peak(const Profile& profile, const WastedLine& line) {

@@ -10,7 +10,7 @@ std::string kernels_text(const Profile& profile, const std::set<std::uint64_t>& 
     std::size_t named = 0;
     for (const std::uint64_t function : functions) {
         if (named == most)
-            return text + " and " + std::to_string(functions.size() - most) + " more";
+            return fmt::format("{} and {} more", text, functions.size() - most);
         const std::string name = symbols::short_name(profile.dictionary().function_symbol(function));
         if (name.empty())
             continue;
@@ -18,6 +18,16 @@ std::string kernels_text(const Profile& profile, const std::set<std::uint64_t>& 
         ++named;
     }
     return text.empty() ? "the kernel" : text;
+}
+
+std::string copies_text(const Profile& profile, std::uint64_t entry, double bytes, std::uint64_t count) {
+    return fmt::format("{} {} x {}", profile.call_name(entry), bytes_text(bytes / static_cast<double>(count)),
+                       count);
+}
+
+std::string allocations_text(const Profile& profile, std::uint64_t entry, double bytes, std::uint64_t count) {
+    return fmt::format("{} of {}{}", profile.call_name(entry), bytes_text(bytes / static_cast<double>(count)),
+                       count == 1 ? "" : fmt::format(" on average, {} times", count));
 }
 
 } // namespace umadvisor::rules

@@ -19,4 +19,9 @@ using text::time_text;
 /// Short kernel names, separated by commas; "the kernel" where none is known.
 std::string kernels_text(const Profile& profile, const std::set<std::uint64_t>& functions);
 
+/// "cudaMemcpy 4 MiB x 12", of the bytes of all.
+std::string copies_text(const Profile& profile, std::uint64_t entry, double bytes, std::uint64_t count);
+/// "cudaMalloc of 4 MiB on average, 12 times", of the bytes of all.
+std::string allocations_text(const Profile& profile, std::uint64_t entry, double bytes, std::uint64_t count);
+
 } // namespace umadvisor::rules

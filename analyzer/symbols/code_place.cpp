@@ -3,6 +3,7 @@
 #include "analyzer/reader/shown_name.hpp"
 
 #include <cstdio>
+#include <fmt/core.h>
 
 namespace umadvisor::symbols {
 
@@ -14,7 +15,7 @@ constexpr std::size_t longest_file_name = 255;
 std::string CodePlace::text() const {
     std::string place;
     if (!file.empty()) {
-        place = reader::shown_name(file.name(), longest_file_name) + ":" + std::to_string(line);
+        place = fmt::format("{}:{}", reader::shown_name(file.name(), longest_file_name), line);
     } else if (!module.empty() || offset != 0) {
         char number[32];
         std::snprintf(number, sizeof number, "0x%llx", static_cast<unsigned long long>(offset));
@@ -25,8 +26,8 @@ std::string CodePlace::text() const {
     }
     if (function.empty())
         return place;
-    return place + " in " + reader::shown_name(function.view()) +
-           (function.view().starts_with('<') && language == Language::python ? "" : "()");
+    return fmt::format("{} in {}{}", place, reader::shown_name(function.view()),
+                       function.view().starts_with('<') && language == Language::python ? "" : "()");
 }
 
 } // namespace umadvisor::symbols

@@ -7,6 +7,7 @@
 #include <climits>
 #include <cstdint>
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <string_view>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -46,7 +47,7 @@ public:
     std::string path() const {
         std::array<char, PATH_MAX> target{};
         const ssize_t length =
-            ::readlink(("/proc/self/fd/" + std::to_string(number_)).c_str(), target.data(), target.size());
+            ::readlink((fmt::format("/proc/self/fd/{}", number_)).c_str(), target.data(), target.size());
         return length > 0 ? std::string(target.data(), static_cast<std::size_t>(length)) : std::string();
     }
 
@@ -130,9 +131,8 @@ std::vector<std::string> SourceFiles::notes() const {
                 "them)"};
     if (changed_.empty())
         return {};
-    return {"the source changed after the run: lines of " + *changed_.begin() +
-            (changed_.size() > 1 ? " and " + std::to_string(changed_.size() - 1) + " more" : "") +
-            " are not shown"};
+    return {fmt::format("the source changed after the run: lines of {}{} are not shown", *changed_.begin(),
+                        changed_.size() > 1 ? fmt::format(" and {} more", changed_.size() - 1) : "")};
 }
 
 } // namespace umadvisor::symbols

@@ -64,7 +64,7 @@ std::string_view saving_lead(double nanoseconds, std::uint64_t bytes) {
 std::string saving_text(double nanoseconds, std::uint64_t bytes, double whole_ns) {
     if (nanoseconds == 0 && bytes == 0)
         return "mend it first";
-    const std::string memory = bytes == 0 ? "" : bytes_text(static_cast<double>(bytes)) + " of memory";
+    const std::string memory = bytes == 0 ? "" : bytes_text(bytes) + " of memory";
     if (nanoseconds == 0 && bytes != 0)
         return memory;
     return time_text(nanoseconds) + (whole_ns > 0 ? " of " + time_text(whole_ns) : "") +
@@ -72,7 +72,7 @@ std::string saving_text(double nanoseconds, std::uint64_t bytes, double whole_ns
 }
 
 std::string count_text(std::uint64_t count, std::string_view noun) {
-    std::string text = std::to_string(count) + " ";
+    std::string text = fmt::format("{} ", count);
     if (count != 1 && noun.ends_with("ch"))
         return text.append(noun).append("es");
     if (count != 1 && noun.ends_with('y'))

@@ -66,7 +66,7 @@ std::string unmeasured(const reader::Dictionary& dictionary, const trace::Device
         machine::memory_mode(device, dictionary.drivers.empty() ? nullptr : &dictionary.drivers.front());
     return machine::are_known(rates, device, mode)
                ? std::string()
-               : std::string(device.device_name) + ", " + std::string(machine::text(mode));
+               : fmt::format("{}, {}", device.device_name, machine::text(mode));
 }
 
 std::string recorded_act(const reader::Dictionary& dictionary) {
@@ -128,9 +128,9 @@ Outlook outlook(reader::Trace& trace, const Question& question) {
 
     const Job& job = read.job;
     if (job.steps().empty() && job.left_out() != 0)
-        throw reader::Error(trace.file.path() +
-                            ": its first allocation is larger than what can be replayed in " +
-                            std::to_string(Job::usual_bytes >> 20) + " MiB; nothing can be foretold");
+        throw reader::Error(fmt::format(
+            "{}: its first allocation is larger than what can be replayed in {} MiB; nothing can be foretold",
+            trace.file.path(), Job::usual_bytes >> 20));
     found.peak = job.peak();
     found.moves = std::ranges::any_of(job.extents(), &Extent::moves);
     found.launches = job.launches();

@@ -12,26 +12,18 @@ using text::count_text;
 using text::rate_text;
 using text::time_text;
 
-std::string text_of(std::uint64_t bytes) {
-    return bytes_text(static_cast<double>(bytes));
-}
-
-std::string time_of(std::uint64_t ns) {
-    return time_text(static_cast<double>(ns));
-}
-
 void write_fit(const Outlook& outlook, std::ostream& out) {
     const Job::Peak& peak = outlook.peak;
-    out << "on a card of " << text_of(outlook.capacity) << ": ";
+    out << "on a card of " << bytes_text(outlook.capacity) << ": ";
     if (!outlook.starts())
-        out << "it runs out of memory: " << text_of(peak.stays)
+        out << "it runs out of memory: " << bytes_text(peak.stays)
             << " at once are device memory, which stays on the card"
             << (outlook.rewritten ? "" : "; with --act rewrite=all it may page") << "\n";
     else if (outlook.fits())
-        out << "it fits: " << text_of(peak.all) << " at once\n";
+        out << "it fits: " << bytes_text(peak.all) << " at once\n";
     else
-        out << "it runs by paging: " << text_of(peak.all) << " at once"
-            << (peak.stays == 0 ? "" : ", " + text_of(peak.stays) + " of them device memory, which stays")
+        out << "it runs by paging: " << bytes_text(peak.all) << " at once"
+            << (peak.stays == 0 ? "" : ", " + bytes_text(peak.stays) + " of them device memory, which stays")
             << "\n";
     if (outlook.launches == 0 && outlook.moves && outlook.unknowns.unscanned != 0) {
         out << "no launch is known to reach " << (outlook.rewritten ? "managed or rewritten" : "managed")
@@ -47,7 +39,7 @@ void write_fit(const Outlook& outlook, std::ostream& out) {
         return;
     }
     out << "launches that reach " << (outlook.rewritten ? "managed or rewritten" : "managed")
-        << " memory: " << outlook.launches << ", at most " << text_of(peak.launch) << " each\n";
+        << " memory: " << outlook.launches << ", at most " << bytes_text(peak.launch) << " each\n";
 }
 
 void write_row(const Outlook& outlook, const std::string& policy, const std::optional<Moved>& moved,
@@ -55,9 +47,9 @@ void write_row(const Outlook& outlook, const std::string& policy, const std::opt
     if (!moved)
         return;
     const bool timed = outlook.unmeasured.empty();
-    table.rows.push_back({policy, text_of(moved->to_device), text_of(moved->to_host),
-                          std::to_string(moved->evicted_blocks), timed ? time_of(moved->ns) : "not known",
-                          timed ? "about " + time_of(outlook.job_ns(*moved)) : "not known"});
+    table.rows.push_back({policy, bytes_text(moved->to_device), bytes_text(moved->to_host),
+                          std::to_string(moved->evicted_blocks), timed ? time_text(moved->ns) : "not known",
+                          timed ? "about " + time_text(outlook.job_ns(*moved)) : "not known"});
 }
 
 /// What the times are based on, or why there are none.
@@ -66,18 +58,18 @@ void write_prices(const Outlook& outlook, std::ostream& out) {
         out << "what moving takes is not known: nobody has measured the link of " << outlook.unmeasured
             << ". umadvisor calibrate measures it, and --machine FILE names what was measured elsewhere. What "
                "would move is computed for a card that migrates managed memory by page faults\n"
-            << "the whole job took " << time_of(outlook.recorded_ns) << " on " << outlook.device << " with "
-            << text_of(outlook.recorded_memory) << "\n";
+            << "the whole job took " << time_text(outlook.recorded_ns) << " on " << outlook.device << " with "
+            << bytes_text(outlook.recorded_memory) << "\n";
         return;
     }
     out << "moving takes " << rate_text(outlook.prices.migrate_to_device) << " to the device and "
         << rate_text(outlook.prices.migrate_to_host) << " to the host"
-        << (outlook.link > 0 ? " as asked for" : "") << ", and " << time_of(outlook.prices.device_fault_group)
-        << " more for the faults of 2 MiB or " << time_of(outlook.prices.prefetch_move)
+        << (outlook.link > 0 ? " as asked for" : "") << ", and " << time_text(outlook.prices.device_fault_group)
+        << " more for the faults of 2 MiB or " << time_text(outlook.prices.prefetch_move)
         << " for a prefetch, measured on " << outlook.rates_of
         << "; it overlaps with nothing. What is evicted is always copied back\n";
-    out << "the whole job took " << time_of(outlook.recorded_ns) << " on " << outlook.device << " with "
-        << text_of(outlook.recorded_memory) << ", of which " << time_of(outlook.modelled_moving_ns())
+    out << "the whole job took " << time_text(outlook.recorded_ns) << " on " << outlook.device << " with "
+        << bytes_text(outlook.recorded_memory) << ", of which " << time_text(outlook.modelled_moving_ns())
         << " were moving by the same model\n";
 }
 
@@ -86,7 +78,8 @@ void write_model(const Outlook& outlook, std::ostream& out) {
     if (!outlook.on_demand || outlook.model_agrees())
         return;
     out << "  ! the rows below the first are a simulation: of the recorded run it moves "
-        << text_of(outlook.modelled->to_device) << " to the device and " << text_of(outlook.modelled->to_host)
+        << bytes_text(outlook.modelled->to_device) << " to the device and "
+        << bytes_text(outlook.modelled->to_host)
         << " to the host. What host and device do at the same time, and what launches leave out of their "
            "allocations, is not in it: figures for another card are as far off\n";
 }
@@ -133,9 +126,9 @@ void write_text(const Outlook& outlook, std::ostream& out) {
                            {"job", "whole job"}},
                           {}};
         if (outlook.recorded_moved)
-            table.rows.push_back({std::string("as recorded"), text_of(outlook.recorded_moved->to_device),
-                                  text_of(outlook.recorded_moved->to_host), std::string(), std::string(),
-                                  time_of(outlook.recorded_ns)});
+            table.rows.push_back({std::string("as recorded"), bytes_text(outlook.recorded_moved->to_device),
+                                  bytes_text(outlook.recorded_moved->to_host), std::string(), std::string(),
+                                  time_text(outlook.recorded_ns)});
         write_row(outlook, "on demand", outlook.on_demand, table);
         write_row(outlook, "--act " + outlook.act, outlook.acted, table);
         write_row(outlook, "at best (Belady)", outlook.optimum, table);

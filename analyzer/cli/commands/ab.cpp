@@ -227,13 +227,13 @@ int refuse(int status, const std::string& text) {
 std::string usage_trouble(const Arguments& arguments) {
     const bool before = arguments.has("--before"), after = arguments.has("--after");
     if (before != after)
-        return std::string(before ? "--before" : "--after") + " needs " + (before ? "--after" : "--before") +
-               ": umadvisor ab --before BUILD --after BUILD -- [arguments]";
+        return fmt::format("{} needs {}: umadvisor ab --before BUILD --after BUILD -- [arguments]",
+                           before ? "--before" : "--after", before ? "--after" : "--before");
     if (before)
         for (const char* option : {"--act", "--output", "--force"})
             if (arguments.has(option))
-                return std::string(option) +
-                       " is for repaired runs: runs of --before and --after are not recorded";
+                return fmt::format("{} is for repaired runs: runs of --before and --after are not recorded",
+                                   option);
     if (!before && arguments.rest.empty())
         return "no program given: umadvisor ab [options] -- PROGRAM [arguments]";
     return act_trouble(arguments.value("--act"), trace::act_words);
@@ -281,8 +281,8 @@ int ab(const Arguments& arguments) {
     if (const std::string text = arguments.value("--runs"); arguments.has("--runs")) {
         const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), runs);
         if (error != std::errc() || end != text.data() + text.size() || runs < least_runs || runs > most_runs)
-            return refuse(usage_error, "--runs takes a number from " + std::to_string(least_runs) + " to " +
-                                           std::to_string(most_runs) + ", not " + text);
+            return refuse(usage_error, fmt::format("--runs takes a number from {} to {}, not {}", least_runs,
+                                                   most_runs, text));
     }
     if (const std::string trouble = usage_trouble(arguments); !trouble.empty())
         return refuse(usage_error, trouble);
@@ -294,9 +294,10 @@ int ab(const Arguments& arguments) {
     alternate(trial, runs);
     if (trial.first_status() != 0)
         return refuse(trial.first_status(),
-                      (builds ? trial.plan().side(Arm::bare).command.front() + " fails, with "
-                              : std::string("the program fails by itself, with ")) +
-                          status_text(trial.first_status()) + ": there is nothing to compare");
+                      fmt::format("{}, with {}: there is nothing to compare",
+                                  builds ? trial.plan().side(Arm::bare).command.front() + " fails"
+                                         : "the program fails by itself",
+                                  status_text(trial.first_status())));
     if (arguments.has("--json"))
         std::cout << text::json_text(trial_json(trial, runs), 2) << "\n";
     else

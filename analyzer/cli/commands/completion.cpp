@@ -73,7 +73,7 @@ void write_zsh(std::ostream& out) {
     out << "#compdef umadvisor\n"
            "local -a commands=(\n";
     for (const Command* command : commands())
-        out << "    " << in_quotes(std::string(command->name) + ":" + std::string(command->summary)) << "\n";
+        out << "    " << in_quotes(fmt::format("{}:{}", command->name, command->summary)) << "\n";
     out << ")\n"
            "if (( CURRENT == 2 )); then\n"
            "    _describe command commands\n"
@@ -87,9 +87,9 @@ void write_zsh(std::ostream& out) {
         for (const OptionSpec& option : shown_options(*command))
             for (const std::string& flag : flags_of(option))
                 out << " \\\n        "
-                    << in_quotes((option.repeatable ? "*" : "") + flag + "[" + escaped(option.help, "[]\\:") +
-                                 "]" +
-                                 (option.value.empty() ? "" : ":" + escaped(option.value, "\\:") + ":_files"));
+                    << in_quotes(fmt::format(
+                           "{}{}[{}]{}", option.repeatable ? "*" : "", flag, escaped(option.help, "[]\\:"),
+                           option.value.empty() ? "" : ":" + escaped(option.value, "\\:") + ":_files"));
         out << " \\\n        " << (command->rest_is_command ? "'*:::program:_normal'" : "'*:file:_files'")
             << "\n    ;;\n";
     }
@@ -119,7 +119,7 @@ int completion(const Arguments& arguments) {
     else if (shell == "fish")
         write_fish(std::cout);
     else {
-        say("there is no completion for " + shell + "; shells are: bash, zsh, fish");
+        say(fmt::format("there is no completion for {}; shells are: bash, zsh, fish", shell));
         return usage_error;
     }
     return done;

@@ -44,12 +44,11 @@ public:
     bool can_record() const { return can_record_; }
     /// Adds a line that says what prevents recording, or that nothing does.
     bool print() {
-        text_.stream()
-            << "\n"
-            << (can_record_ ? "umadvisor run -- PROGRAM will work here."
-                            : "umadvisor run -- PROGRAM will not work here: the lines marked \"no\" say why. "
-                              "Traces from elsewhere can be reported on.")
-            << "\n";
+        text_.stream() << "\n"
+                       << (can_record_ ? "umadvisor run -- PROGRAM will work here."
+                                       : "umadvisor run -- PROGRAM will not work here: the lines marked \"no\" "
+                                         "say why. Traces from elsewhere can be reported on.")
+                       << "\n";
         text_.print(std::cout);
         return can_record_;
     }
@@ -74,12 +73,11 @@ std::string find_library(const std::vector<std::string>& names, const char* symb
 }
 
 std::string version_text(int version) {
-    return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+    return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
 }
 
 void look_at_device(Findings& findings, const ProbedDevice& device) {
-    std::string text =
-        device.name + ", compute " + std::to_string(device.major) + "." + std::to_string(device.minor) + ": ";
+    std::string text = fmt::format("{}, compute {}.{}: ", device.name, device.major, device.minor);
     if (device.prohibited)
         text += "its compute mode lets no program use it; nvidia-smi -c 0 changes that";
     else if (!device.managed)
@@ -89,9 +87,9 @@ void look_at_device(Findings& findings, const ProbedDevice& device) {
     else
         text += "managed memory, prefetch and advice";
     if (device.mode != machine::MemoryMode::discrete)
-        text += "; " + std::string(machine::text(device.mode));
+        text += fmt::format("; {}", machine::text(device.mode));
     findings.add(device.concurrent && !device.prohibited ? Mark::yes : Mark::part,
-                 "device " + std::to_string(device.ordinal), text);
+                 fmt::format("device {}", device.ordinal), text);
 }
 
 /// Names the advice and the modes of --act that are wrong for a device without PCIe.
@@ -109,23 +107,21 @@ void look_at_memory_mode(Findings& findings, machine::MemoryMode mode) {
             "lets programs take more; the parameter uvm_disable_hmm=1 of nvidia-uvm turns HMM off");
     case machine::MemoryMode::coherent_numa:
     case machine::MemoryMode::coherent_cdmm:
-        return findings.add(Mark::note, what,
-                            (mode == machine::MemoryMode::coherent_numa
-                                 ? "the device's memory is a NUMA node, and hardware reaches all memory. "
-                                   "Pageable memory lies where it "
-                                   "is touched first, until the driver moves what kernels read often; the "
-                                   "system's pages have " +
-                                       std::to_string(::sysconf(_SC_PAGESIZE) / 1024) +
-                                       " KiB, and larger ones take fewer faults where kernels touch it first"
-                                 : "pageable memory stays on the host (CDMM): kernels reach it across the "
-                                   "link, and a prefetch of it "
-                                   "does nothing") +
-                                ". --act stage and rewrite gain nothing and are refused (rewrite=spill works)");
-    case machine::MemoryMode::one_pool:
         return findings.add(
             Mark::note, what,
-            "host and device share one memory: nothing has to move, --act is refused, and copies "
-            "between both are waste");
+            fmt::format("{}. --act stage and rewrite gain nothing and are refused (rewrite=spill works)",
+                        mode == machine::MemoryMode::coherent_numa
+                            ? fmt::format("the device's memory is a NUMA node, and hardware reaches all "
+                                          "memory. Pageable memory lies where it is touched first, until the "
+                                          "driver moves what kernels read often; the system's pages have {} "
+                                          "KiB, and larger ones take fewer faults where kernels touch it first",
+                                          ::sysconf(_SC_PAGESIZE) / 1024)
+                            : "pageable memory stays on the host (CDMM): kernels reach it across the link, and "
+                              "a prefetch of it does nothing"));
+    case machine::MemoryMode::one_pool:
+        return findings.add(Mark::note, what,
+                            "host and device share one memory: nothing has to move, --act is refused, and "
+                            "copies between both are waste");
     }
 }
 
@@ -133,10 +129,10 @@ void look_at_driver(Findings& findings, const DriverProbe& driver) {
     constexpr int oldest = 11040;
     if (!driver.trouble.empty())
         return findings.add(Mark::no, "driver", driver.trouble);
-    const std::string text = driver.path + ", CUDA " + version_text(driver.version);
+    const std::string text = fmt::format("{}, CUDA {}", driver.path, version_text(driver.version));
     if (driver.version < oldest)
         findings.add(Mark::part, "driver",
-                     text + ": umadvisor is for drivers from CUDA " + version_text(oldest) + " on");
+                     fmt::format("{}: umadvisor is for drivers from CUDA {} on", text, version_text(oldest)));
     else
         findings.add(Mark::yes, "driver", text);
     std::set<machine::MemoryMode> modes;
@@ -185,7 +181,7 @@ void look_at_output(Findings& findings, const std::string& output) {
     else
         findings.add(Mark::yes, "traces",
                      output.empty() ? "are written to the working directory, " + here
-                                    : "are written to " + output + ", as UMADVISOR_OUTPUT says");
+                                    : fmt::format("are written to {}, as UMADVISOR_OUTPUT says", output));
 }
 
 #if defined(__aarch64__)
@@ -208,10 +204,10 @@ void look_at_unwinder(Findings& findings, const std::string& shim) {
 void look_at_residency(Findings& findings) {
     const int pagemap = ::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
     if (pagemap < 0)
-        findings.add(
-            Mark::part, "residency",
-            std::string("/proc/self/pagemap: ") + std::strerror(errno) +
-                "; where managed memory is cannot be sampled; mount /proc, or let this process read it");
+        findings.add(Mark::part, "residency",
+                     fmt::format("/proc/self/pagemap: {}; where managed memory is cannot be sampled; mount "
+                                 "/proc, or let this process read it",
+                                 std::strerror(errno)));
     else
         findings.add(Mark::yes, "residency", "sampled from /proc/self/pagemap");
     if (pagemap >= 0)
@@ -230,14 +226,15 @@ void look_at_left_segments(Findings& findings) {
     for (std::size_t i = 0; i < left.size(); ++i) {
         bytes += left[i].bytes;
         if (i < most_ids) // the latest
-            ids += " -m " + std::to_string(left[i].id);
+            ids += fmt::format(" -m {}", left[i].id);
     }
     if (left.size() > most_ids)
-        ids += ", and " + std::to_string(left.size() - most_ids) + " more (ipcs -m)";
+        ids += fmt::format(", and {} more (ipcs -m)", left.size() - most_ids);
     findings.add(Mark::note, "memory",
-                 text::count_text(left.size(), "segment") + " of programs that were killed " +
-                     (left.size() == 1 ? "is" : "are") + " left (" + text::bytes_text(bytes) +
-                     "): read their traces (umadvisor report); where those are gone: ipcrm" + ids);
+                 fmt::format("{} of programs that were killed {} left ({}): read their traces (umadvisor "
+                             "report); where those are gone: ipcrm{}",
+                             text::count_text(left.size(), "segment"), left.size() == 1 ? "is" : "are",
+                             text::bytes_text(bytes), ids));
 }
 
 std::string driver_release() {
@@ -249,7 +246,6 @@ std::string driver_release() {
 
 /// The driver reports faults and migrations one by one in its tools queue; without it residency is sampled.
 void look_at_queue(Findings& findings, bool simulated) {
-    constexpr std::string_view otherwise = "; residency is sampled instead";
     if (simulated)
         return findings.add(Mark::yes, "tools queue", "simcuda's own");
     constexpr const char* file = "/dev/nvidia-uvm-tools";
@@ -258,20 +254,23 @@ void look_at_queue(Findings& findings, bool simulated) {
         const bool missing = errno == ENOENT;
         return findings.add(
             Mark::part, "tools queue",
-            std::string(file) + ": " + std::strerror(errno) + std::string(otherwise) +
-                (missing ? "; nvidia-modprobe -u -c 0 makes it, a container needs --device " + std::string(file)
-                         : "; this user, or this container, may not open it"));
+            fmt::format(
+                "{}: {}; residency is sampled instead; {}", file, std::strerror(errno),
+                missing ? fmt::format("nvidia-modprobe -u -c 0 makes it, a container needs --device {}", file)
+                        : "this user, or this container, may not open it"));
     }
     ::close(device);
     const std::string release = driver_release();
     const residency::ToolsQueue known = residency::branch_of(release).queue;
     if (known == residency::ToolsQueue::tested)
-        return findings.add(Mark::yes, "tools queue", std::string(file) + ", driver " + release);
-    findings.add(
-        Mark::part, "tools queue",
-        "not tested with driver " + (release.empty() ? "?" : release) +
-            (known == residency::ToolsQueue::read ? ", whose source has the layouts of tested ones" : "") +
-            std::string(otherwise) + "; umadvisor run --um queue asks it all the same");
+        return findings.add(Mark::yes, "tools queue", fmt::format("{}, driver {}", file, release));
+    findings.add(Mark::part, "tools queue",
+                 fmt::format("not tested with driver {}{}; residency is sampled instead; umadvisor run --um "
+                             "queue asks it all the same",
+                             release.empty() ? "?" : release,
+                             known == residency::ToolsQueue::read
+                                 ? ", whose source has the layouts of tested ones"
+                                 : ""));
 }
 
 std::string use_of(const std::string& cupti) {
@@ -296,7 +295,7 @@ void look_at_cupti(Findings& findings, const std::string& shim) {
         findings.add(Mark::part, "CUPTI",
                      "not found: umadvisor run --um cupti will not work; nothing else needs it");
     else
-        findings.add(Mark::yes, "CUPTI", cupti + "; not used by default; " + use_of(cupti));
+        findings.add(Mark::yes, "CUPTI", fmt::format("{}; not used by default; {}", cupti, use_of(cupti)));
 }
 
 void look_at_rates(Findings& findings, const DriverProbe& driver) {
@@ -310,10 +309,10 @@ void look_at_rates(Findings& findings, const DriverProbe& driver) {
     }
     const bool pcie = std::ranges::all_of(driver.devices, machine::behind_pcie, &ProbedDevice::mode);
     findings.add(Mark::part, "estimates",
-                 std::string("this machine is not calibrated: ") +
-                     (pcie ? "what a trace does not measure is estimated with an H200's figures"
-                           : "savings that depend on the speed of its link are not reported") +
-                     "; the first run calibrates it, or umadvisor calibrate does so now, in seconds");
+                 fmt::format("this machine is not calibrated: {}; the first run calibrates it, or umadvisor "
+                             "calibrate does so now, in seconds",
+                             pcie ? "what a trace does not measure is estimated with an H200's figures"
+                                  : "savings that depend on the speed of its link are not reported"));
 }
 
 /// Unsets variables that would change the trials; doctor looks separately at what the user set for programs.

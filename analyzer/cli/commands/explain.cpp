@@ -36,9 +36,9 @@ int explain(const Arguments& arguments) {
             std::cout << page.text;
             return done;
         }
-        known += (known.empty() ? "" : ", ") + std::string(page.id) + " " + std::string(page.name);
+        known += fmt::format("{}{} {}", known.empty() ? "" : ", ", page.id, page.name);
     }
-    say("there is no rule " + arguments.rest.front() + "; rules are: " + known);
+    say(fmt::format("there is no rule {}; rules are: {}", arguments.rest.front(), known));
     return usage_error;
 }
 

@@ -34,7 +34,7 @@ std::string foreign_option(const Arguments& arguments, const ExportFormat& forma
     for (const ExportFormat* each : formats())
         for (const OptionSpec& option : each->options)
             if (each != &format && arguments.has(std::string(option.flags)))
-                return std::string(option.flags) + " goes with " + flag_of(*each);
+                return fmt::format("{} goes with {}", option.flags, flag_of(*each));
     return {};
 }
 

@@ -41,9 +41,8 @@ void write_memory_viz(const Arguments& arguments, OutputFile& file) {
         throw reader::Error(trace.file.path() +
                             ": no allocation on a device failed for want of memory; leave out --at-oom");
     if (totals.left_out != 0)
-        say(trace.file.path() + ": the newest " + std::to_string(totals.entries) +
-            " entries of its history are told, " + std::to_string(totals.left_out) +
-            " older ones are not (--limit)");
+        say(fmt::format("{}: the newest {} entries of its history are told, {} older ones are not (--limit)",
+                        trace.file.path(), totals.entries, totals.left_out));
 }
 
 } // namespace

@@ -37,7 +37,7 @@ public:
 
 private:
     [[noreturn]] static void fail() {
-        throw reader::Error(std::string("a temporary file: ") + std::strerror(errno));
+        throw reader::Error(fmt::format("a temporary file: {}", std::strerror(errno)));
     }
     void write(std::string_view bytes) {
         if (std::fwrite(bytes.data(), 1, bytes.size(), file_.get()) != bytes.size())
@@ -71,9 +71,7 @@ std::string tar_header(const std::string& name, std::uint64_t bytes) {
     put(136, "00000000000"); // time: the same traces make the same file
     put(148, "        ");    // of the sum, while it is made
     put(156, "0");           // a regular file
-    put(257, std::string_view("ustar\0"
-                              "00",
-                              8));
+    put(257, std::string_view("ustar\000", 8));
     unsigned sum = 0;
     for (const char byte : header)
         sum += static_cast<unsigned char>(byte);
@@ -96,7 +94,7 @@ void write_archive(const Arguments& arguments, OutputFile& file) {
         hosts[processes.empty() ? std::string() : std::string(processes.front().host)].add(report);
     });
     nlohmann::ordered_json files = nlohmann::ordered_json::array();
-    const auto name_of = [](std::size_t number) { return "host" + std::to_string(number) + ".pftrace"; };
+    const auto name_of = [](std::size_t number) { return fmt::format("host{}.pftrace", number); };
     for (auto& [host, timeline] : hosts) {
         timeline.finish();
         nlohmann::ordered_json entry{{"path", name_of(files.size())}};

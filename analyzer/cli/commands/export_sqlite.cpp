@@ -23,9 +23,9 @@ std::string owner_of(const std::string& path) {
 void check_stands_alone(const std::string& output) {
     for (const char* suffix : {"-wal", "-shm", "-journal"})
         if (struct stat status{}; ::lstat((output + suffix).c_str(), &status) == 0)
-            throw reader::Error(output + suffix +
-                                ": belongs to a database that is open or was not closed; remove it, or name "
-                                "another output");
+            throw reader::Error(fmt::format(
+                "{}{}: belongs to a database that is open or was not closed; remove it, or name another output",
+                output, suffix));
 }
 
 void write_sqlite(const Arguments& arguments, OutputFile& file) {

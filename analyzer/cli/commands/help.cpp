@@ -44,7 +44,7 @@ int help(const Arguments& arguments) {
     else if (topic == "man-shim")
         write_shim_manual(std::cout);
     else {
-        say("there is no help on " + topic + "; topics are: env, coverage, man, man-shim");
+        say(fmt::format("there is no help on {}; topics are: env, coverage, man, man-shim", topic));
         return usage_error;
     }
     return done;
@@ -52,14 +52,13 @@ int help(const Arguments& arguments) {
 
 } // namespace
 
-const Command help_command{
-    "help",
-    "Help on a topic: env lists the UMADVISOR_* variables, coverage what is recorded of the driver; man and "
-    "man-shim write the manual pages for scdoc",
-    "TOPIC",
-    0,
-    1,
-    {},
-    &help};
+const Command help_command{"help",
+                           "Help on a topic: env lists the UMADVISOR_* variables, coverage what is recorded of "
+                           "the driver; man and man-shim write the manual pages for scdoc",
+                           "TOPIC",
+                           0,
+                           1,
+                           {},
+                           &help};
 
 } // namespace umadvisor::cli

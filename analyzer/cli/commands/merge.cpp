@@ -76,7 +76,7 @@ int merge(const Arguments& arguments) {
             } catch (const reader::Error& error) {
                 if (part == path)
                     throw;
-                say(std::string(error.what()) + "; left out"); // one of many ranks
+                say(fmt::format("{}; left out", error.what())); // one of many ranks
                 ++unreadable;
             }
     if (job.size() == 0)
@@ -86,12 +86,12 @@ int merge(const Arguments& arguments) {
     end_progress();
     file.commit();
     const auto others = [](std::size_t count, const std::string& what) {
-        return count == 0 ? std::string() : " and " + text::count_text(count, "trace") + what;
+        return count == 0 ? std::string() : fmt::format(" and {}{}", text::count_text(count, "trace"), what);
     };
-    say(text::count_text(job.useful(), "rank") +
-        others(job.size() - job.useful() - job.unknown(), " without a CUDA call") +
-        others(job.unknown(), " of which no call could be read") + " in " + output +
-        "; next: umadvisor report " + text::shell_path(output));
+    say(fmt::format("{}{}{} in {}; next: umadvisor report {}", text::count_text(job.useful(), "rank"),
+                    others(job.size() - job.useful() - job.unknown(), " without a CUDA call"),
+                    others(job.unknown(), " of which no call could be read"), output,
+                    text::shell_path(output)));
     return unreadable + job.unknown() == 0 ? done : operational_error;
 }
 

@@ -135,7 +135,7 @@ bool read_jobs(const Arguments& arguments) {
     unsigned jobs = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), jobs);
     if (error != std::errc() || end != text.data() + text.size() || jobs == 0 || jobs > most_jobs) {
-        say("--jobs takes a number of threads from 1 to " + std::to_string(most_jobs) + ", not " + text);
+        say(fmt::format("--jobs takes a number of threads from 1 to {}, not {}", most_jobs, text));
         return false;
     }
     timeline::set_jobs(jobs);

@@ -19,7 +19,7 @@ int report_job(const Arguments& arguments, const text::Terminal& shown_on) {
                              "--managed", "--range", "--domain", "--fail-on", "--only", "--ignore",
                              "--suppressions", "--full-stacks", "--machine", "--source"})
         if (arguments.has(flag)) {
-            say(std::string(flag) + " is for traces; a job of several ranks is shown as text or with --json");
+            say(fmt::format("{} is for traces; a job of several ranks is shown as text or with --json", flag));
             return usage_error;
         }
     ranks::Merged merged;

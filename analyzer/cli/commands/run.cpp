@@ -61,7 +61,7 @@ std::string usage_trouble(const Arguments& arguments) {
         return "--stacks takes a number of frames or off, not " + stacks;
     for (const char* flag : {"--budget", "--pretend-memory"})
         if (std::uint64_t bytes = 0; arguments.has(flag) && !trace::parse_size(arguments.value(flag), bytes))
-            return std::string(flag) + " takes a size such as 512MiB or 8GiB, not " + arguments.value(flag);
+            return fmt::format("{} takes a size such as 512MiB or 8GiB, not {}", flag, arguments.value(flag));
     if (const std::string trouble = act_trouble(arguments.value("--act"), trace::act_words); !trouble.empty())
         return trouble;
     const std::string range = arguments.value("--capture-range");
@@ -72,11 +72,11 @@ std::string usage_trouble(const Arguments& arguments) {
           {"--um-detail", {"auto", "light", "faults", "full"}},
           {"--hash", {"off", "sample", "full"}}})
         if (arguments.has(flag) && std::ranges::find(words, arguments.value(flag)) == words.end())
-            return std::string(flag) + " takes " + list_of(words) + ", not " + arguments.value(flag);
+            return fmt::format("{} takes {}, not {}", flag, list_of(words), arguments.value(flag));
     for (const char* flag : {"--delay", "--duration"})
         if (arguments.has(flag) && !is_seconds(arguments.value(flag)))
-            return std::string(flag) + " takes a number of seconds such as 2 or 0.5, not " +
-                   arguments.value(flag);
+            return fmt::format("{} takes a number of seconds such as 2 or 0.5, not {}", flag,
+                               arguments.value(flag));
     if (arguments.has("--output") && arguments.value("--output").empty())
         return "--output takes the name of a file";
     return {};
@@ -164,7 +164,7 @@ std::optional<RunList> make_list(bool quiet) {
         return std::make_optional<RunList>();
     } catch (const reader::Error& error) {
         if (!quiet)
-            say(std::string(error.what()) + "; which traces are of this run is not known");
+            say(fmt::format("{}; which traces are of this run is not known", error.what()));
         return std::nullopt;
     }
 }
@@ -244,23 +244,19 @@ const Command run_command{
       "auto (all that give up what does not pay), plan=FILE (of umadvisor plan)"},
      {"--budget", "SIZE",
       "Device memory that --act rewrite may make managed, on each device; not said: the card's, of "
-      "rewrite=spill "
-      "half of the memory that the host has free"},
+      "rewrite=spill half of the memory that the host has free"},
      {"--pretend-memory", "SIZE", "Make the card look smaller"},
      {"--stacks", "off|N", "Frames recorded with each call"},
      {"--um", "SOURCE",
-      "Who tells what happens to managed memory: auto (queue where the driver was tested, else "
-      "pagemap; beside --act without relieve pagemap), queue "
-      "(the driver's tools queue, also of a release it was not tested with), cupti (takes the one seat that "
-      "CUPTI has for profilers), pagemap, off"},
+      "Who tells what happens to managed memory: auto (queue where the driver was tested, else pagemap; beside "
+      "--act without relieve pagemap), queue (the driver's tools queue, also of a release it was not tested "
+      "with), cupti (takes the one seat that CUPTI has for profilers), pagemap, off"},
      {"--um-detail", "LEVEL",
       "Events taken from the queue: auto (light, and full in short windows while memory moves, but beside "
-      "--act), light, faults, "
-      "full"},
+      "--act), light, faults, full"},
      {"--hash", "LEVEL",
       "Hash the bytes of copies between host and device, so that equal ones are found: sample (some of them, "
-      "all "
-      "where they may be equal again; the default but beside --act), full, off"},
+      "all where they may be equal again; the default but beside --act), full, off"},
      {"--no-calibrate", "",
       "Do not measure, once the program has ended, what moving memory costs on a device that umadvisor "
       "calibrate was not run on (1 to 2 s, once for each kind of device)"},

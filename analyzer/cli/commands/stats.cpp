@@ -62,7 +62,7 @@ int stats(const Arguments& arguments) {
     std::vector<std::string> wanted = arguments.values("--table");
     for (const std::string& name : wanted)
         if (std::ranges::find(reports::stats_tables, name) == reports::stats_tables.end()) {
-            say("there is no table " + name + "; tables are: " + known_tables());
+            say(fmt::format("there is no table {}; tables are: {}", name, known_tables()));
             return usage_error;
         }
     const bool chosen = !wanted.empty();

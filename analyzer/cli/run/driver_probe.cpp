@@ -84,9 +84,9 @@ DriverProbe probe_driver() {
     }
     get_version(&probe.version);
     if (const int status = initialize(0); status != 0) {
-        probe.trouble = probe.path + ": cuInit answers " +
-                        refusal_text(status, machine::error_text(status, "cuGetErrorName"),
-                                     machine::error_text(status, "cuGetErrorString"));
+        probe.trouble = fmt::format("{}: cuInit answers {}", probe.path,
+                                    refusal_text(status, machine::error_text(status, "cuGetErrorName"),
+                                                 machine::error_text(status, "cuGetErrorString")));
         return probe;
     }
     const std::string release = first_line("/sys/module/nvidia/version"), mode = coherent_memory_mode();

@@ -56,16 +56,16 @@ std::string words_of(const ChildResult& child) {
     constexpr std::string_view begin = "umadvisor: ";
     const std::size_t at = child.err.find(begin);
     if (at == std::string::npos)
-        return "status " + std::to_string(child.status);
+        return fmt::format("status {}", child.status);
     const std::string line = child.err.substr(at + begin.size());
     return line.substr(0, std::min(line.find("; "), line.find('\n')));
 }
 
 std::string trouble_of(const ChildResult& child) {
     if (!child.ended)
-        return "it took more than " + std::to_string(allowed.count()) + " s and was given up";
+        return fmt::format("it took more than {} s and was given up", allowed.count());
     if (child.status > 128)
-        return "signal " + std::to_string(child.status - 128) + " ended it";
+        return fmt::format("signal {} ended it", child.status - 128);
     return words_of(child);
 }
 
@@ -78,10 +78,11 @@ std::string calibrate(const std::string& name) {
                   {{"LD_PRELOAD", ""}}, allowed);
     const double ns = std::chrono::duration<double, std::nano>(Clock::now() - begin).count();
     if (!child.ended || child.status != 0)
-        return name + " is not calibrated (--no-calibrate does not try): " + trouble_of(child);
-    return child.out.empty() ? ""
-                             : "calibrated " + name + " for this trace and later ones, in " +
-                                   text::time_text(ns) + " (--no-calibrate does not): " + usual_rates_file();
+        return fmt::format("{} is not calibrated (--no-calibrate does not try): {}", name, trouble_of(child));
+    return child.out.empty()
+               ? ""
+               : fmt::format("calibrated {} for this trace and later ones, in {} (--no-calibrate does not): {}",
+                             name, text::time_text(ns), usual_rates_file());
 }
 
 } // namespace

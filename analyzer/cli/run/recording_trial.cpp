@@ -33,11 +33,11 @@ std::string line_with(const std::string& text, std::string_view word) {
 std::string signal_text(int signal, bool early) {
     const std::string process =
         early ? "a process that is to call cuInit" : "a process that opens libcuda.so.1 and calls cuInit";
-    const std::string text = process + " is ended by signal " + std::to_string(signal);
+    const std::string text = fmt::format("{} is ended by signal {}", process, signal);
     rlimit limit{};
     if (signal == SIGXFSZ && ::getrlimit(RLIMIT_FSIZE, &limit) == 0) // its answers are a file, too
-        return text + ": files may have no more than " + std::to_string(limit.rlim_cur) +
-               " bytes here; raise the limit (ulimit -f)";
+        return fmt::format("{}: files may have no more than {} bytes here; raise the limit (ulimit -f)", text,
+                           limit.rlim_cur);
     return text + (early ? " before it comes to that" : "; reinstall the NVIDIA driver");
 }
 
@@ -66,15 +66,15 @@ DriverTrial run_trial(const Environment& environment, milliseconds allowed) {
         return trial;
     } else if (!result.ended) {
         trial.probe.trouble =
-            "libcuda.so.1 did not answer within " +
-            text::time_text(static_cast<double>(std::chrono::nanoseconds(allowed).count())) +
-            " and was given up; see whether nvidia-smi hangs too, and what dmesg says of NVRM and Xid "
-            "(--timeout waits longer)";
+            fmt::format("libcuda.so.1 did not answer within {} and was given up; see whether nvidia-smi hangs "
+                        "too, and what dmesg says of NVRM and Xid (--timeout waits longer)",
+                        text::time_text(std::chrono::nanoseconds(allowed).count()));
     } else if (result.status > 128) {
         trial.probe.trouble = signal_text(result.status - 128, trial.cut_short);
     } else {
-        trial.probe.trouble = "a process that opens libcuda.so.1 and calls cuInit ends with status " +
-                              std::to_string(result.status) + (trial.words.empty() ? "" : ": " + trial.words);
+        trial.probe.trouble =
+            fmt::format("a process that opens libcuda.so.1 and calls cuInit ends with status {}{}",
+                        result.status, trial.words.empty() ? "" : ": " + trial.words);
     }
     return trial;
 }

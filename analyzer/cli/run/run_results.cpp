@@ -47,8 +47,8 @@ std::optional<std::uint64_t> first_difference(const std::string& one, const std:
 } // namespace
 
 std::string status_text(int status) {
-    return status > 128 ? "signal " + std::to_string(status - 128) + " (status " + std::to_string(status) + ")"
-                        : "exit status " + std::to_string(status);
+    return status > 128 ? fmt::format("signal {} (status {})", status - 128, status)
+                        : fmt::format("exit status {}", status);
 }
 
 RunResults::RunResults(std::string folder, const std::string& output, const std::vector<std::string>& files,
@@ -59,7 +59,7 @@ RunResults::RunResults(std::string folder, const std::string& output, const std:
         std::error_code error;
         if (fs::exists(file, error) && !fs::is_regular_file(file, error))
             throw reader::Error(file + ": is no regular file");
-        results_.push_back({file, file, folder_ + "/first-" + std::to_string(results_.size()), {}, 0, {}});
+        results_.push_back({file, file, fmt::format("{}/first-{}", folder_, results_.size()), {}, 0, {}});
     }
 }
 
@@ -83,11 +83,11 @@ void RunResults::expect() {
 void RunResults::add(Arm arm, int status) {
     const bool first = runs_[0] == 0;
     const std::string run =
-        std::string(names_[static_cast<int>(arm)]) + " run " + std::to_string(++runs_[static_cast<int>(arm)]);
+        fmt::format("{} run {}", names_[static_cast<int>(arm)], ++runs_[static_cast<int>(arm)]);
     if (first)
         status_ = status;
     else if (std::string& other = other_status_[static_cast<int>(arm)]; status != status_ && other.empty())
-        other = status_text(status) + " in " + run + ", " + status_text(status_) + " in the first";
+        other = fmt::format("{} in {}, {} in the first", status_text(status), run, status_text(status_));
     for (Result& result : results_) {
         if (!first) {
             compare(result, arm, run);
@@ -110,16 +110,16 @@ void RunResults::compare(Result& result, Arm arm, const std::string& run) {
     if (stamp_of(result.path) == result.before)
         different = "not written by " + run;
     else if (const auto byte = first_difference(result.kept, result.path))
-        different = "from byte " + std::to_string(*byte) + " on in " + run;
+        different = fmt::format("from byte {} on in {}", *byte, run);
 }
 
 std::vector<std::string> RunResults::differences() const {
     std::vector<std::string> lines;
     const auto add = [&](const std::string& what, const std::string(&different)[2]) {
         if (!different[0].empty())
-            lines.push_back(what + " varies by itself: " + different[0]);
+            lines.push_back(fmt::format("{} varies by itself: {}", what, different[0]));
         else if (!different[1].empty())
-            lines.push_back(what + " differs: " + different[1]);
+            lines.push_back(fmt::format("{} differs: {}", what, different[1]));
     };
     add("exit status", other_status_);
     for (const Result& result : results_)
@@ -130,7 +130,7 @@ std::vector<std::string> RunResults::differences() const {
 std::vector<std::string> RunResults::compared() const {
     std::vector<std::string> lines{status_text(status_)};
     for (const Result& result : results_)
-        lines.push_back(result.what + " (" + std::to_string(result.bytes) + " bytes)");
+        lines.push_back(fmt::format("{} ({} bytes)", result.what, result.bytes));
     return lines;
 }
 

@@ -43,7 +43,7 @@ void keep_summary(advice::Report& report, const std::string& trace) {
 bool summarize(const RunProcess& process, bool keep) {
     const std::string who = "process " + process.pid;
     if (process.path.empty()) {
-        say("no trace of " + who + ": " + process.trouble);
+        say(fmt::format("no trace of {}: {}", who, process.trouble));
         return false;
     }
     const std::string path = shown_path(process.path);
@@ -51,7 +51,7 @@ bool summarize(const RunProcess& process, bool keep) {
         advice::Report report(process.path, stack_options());
         end_progress();
         if (std::to_string(report.trace.file.header().pid) != process.pid) {
-            say("no trace of " + who + ": " + path + " is another process's by now");
+            say(fmt::format("no trace of {}: {} is another process's by now", who, path));
             return false;
         }
         if (recorded_nothing(report)) {
@@ -64,14 +64,14 @@ bool summarize(const RunProcess& process, bool keep) {
         if (report.findings.empty())
             say(report.why_empty());
         else
-            say(text::count_text(report.findings.size(), "finding") +
-                "; first: " + report.findings.front().title + ", " +
-                std::string(text::saving_lead(report.findings.front().saving_ns,
-                                              report.findings.front().saving_bytes)) +
-                text::saving_text(report.findings.front().saving_ns, report.findings.front().saving_bytes) +
-                (report.unpriced.empty() ? ""
-                                         : "; " + text::count_text(report.unpriced.size(), "further finding") +
-                                               " without a price"));
+            say(fmt::format(
+                "{}; first: {}, {}{}{}", text::count_text(report.findings.size(), "finding"),
+                report.findings.front().title,
+                text::saving_lead(report.findings.front().saving_ns, report.findings.front().saving_bytes),
+                text::saving_text(report.findings.front().saving_ns, report.findings.front().saving_bytes),
+                report.unpriced.empty()
+                    ? ""
+                    : "; " + text::count_text(report.unpriced.size(), "further finding") + " without a price"));
         if (keep)
             keep_summary(report, process.path);
         return report.profile.records() != 0 || !report.trace.dropped_calls.empty();

@@ -65,19 +65,19 @@ std::string place_text(const ReportedFinding& finding) {
 }
 
 std::string totals_text(const ReportedTotals& totals) {
-    std::string text = text::count_text(totals.findings, "finding") + ", " + text::time_text(totals.saving_ns) +
-                       " to save of " + text::time_text(static_cast<double>(totals.duration_ns)) + " · " +
-                       text::count_text(totals.copies.count, "copy") + ", " +
-                       text::bytes_text(static_cast<double>(totals.copies.bytes)) + " in " +
-                       text::time_text(static_cast<double>(totals.copies.time_ns));
+    std::string text =
+        fmt::format("{}, {} to save of {} · {}, {} in {}", text::count_text(totals.findings, "finding"),
+                    text::time_text(totals.saving_ns), text::time_text(totals.duration_ns),
+                    text::count_text(totals.copies.count, "copy"), text::bytes_text(totals.copies.bytes),
+                    text::time_text(totals.copies.time_ns));
     if (totals.managed) {
-        text += " · managed: " + text::bytes_text(static_cast<double>(totals.managed->bytes_to_device)) +
-                " to the device, " + text::bytes_text(static_cast<double>(totals.managed->bytes_to_host)) +
-                " to the host";
+        text += fmt::format(" · managed: {} to the device, {} to the host",
+                            text::bytes_text(totals.managed->bytes_to_device),
+                            text::bytes_text(totals.managed->bytes_to_host));
         if (totals.managed->host_faults)
             text += ", " + text::count_text(*totals.managed->host_faults, "host fault");
         if (totals.moves_unknown != 0)
-            text += "; moves of " + text::count_text(totals.moves_unknown, "report") + " not known";
+            text += fmt::format("; moves of {} not known", text::count_text(totals.moves_unknown, "report"));
     } else if (totals.moves_unknown != 0) {
         text += " · managed: moves not known";
     }

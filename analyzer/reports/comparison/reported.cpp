@@ -19,7 +19,7 @@ public:
     explicit ReportedValues(const std::string& path) : path_(path) {}
 
     [[noreturn]] void wrong(const std::string& what) const {
-        throw reader::Error(path_ + ": cannot be compared: " + what + make_anew);
+        throw reader::Error(fmt::format("{}: cannot be compared: {}{}", path_, what, make_anew));
     }
 
     const ReportedJson& at(const ReportedJson& object, const char* key) const {
@@ -55,7 +55,7 @@ public:
 
 private:
     [[noreturn]] void wrong_value(const char* key) const {
-        wrong(std::string(key) + " is not what a report has there");
+        wrong(fmt::format("{} is not what a report has there", key));
     }
 
     const std::string& path_;
@@ -242,7 +242,7 @@ private:
             return;
         }
         if (!value.is_object())
-            values_.wrong("a row of " + std::string(member) + " is no object");
+            values_.wrong(fmt::format("a row of {} is no object", member));
         if (member == "calls")
             return add_call(values_, value, totals_);
         add_copies(values_, value, totals_.copies);

@@ -62,7 +62,7 @@ private:
                   below + (alone || last ? (alone ? "" : "  ") : "│ "));
         }
         if (left_out != 0)
-            line(rest, below + "└ (" + text::count_text(left_out, "smaller branch") + ")");
+            line(rest, fmt::format("{}└ ({})", below, text::count_text(left_out, "smaller branch")));
     }
     double percent(std::uint64_t weight) const {
         return whole_ > 0 ? 100 * static_cast<double>(weight) / whole_ : 0;
@@ -86,7 +86,7 @@ private:
 } // namespace
 
 void write_tree(const WeighedStacks& stacks, const TreeStyle& style, std::ostream& out) {
-    Node root{stacks.program + ": " + std::string(words(stacks.by)), stacks.sum(), {}, {}};
+    Node root{fmt::format("{}: {}", stacks.program, words(stacks.by)), stacks.sum(), {}, {}};
     for (const WeighedStack& stack : stacks.stacks) {
         Node* node = &root;
         for (const symbols::CodePlace& frame : stack.frames) {

@@ -116,7 +116,7 @@ void write_where_column(Markup& out, const Json& finding, const PageOptions& opt
     }
     if (finding["places"].size() > most_places)
         out.element("p class=\"mut\"",
-                    std::to_string(finding["places"].size() - most_places) + " more lines: report --all");
+                    fmt::format("{} more lines: report --all", finding["places"].size() - most_places));
     if (!finding["stack"].empty()) {
         out.markup("<details class=\"stack\"><summary>Stack (")
             .text(text::count_text(finding["stack"].size(), "frame"));
@@ -133,12 +133,12 @@ void write_where_column(Markup& out, const Json& finding, const PageOptions& opt
         }
         if (told < finding["stack"].size())
             out.element("li class=\"mut\"",
-                        std::to_string(finding["stack"].size() - told) + " more: umadvisor report --json");
+                        fmt::format("{} more: umadvisor report --json", finding["stack"].size() - told));
         out.markup("</ol></details>");
     }
     const auto rule = finding["rule"].get<std::string>();
     if (explained != 0)
-        out.element("p class=\"mut\"", "Finding " + std::to_string(explained) + " explains " + rule + ".");
+        out.element("p class=\"mut\"", fmt::format("Finding {} explains {}.", explained, rule));
     else if (options.page_of_rule)
         if (const std::string why = why_it_costs(options.page_of_rule(rule)); !why.empty()) {
             out.markup("<details class=\"stack\"><summary>What is ")
@@ -190,16 +190,16 @@ void write_what_column(Markup& out, const Json& finding, const Card& card, const
     out.markup("<h3>Why</h3>")
         .element("p", (card.unpriced ? "Saving " : "Saving from: ") + finding["basis"].get<std::string>());
     if (finding.contains("saving_at_most_ns"))
-        out.element("p", "Calls leave open how the run went: it saves " +
-                             text::time_text(finding["saving_at_least_ns"].get<double>()) + " to " +
-                             text::time_text(finding["saving_at_most_ns"].get<double>()) + ".");
+        out.element("p", fmt::format("Calls leave open how the run went: it saves {} to {}.",
+                                     text::time_text(finding["saving_at_least_ns"].get<double>()),
+                                     text::time_text(finding["saving_at_most_ns"].get<double>())));
     if (saving > 0 && card.net > 0) {
         const auto bar = [&](std::string_view words, double ns, std::string_view colour) {
             out.element("span", words)
                 .markup(
                     "<svg class=\"cmpbar\" width=\"100%\" height=\"8\" aria-hidden=\"true\"><rect class=\"c-");
-            out.markup(colour).markup("\" width=\"" + percent(std::clamp(ns / card.net, 0.0, 1.0)) +
-                                      "\" height=\"8\"/></svg>");
+            out.markup(colour).markup(fmt::format("\" width=\"{}\" height=\"8\"/></svg>",
+                                                  percent(std::clamp(ns / card.net, 0.0, 1.0))));
             out.element("b", text::time_text(ns));
         };
         out.markup("<div class=\"cmp\">");
@@ -228,8 +228,9 @@ void write_card(Markup& out, const Json& finding, Card& card, const PageOptions&
     const auto bytes = finding["saving_bytes"].get<std::uint64_t>();
     const auto confidence = finding["confidence"].get<std::string>();
     const std::string number = std::to_string(card.number), id = "f" + number;
-    out.markup("<details class=\"card\" id=\"" + id + "\"" + (card.number == 1 ? " open" : "") +
-               "><summary><span class=\"rank\">" + number + "</span><span class=\"ttl\">");
+    out.markup(fmt::format(
+        "<details class=\"card\" id=\"{}\"{}><summary><span class=\"rank\">{}</span><span class=\"ttl\">", id,
+        card.number == 1 ? " open" : "", number));
     out.element("b", finding["title"].get<std::string>())
         .markup("<span><span class=\"at m\">")
         .text(place_of(finding));
@@ -240,8 +241,7 @@ void write_card(Markup& out, const Json& finding, Card& card, const PageOptions&
         out.markup("part of the run not known");
     else
         out.text(text::percent_text(card.net > 0 ? saving / card.net : 0)).markup(" of the run");
-    out.markup("\"><rect class=\"c-sunk\" width=\"100%\" "
-               "height=\"9\"/><rect class=\"c-good\" width=\"");
+    out.markup("\"><rect class=\"c-sunk\" width=\"100%\" height=\"9\"/><rect class=\"c-good\" width=\"");
     out.markup(percent(std::clamp(share, 0.0, 1.0)) + "\" height=\"9\"/></svg><span class=\"save\" data-ns=\"");
     out.text(std::to_string(saving))
         .markup("\">")
@@ -265,10 +265,10 @@ void write_card(Markup& out, const Json& finding, Card& card, const PageOptions&
     out.markup("</pre><button class=\"btn js\" data-copy>Copy</button></div></div><div class=\"acts\">");
     if (!card.unpriced) // the timeline marks what saves time
         out.markup("<button class=\"btn js\" data-show=\"" + number + "\">Show on the timeline</button>");
-    out.element("span class=\"mut\"", (card.unpriced ? std::string(text::saving_unknown)
-                                                     : std::string(text::saving_lead(saving, bytes)) +
-                                                           text::saving_text(saving, bytes, card.net)) +
-                                          " · confidence " + confidence);
+    out.element("span class=\"mut\"",
+                fmt::format("{}{} · confidence {}",
+                            card.unpriced ? text::saving_unknown : text::saving_lead(saving, bytes),
+                            card.unpriced ? "" : text::saving_text(saving, bytes, card.net), confidence));
     out.markup("</div></div></details>");
 }
 
@@ -288,8 +288,8 @@ void write_cards(Markup& out, const Json& document, const PageOptions& options) 
         "span class=\"mut\"",
         count == 0
             ? "none"
-            : std::to_string(list.size()) + ", biggest saving first" +
-                  (unpriced.empty() ? "" : "; " + std::to_string(unpriced.size()) + ", saving not known"));
+            : fmt::format("{}, biggest saving first{}", list.size(),
+                          unpriced.empty() ? "" : fmt::format("; {}, saving not known", unpriced.size())));
     if (count != 0)
         out.markup("<div class=\"ctl\"><button class=\"btn js\" id=\"openall\" aria-expanded=\"false\">Open "
                    "all</button></div>");
@@ -307,7 +307,7 @@ void write_cards(Markup& out, const Json& document, const PageOptions& options) 
                     document["why_empty"].is_null() ? "" : document["why_empty"].get<std::string>());
     if (count > most_cards)
         out.element("p class=\"more\"",
-                    std::to_string(count - most_cards) + " more findings: umadvisor report --all");
+                    fmt::format("{} more findings: umadvisor report --all", count - most_cards));
     if (const auto left_out = document["findings_left_out"].get<std::size_t>(); left_out != 0)
         out.element("p class=\"more\"", text::count_text(left_out, "finding") + " left out as asked");
     out.markup("</div></section>");

@@ -37,11 +37,11 @@ double where_sum(const Json& side) {
 void write_where_bar(Markup& out, std::string_view name, const Json& side, double scale) {
     std::string label(name);
     for (const WherePart& part : where_parts)
-        label += ", " + std::string(part.words) + " " + ns_text(side["where"][std::string(part.key)]);
+        label += fmt::format(", {} {}", part.words, ns_text(side["where"][std::string(part.key)]));
     Bar bar(label);
     for (const WherePart& part : where_parts) {
         const Json& ns = side["where"][std::string(part.key)];
-        const std::string words = std::string(part.words) + " " + ns_text(ns);
+        const std::string words = fmt::format("{} {}", part.words, ns_text(ns));
         bar.part(ns.get<double>() / scale, part.colour, words, words);
     }
     out.markup("<span class=\"k\">").text(name).markup(" ").element("b", text::time_text(where_sum(side)));
@@ -52,9 +52,8 @@ void write_where_of_both(Markup& out, const Json& document) {
     const double scale = std::max(where_sum(document["before"]), where_sum(document["after"]));
     if (scale <= 0)
         return;
-    out.markup(
-        "<div class=\"where\"><h2 class=\"cap\">Where the time went <span class=\"mut\">(calls of all threads "
-        "added up; both bars have one scale)</span></h2><div class=\"stk\">");
+    out.markup("<div class=\"where\"><h2 class=\"cap\">Where the time went <span class=\"mut\">(calls of all "
+               "threads added up; both bars have one scale)</span></h2><div class=\"stk\">");
     write_where_bar(out, "before", document["before"], scale);
     write_where_bar(out, "after", document["after"], scale);
     out.markup("</div><ul class=\"lg pairs\">");
@@ -99,8 +98,7 @@ void write_both(Markup& out, const Json& document) {
         .markup(" → </span>")
         .text(ns_text(document["after"]["net_ns"]));
     out.markup("</p><p class=\"mut\">as recorded, without the start of CUDA</p><table "
-               "class=\"both\"><thead><tr><td></td>"
-               "<th scope=\"col\" class=\"r\">Before</th><th scope=\"col\" "
+               "class=\"both\"><thead><tr><td></td><th scope=\"col\" class=\"r\">Before</th><th scope=\"col\" "
                "class=\"r\">After</th></tr></thead><tbody>");
     write_fact(out, document, "Whole run", "/duration_ns", ns_text);
     write_fact(out, document, "Findings", "/findings", count);
@@ -125,7 +123,7 @@ std::string program_of(const Json& side) {
 
 std::string title_of_both(const Json& document) {
     const std::string old = program_of(document["before"]), now = program_of(document["after"]);
-    return old == now ? old + ", before and after" : old + " and " + now;
+    return old == now ? old + ", before and after" : fmt::format("{} and {}", old, now);
 }
 
 void write_comparison_head(Markup& out, const Json& document) {
@@ -214,7 +212,7 @@ void write_compared_findings(Markup& out, const Json& document) {
         }
     out.markup("<section id=\"findings\" aria-labelledby=\"h-findings\"><div class=\"sh\"><h2 "
                "id=\"h-findings\">Findings</h2>");
-    out.element("span class=\"mut\"", std::to_string(document["same"].get<std::uint64_t>()) + " unchanged");
+    out.element("span class=\"mut\"", fmt::format("{} unchanged", document["same"].get<std::uint64_t>()));
     if (cards != 0)
         out.markup("<div class=\"ctl\"><button class=\"btn js\" id=\"openall\" aria-expanded=\"false\">Open "
                    "all</button></div>");
@@ -222,7 +220,7 @@ void write_compared_findings(Markup& out, const Json& document) {
     for (const ComparedList& list : compared_lists) {
         const Json& found = document[std::string(list.key)];
         out.markup("<div class=\"th\"><h3>").markup(list.heading).markup("</h3>");
-        out.element("span class=\"mut\"", std::to_string(found.size()) + ", " + std::string(list.words));
+        out.element("span class=\"mut\"", fmt::format("{}, {}", found.size(), list.words));
         out.markup("</div>");
         if (found.empty())
             continue;
@@ -235,7 +233,7 @@ void write_compared_findings(Markup& out, const Json& document) {
         out.markup("</div>");
         if (found.size() > most_cards)
             out.element("p class=\"more\"",
-                        std::to_string(found.size() - most_cards) + " more: " + std::string(whole_document));
+                        fmt::format("{} more: {}", found.size() - most_cards, whole_document));
         out.markup("</div>");
     }
     out.markup("</section>");
@@ -279,13 +277,13 @@ void write_compared_tables(Markup& out, const Json& document) {
                        {}};
     for (const Json& row : document["copies"]) {
         std::vector<text::Cell>& cells = copies.rows.emplace_back();
-        cells.emplace_back(row["direction"].get<std::string>() + " " + row["source_memory"].get<std::string>() +
-                           " → " + row["destination_memory"].get<std::string>());
+        cells.emplace_back(fmt::format("{} {} → {}", row["direction"].get<std::string>(),
+                                       row["source_memory"].get<std::string>(),
+                                       row["destination_memory"].get<std::string>()));
         add_sides(cells, row, {"count", "bytes", "time_ns"});
     }
-    out.markup(
-        "<section id=\"tables\" aria-labelledby=\"h-tables\"><div class=\"sh\"><h2 id=\"h-tables\">Tables</h2>"
-        "<span class=\"mut\">largest change of time first</span></div>");
+    out.markup("<section id=\"tables\" aria-labelledby=\"h-tables\"><div class=\"sh\"><h2 "
+               "id=\"h-tables\">Tables</h2><span class=\"mut\">largest change of time first</span></div>");
     for (const text::Table* const table : {&calls, &copies})
         if (!table->rows.empty())
             write_table(out, *table, std::string(whole_document));
@@ -299,13 +297,13 @@ void write_compared_tables(Markup& out, const Json& document) {
 std::string comparison_page(const Json& document, std::string_view version) {
     Markup out;
     begin_page(out,
-               title_of_both(document) + ", " + ns_text(document["before"]["net_ns"]) + " → " +
-                   ns_text(document["after"]["net_ns"]),
+               fmt::format("{}, {} → {}", title_of_both(document), ns_text(document["before"]["net_ns"]),
+                           ns_text(document["after"]["net_ns"])),
                {{"findings", "Findings"}, {"tables", "Tables"}}, "");
     write_comparison_head(out, document);
     write_compared_findings(out, document);
     write_compared_tables(out, document);
-    end_page(out, {"umadvisor " + std::string(version) + " · comparison of two runs"}, Json::object());
+    end_page(out, {fmt::format("umadvisor {} · comparison of two runs", version)}, Json::object());
     return out.str();
 }
 

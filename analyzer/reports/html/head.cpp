@@ -56,16 +56,16 @@ void write_bar(Markup& out, const std::string& what, const std::array<double, ca
             part(remedies, added_ns / sum * net_ns);
     };
     each_part([&](const CauseWords& words, double ns) {
-        label += (label.empty() ? what + ": " : ", ") + std::string(words.name) + " " + time_of(ns);
+        label += fmt::format("{}{} {}", label.empty() ? what + ": " : ", ", words.name, time_of(ns));
     });
     Bar bar(label);
     each_part([&](const CauseWords& words, double ns) {
-        bar.part(ns / whole_ns, words.colour, std::string(words.brief) + " " + time_of(ns),
-                 std::string(words.name) + ": " + time_of(ns));
+        bar.part(ns / whole_ns, words.colour, fmt::format("{} {}", words.brief, time_of(ns)),
+                 fmt::format("{}: {}", words.name, time_of(ns)));
     });
     if (const double saved = whole_ns - net_ns; saved > 0)
         bar.part(saved / whole_ns, "rest", "saved " + time_of(saved), "saved: " + time_of(saved));
-    out.markup("<span class=\"k\">" + what + " ").element("b", time_of(net_ns)).markup("</span>");
+    out.markup(fmt::format("<span class=\"k\">{} ", what)).element("b", time_of(net_ns)).markup("</span>");
     out.markup(bar.str());
 }
 
@@ -124,16 +124,16 @@ void write_together(Markup& out, const Json& document) {
             .text(time_of(net))
             .markup(" → </span>");
         out.text(time_of(net - saved)).markup("</p>");
-        out.element("p class=\"mut\"", time_of(saved) + " less (" + text::percent_text(saved / net) +
-                                           "), by a replay of the trace with all remedies");
+        out.element("p class=\"mut\"", fmt::format("{} less ({}), by a replay of the trace with all remedies",
+                                                   time_of(saved), text::percent_text(saved / net)));
     } else {
         out.markup("<p class=\"big\" id=\"together\">").text(time_of(net)).markup("</p>");
         out.element("p class=\"mut\"", "no finding saves time");
     }
     if (document.contains("together_at_most_ns"))
-        out.element("p class=\"mut\"",
-                    "calls leave it open: " + time_of(document["together_at_least_ns"].get<double>()) + " to " +
-                        time_of(document["together_at_most_ns"].get<double>()) + " less");
+        out.element("p class=\"mut\"", fmt::format("calls leave it open: {} to {} less",
+                                                   time_of(document["together_at_least_ns"].get<double>()),
+                                                   time_of(document["together_at_most_ns"].get<double>())));
     out.markup("<dl>");
     fact(out, "Run time", time_of(net));
     const double whole = document["process"]["recorded_ns"].get<double>();
@@ -208,7 +208,7 @@ void write_facts(Markup& out, const Json& document) {
             notes.push_back(line.get<std::string>());
     if (notes.size() > most_notes)
         out.markup("<details class=\"stack\"><summary>")
-            .text(std::to_string(notes.size()) + " notes")
+            .text(fmt::format("{} notes", notes.size()))
             .markup("</summary>");
     for (const std::string& note : notes)
         out.element("p class=\"note\"", note);

@@ -17,23 +17,20 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 void write_timeline_place(Markup& out) {
-    out.markup("<section id=\"timeline\" aria-labelledby=\"h-timeline\"><div class=\"sh\"><h2 "
-               "id=\"h-timeline\">Timeline</h2>"
-               "<span class=\"hint desk js\">drag: zoom to a range · <kbd>Ctrl</kbd> + wheel: zoom, or wheel "
-               "alone after a click · "
-               "<kbd>Shift</kbd> + drag: pan · <kbd>N</kbd> next move · <kbd>0</kbd> whole run</span><div "
-               "class=\"ctl js\" id=\"zoom\"></div></div>"
-               "<div class=\"panel\" id=\"tl-panel\"><noscript><p class=\"none\">The timeline and the flame "
-               "graph need JavaScript; all else is here "
-               "without.</p></noscript></div></section>");
+    out.markup(
+        "<section id=\"timeline\" aria-labelledby=\"h-timeline\"><div class=\"sh\"><h2 "
+        "id=\"h-timeline\">Timeline</h2><span class=\"hint desk js\">drag: zoom to a range · <kbd>Ctrl</kbd> + "
+        "wheel: zoom, or wheel alone after a click · <kbd>Shift</kbd> + drag: pan · <kbd>N</kbd> next move · "
+        "<kbd>0</kbd> whole run</span><div class=\"ctl js\" id=\"zoom\"></div></div><div class=\"panel\" "
+        "id=\"tl-panel\"><noscript><p class=\"none\">The timeline and the flame graph need JavaScript; all "
+        "else is here without.</p></noscript></div></section>");
 }
 
 void write_flame_place(Markup& out, bool any) {
-    out.markup("<section id=\"flamegraph\" aria-labelledby=\"h-flame\"><div class=\"sh\"><h2 "
-               "id=\"h-flame\">Flame graph</h2>"
-               "<span class=\"mut\">by call stack; a click on a frame looks into it</span><div class=\"ctl\" "
-               "id=\"flame-ctl\"></div></div>"
-               "<figure class=\"panel fl\"><div id=\"flame\">");
+    out.markup(
+        "<section id=\"flamegraph\" aria-labelledby=\"h-flame\"><div class=\"sh\"><h2 id=\"h-flame\">Flame "
+        "graph</h2><span class=\"mut\">by call stack; a click on a frame looks into it</span><div "
+        "class=\"ctl\" id=\"flame-ctl\"></div></div><figure class=\"panel fl\"><div id=\"flame\">");
     if (!any)
         out.element("p class=\"none\"", "The trace tells no stacks.");
     out.markup("</div></figure></section>");
@@ -75,8 +72,9 @@ std::string PageMaker::page(advice::Report& report) {
     const auto file = document["file"].get<std::string>();
     Markup out;
     begin_page(out,
-               program + ", " + text::time_text(document["process"]["net_ns"].get<double>()) + " on " +
-                   report.profile.device(),
+               fmt::format("{}, {} on {}", program,
+                           text::time_text(document["process"]["net_ns"].get<double>()),
+                           report.profile.device()),
                {{"findings", "Findings"},
                 {"timeline", "Timeline"},
                 {"flamegraph", "Flame graph"},
@@ -87,8 +85,7 @@ std::string PageMaker::page(advice::Report& report) {
     write_timeline_place(out);
     write_flame_place(out, !data["flames"].empty());
     write_tables(out, report);
-    end_page(out,
-             {"umadvisor " + std::string(options_.version) + " · report of " + file, source_words(document)},
+    end_page(out, {fmt::format("umadvisor {} · report of {}", options_.version, file), source_words(document)},
              data, bytes.text());
     return out.str();
 }

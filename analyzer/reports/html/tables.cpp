@@ -118,17 +118,16 @@ void write_table(Markup& out, const text::Table& table, const std::string& more_
     out.markup("</tbody></table></div>");
     if (table.rows.size() > most_rows)
         out.element("p class=\"more\"",
-                    std::to_string(table.rows.size() - most_rows) + " more rows: " + more_in);
+                    fmt::format("{} more rows: {}", table.rows.size() - most_rows, more_in));
 }
 
 void write_tables(Markup& out, advice::Report& report) {
-    out.markup(
-        "<section id=\"tables\" aria-labelledby=\"h-tables\"><div class=\"sh\"><h2 id=\"h-tables\">Tables</h2>"
-        "<span class=\"mut\">as umadvisor stats has them</span></div>");
+    out.markup("<section id=\"tables\" aria-labelledby=\"h-tables\"><div class=\"sh\"><h2 "
+               "id=\"h-tables\">Tables</h2><span class=\"mut\">as umadvisor stats has them</span></div>");
     for (const std::string_view name : {"allocations", "managed", "api", "copies", "kernels", "copy-sizes"}) {
         const text::Table table = reports::stats_table(report, name);
         if (!table.rows.empty())
-            write_table(out, table, "umadvisor stats --table " + std::string(name));
+            write_table(out, table, fmt::format("umadvisor stats --table {}", name));
     }
     out.markup("</section>");
 }

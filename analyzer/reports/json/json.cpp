@@ -45,16 +45,16 @@ Json process_json(const advice::Report& report) {
 Json devices_json(const rules::Profile& profile) {
     Json list = Json::array();
     for (const trace::Device& device : profile.dictionary().devices)
-        list.push_back({{"ordinal", device.ordinal},
-                        {"name", device.device_name},
-                        {"memory_bytes", device.memory_bytes},
-                        {"compute_capability",
-                         std::to_string(device.compute_major) + "." + std::to_string(device.compute_minor)},
-                        {"managed_memory", device.managed_memory != 0},
-                        {"concurrent_managed_access", device.concurrent_managed_access != 0},
-                        {"pageable_memory_access", device.pageable_memory_access != 0},
-                        {"copy_engines", device.copy_engines},
-                        {"memory_mode", machine::word(profile.memory_mode(device))}});
+        list.push_back(
+            {{"ordinal", device.ordinal},
+             {"name", device.device_name},
+             {"memory_bytes", device.memory_bytes},
+             {"compute_capability", fmt::format("{}.{}", device.compute_major, device.compute_minor)},
+             {"managed_memory", device.managed_memory != 0},
+             {"concurrent_managed_access", device.concurrent_managed_access != 0},
+             {"pageable_memory_access", device.pageable_memory_access != 0},
+             {"copy_engines", device.copy_engines},
+             {"memory_mode", machine::word(profile.memory_mode(device))}});
     return list;
 }
 

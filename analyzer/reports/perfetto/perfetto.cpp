@@ -63,7 +63,7 @@ private:
 };
 
 std::string dimensions(const std::array<std::uint64_t, 3>& size) {
-    return std::to_string(size[0]) + "x" + std::to_string(size[1]) + "x" + std::to_string(size[2]);
+    return fmt::format("{}x{}x{}", size[0], size[1], size[2]);
 }
 
 class RunTracks final : public RunObserver {
@@ -112,7 +112,7 @@ SliceTrack& RunTracks::thread(std::uint32_t number) {
         const auto& threads = run_.trace().dictionary.threads;
         const auto known = threads.find(number);
         const std::string name = known == threads.end() || known->second.thread_name.empty()
-                                     ? "thread " + std::to_string(number)
+                                     ? fmt::format("thread {}", number)
                                      : std::string(known->second.thread_name);
         track = run_.slices({.name = name, .pid = run_.pid(), .tid = run_.tid(number)});
     }
@@ -124,10 +124,10 @@ std::uint64_t RunTracks::device(std::uint64_t ordinal) {
         ordinal = devices_.begin()->first;
     std::unique_ptr<Track>& track = devices_[ordinal];
     if (!track) {
-        std::string name = "device " + std::to_string(ordinal);
+        std::string name = fmt::format("device {}", ordinal);
         for (const trace::Device& known : run_.trace().dictionary.devices)
             if (known.ordinal == ordinal)
-                name += ": " + std::string(known.device_name);
+                name += fmt::format(": {}", known.device_name);
         track = run_.track({.name = name, .parent = run_.process()});
     }
     return track->uuid();
@@ -137,9 +137,9 @@ std::string RunTracks::stream_name(const WalkedCall& call) {
     if (call.stream == facts::legacy_stream || call.stream == facts::other_legacy_stream)
         return "default stream";
     if (call.stream == facts::stream_of_the_thread)
-        return "default stream of thread " + std::to_string(call.thread);
+        return fmt::format("default stream of thread {}", call.thread);
     const auto [known, fresh] = stream_numbers_.try_emplace(call.stream, stream_numbers_.size() + 1);
-    return "stream " + std::to_string(known->second);
+    return fmt::format("stream {}", known->second);
 }
 
 SliceTrack& RunTracks::stream(const WalkedCall& call) {
@@ -178,7 +178,7 @@ std::string_view RunTracks::work_name(const WalkedCall& call) {
     case WorkKind::kernel:
         return kernel_name(call.function);
     case WorkKind::copy:
-        copy_name_ = "copy " + std::string(words(call.direction));
+        copy_name_ = fmt::format("copy {}", words(call.direction));
         return copy_name_;
     case WorkKind::set:
         return "memory set";
@@ -271,7 +271,7 @@ void RunTracks::tell_findings() {
     std::ranges::stable_sort(all, {}, [](const auto& one) { return one.first; });
     const std::unique_ptr<Track> track = run_.track({.name = "findings", .parent = run_.process()});
     for (const auto& [at, finding] : all) {
-        const std::string name = std::string(finding->rule->id) + " " + finding->title,
+        const std::string name = fmt::format("{} {}", finding->rule->id, finding->title),
                           line = run_.line(finding->stack),
                           saving = finding->unpriced
                                        ? finding->basis

@@ -54,7 +54,7 @@ std::string_view name_of(const trace::ManagedEvent& record) {
 }
 
 std::string processor(std::uint64_t number) {
-    return number == 0 ? "host" : "device " + std::to_string(number - 1);
+    return number == 0 ? "host" : fmt::format("device {}", number - 1);
 }
 
 std::string track_of(const trace::ManagedEvent& record) {
@@ -63,9 +63,9 @@ std::string track_of(const trace::ManagedEvent& record) {
         return "managed memory: moves to " + processor(record.to);
     if (record.kind == Kind::host_fault || record.kind == Kind::device_fault)
         return "managed memory: page faults of " + processor(record.to);
-    return "managed memory: " + std::string(record.kind == Kind::thrashing || record.kind == Kind::throttling
-                                                ? "thrashing"
-                                                : "mappings");
+    return fmt::format("managed memory: {}", record.kind == Kind::thrashing || record.kind == Kind::throttling
+                                                 ? "thrashing"
+                                                 : "mappings");
 }
 
 std::int64_t counted(std::uint64_t bytes) {
@@ -136,7 +136,7 @@ void MemoryTracks::count(Line& line, std::unique_ptr<Track>& track, std::string_
     if (!track) {
         if (!group_)
             group_ = run_.track({.name = "memory by allocating line", .parent = run_.process()});
-        const std::string name = line.name + ": " + std::string(what);
+        const std::string name = fmt::format("{}: {}", line.name, what);
         track = run_.track({.name = name, .parent = group_->uuid(), .counter = true, .unit = Unit::bytes});
     }
     track->add(at, {.type = EventType::counter, .value = counted(bytes)});

@@ -12,7 +12,7 @@ SliceTrack& RangeTracks::pushed(std::uint64_t domain, std::uint32_t thread, std:
     std::unique_ptr<SliceTrack>& track = pushed_[key];
     if (!track) {
         const std::string name =
-            domain == 0 ? "NVTX" : "NVTX " + std::string(run_.trace().dictionary.string(domain));
+            domain == 0 ? "NVTX" : fmt::format("NVTX {}", run_.trace().dictionary.string(domain));
         track = run_.slices({.name = name, .parent = parent});
     }
     return *track;

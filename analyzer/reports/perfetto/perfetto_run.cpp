@@ -22,10 +22,10 @@ std::string process_name(const advice::Report& report) {
         host = process.host;
     }
     if (!rank.empty())
-        name += "rank " + rank + (host.empty() ? ", " : " ");
+        name += fmt::format("rank {}{}", rank, host.empty() ? ", " : " ");
     if (!host.empty())
-        name += "on " + host + ", ";
-    return name + "pid " + std::to_string(report.trace.file.header().pid) + ")";
+        name += fmt::format("on {}, ", host);
+    return fmt::format("{}pid {})", name, report.trace.file.header().pid);
 }
 
 std::vector<std::string> arguments(const advice::Report& report) {

@@ -78,7 +78,7 @@ Json Plan::document() const {
               {"stage", stage}};
     for (std::size_t i = 0; i < never_.size(); ++i)
         if (trace::act_modes[i].planned)
-            plan["never_" + std::string(trace::act_modes[i].name)] = values_of(never_[i]);
+            plan[fmt::format("never_{}", trace::act_modes[i].name)] = values_of(never_[i]);
     return plan;
 }
 

@@ -39,10 +39,10 @@ void add_losses(advice::Report& report, PlanNever& never) {
         for (const ActionPlace& place : line.places) {
             const std::uint64_t key = stack_key(report, place.stack);
             if (key != 0 && place.totals.count >= fewest_calls && place.gain_ns.value_or(0) < 0)
-                never[index_of(action.mode)][key] =
-                    never_entry(report, place.stack,
-                                "its " + text::count_text(place.totals.count, action.noun) + " lost about " +
-                                    text::time_text(-*place.gain_ns));
+                never[index_of(action.mode)][key] = never_entry(
+                    report, place.stack,
+                    fmt::format("its {} lost about {}", text::count_text(place.totals.count, action.noun),
+                                text::time_text(-*place.gain_ns)));
         }
     }
 }

@@ -61,8 +61,8 @@ SarifJson result_of(advice::Report& report, const rules::Finding& finding, std::
                      {"level", finding.confidence == rules::Confidence::low ? "note" : "warning"},
                      {"rank", std::clamp(100 * finding.saving_ns / whole, 0.0, 100.0)},
                      {"message",
-                      {{"text", finding.title + ": " + finding.summary + ". Write: " + finding.advice + ". " +
-                                    saving + "."}}},
+                      {{"text", fmt::format("{}: {}. Write: {}. {}.", finding.title, finding.summary,
+                                            finding.advice, saving)}}},
                      {"partialFingerprints", {{"ruleFileFunction/v1", fingerprint_of(finding, place)}}},
                      {"properties",
                       {{"saving_ns", finding.saving_ns},
@@ -112,7 +112,7 @@ std::size_t SarifLog::index_of(const rules::Rule& rule) {
             {{"id", rule.id},
              {"name", rule.name},
              {"shortDescription", {{"text", rule.title}}},
-             {"help", {{"text", "umadvisor explain " + std::string(rule.id)}}}});
+             {"help", {{"text", fmt::format("umadvisor explain {}", rule.id)}}}});
     }
     return index;
 }

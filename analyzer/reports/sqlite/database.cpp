@@ -25,7 +25,7 @@ void Database::check(int result) const {
     if (result == SQLITE_OK || result == SQLITE_DONE || result == SQLITE_ROW)
         return;
     const char* const why = database_ == nullptr ? sqlite3_errstr(result) : sqlite3_errmsg(database_);
-    throw reader::Error(name_ + ": " + why + "; nothing was written");
+    throw reader::Error(fmt::format("{}: {}; nothing was written", name_, why));
 }
 
 void Database::run(const std::string& sql) {
@@ -38,7 +38,7 @@ void Database::close() {
 }
 
 Insert::Insert(Database& database, std::string_view table, int columns) : database_(database) {
-    std::string sql = "INSERT INTO " + std::string(table) + " VALUES (?";
+    std::string sql = fmt::format("INSERT INTO {} VALUES (?", table);
     for (int column = 1; column < columns; ++column)
         sql += ",?";
     sql += ")";

@@ -51,8 +51,8 @@ std::string job_of(const advice::Report& report) {
     if (failed)
         name = path;
     drop_end(name, ".umtrace");
-    drop_end(name, "." + std::to_string(report.trace.file.header().pid));
-    drop_end(name, "." + std::string(process_of(report).rank));
+    drop_end(name, fmt::format(".{}", report.trace.file.header().pid));
+    drop_end(name, fmt::format(".{}", process_of(report).rank));
     return reader::plain(name);
 }
 
@@ -256,9 +256,8 @@ void add_run(Database& database, const SqlExport::Rows& rows, advice::Report& re
     for (const trace::Device& device : dictionary.devices)
         if (told.insert(device.ordinal).second)
             devices.row(rows.runs, device.ordinal, shown(device.device_name), device.memory_bytes,
-                        std::to_string(device.compute_major) + "." + std::to_string(device.compute_minor),
-                        device.managed_memory, device.concurrent_managed_access, device.pageable_memory_access,
-                        device.copy_engines);
+                        fmt::format("{}.{}", device.compute_major, device.compute_minor), device.managed_memory,
+                        device.concurrent_managed_access, device.pageable_memory_access, device.copy_engines);
     Insert prices(database, "prices", 4);
     const machine::Rates& rates = report.profile.rates();
     machine::Rates::each(rates, [&](const char* name, double value) {

@@ -90,8 +90,8 @@ text::Table api_table(advice::Report& report) {
 }
 
 std::string copy_name(const tables::CopyKind& kind) {
-    return std::string(name(kind.direction)) + ", " + std::string(name(kind.source)) + " to " +
-           std::string(name(kind.destination)) + (kind.asynchronous ? ", asynchronous" : "");
+    return fmt::format("{}, {} to {}{}", name(kind.direction), name(kind.source), name(kind.destination),
+                       kind.asynchronous ? ", asynchronous" : "");
 }
 
 text::Table copies_table(advice::Report& report) {

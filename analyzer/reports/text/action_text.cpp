@@ -17,15 +17,14 @@ std::string action_text(const advice::Report& report, const tables::ActionTotals
                         const WastedBytes& wasted, const std::optional<double>& gain_ns) {
     std::string text = text::count_text(totals.count, "call");
     if (totals.failed != 0)
-        text += " (" + std::to_string(totals.failed) + " failed)";
+        text += fmt::format(" ({} failed)", totals.failed);
     const auto ns = static_cast<double>(report.profile.nanoseconds(totals.ticks));
-    text +=
-        ", " + text::bytes_text(static_cast<double>(totals.bytes)) + ", " + text::time_text(ns) + " in calls";
+    text += fmt::format(", {}, {} in calls", text::bytes_text(totals.bytes), text::time_text(ns));
     if (wasted.sum() != 0)
-        text += "; " + text::bytes_text(static_cast<double>(wasted.sum())) + " of it for nothing";
+        text += fmt::format("; {} of it for nothing", text::bytes_text(wasted.sum()));
     if (gain_ns)
-        text += std::string(*gain_ns < 0 ? "; lost" : "; saved") + " about " +
-                text::time_text(*gain_ns < 0 ? -*gain_ns : *gain_ns);
+        text += fmt::format("{} about {}", *gain_ns < 0 ? "; lost" : "; saved",
+                            text::time_text(*gain_ns < 0 ? -*gain_ns : *gain_ns));
     return text;
 }
 

@@ -21,9 +21,7 @@ struct CallSum {
         measured += other.measured;
         ns += other.ns;
     }
-    std::string time_text() const {
-        return (measured < count ? "about " : "") + text::time_text(static_cast<double>(ns));
-    }
+    std::string time_text() const { return (measured < count ? "about " : "") + text::time_text(ns); }
 };
 
 /// The one that took longest first.
@@ -57,13 +55,11 @@ std::string call_times_text(const rules::Profile& profile) {
             ++left_out;
             continue;
         }
-        text += (i == 0 ? "" : ", ") + sum.name + " " + sum.time_text() + " (" + std::to_string(sum.count);
-        if (sum.measured < sum.count)
-            text += ", " + std::to_string(sum.measured) + " of them measured";
-        text += ")";
+        text += fmt::format("{}{} {} ({}{})", i == 0 ? "" : ", ", sum.name, sum.time_text(), sum.count,
+                            sum.measured < sum.count ? fmt::format(", {} of them measured", sum.measured) : "");
     }
     if (left_out != 0)
-        text += ", " + text::count_text(left_out, "other") + " " + others.time_text();
+        text += fmt::format(", {} {}", text::count_text(left_out, "other"), others.time_text());
     return text;
 }
 

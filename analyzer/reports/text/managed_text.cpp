@@ -17,20 +17,17 @@ using text::count_text;
 
 constexpr std::size_t most_lines = 5, most_movers = 3, most_summed = 3;
 
-std::string size_text(std::uint64_t bytes) {
-    return text::bytes_text(static_cast<double>(bytes));
-}
-
 std::string both_ways(std::uint64_t to_device, std::uint64_t to_host) {
-    return size_text(to_device) + " to the device, " + size_text(to_host) + " to the host";
+    return fmt::format("{} to the device, {} to the host", text::bytes_text(to_device),
+                       text::bytes_text(to_host));
 }
 
 /// Empty: nothing did.
 std::string between_text(const managed::ManagedTotals& totals, std::uint64_t bytes) {
     if (bytes == 0)
         return "";
-    return std::string(totals.between_devices_is_estimated() ? ", at least " : ", ") + size_text(bytes) +
-           " between devices";
+    return fmt::format("{}{} between devices", totals.between_devices_is_estimated() ? ", at least " : ", ",
+                       text::bytes_text(bytes));
 }
 
 std::string micros(std::uint64_t us) {
@@ -61,7 +58,7 @@ void write_parameters(std::ostream& out, const trace::ManagedSource& source) {
 
 std::string faults_text(const managed::ManagedTotals& totals) {
     const auto text = [](const std::optional<std::uint64_t>& faults, const char* noun) {
-        return faults ? count_text(*faults, noun) : std::string(noun) + "s unknown";
+        return faults ? count_text(*faults, noun) : fmt::format("{}s unknown", noun);
     };
     return text(totals.host_faults(), "host fault") + ", " + text(totals.device_faults(), "device fault");
 }
@@ -95,8 +92,8 @@ std::string allocation_name(const advice::Report& report, const ManagedLine& lin
     if (line.site.symbol != 0)
         return "variable " + reader::shown_name(report.profile.dictionary().string(line.site.symbol));
     return report.profile.call_name(line.site.entry) +
-           (line.allocations == 0 ? "" : " " + size_text(line.allocated_bytes / line.allocations)) +
-           (line.allocations > 1 ? " x " + std::to_string(line.allocations) : "");
+           (line.allocations == 0 ? "" : " " + text::bytes_text(line.allocated_bytes / line.allocations)) +
+           (line.allocations > 1 ? fmt::format(" x {}", line.allocations) : "");
 }
 
 std::string basis_text(managed::MovedBasis basis) {
@@ -127,15 +124,15 @@ std::string events_text(const advice::Report& report, const ManagedLine& line) {
     if (recorded.thrashings != 0)
         add("thrashing found " + count_text(recorded.thrashings, "time"));
     if (recorded.throttlings != 0)
-        add("throttled " + count_text(recorded.throttlings, "time") + " for " +
-            text::time_text(static_cast<double>(report.profile.nanoseconds(recorded.throttled_ticks))));
+        add(fmt::format("throttled {} for {}", count_text(recorded.throttlings, "time"),
+                        text::time_text(report.profile.nanoseconds(recorded.throttled_ticks))));
     if (const std::uint64_t bytes = recorded.to_host[static_cast<std::size_t>(trace::MigrationCause::eviction)];
         bytes != 0)
-        add(size_text(bytes) + " evicted");
+        add(text::bytes_text(bytes) + " evicted");
     if (const std::uint64_t bytes = sum_of(recorded.remote_bytes); bytes != 0)
-        add(size_text(bytes) + " mapped remotely");
+        add(text::bytes_text(bytes) + " mapped remotely");
     if (recorded.read_duplicated_bytes != 0)
-        add(size_text(recorded.read_duplicated_bytes) + " read-duplicated");
+        add(text::bytes_text(recorded.read_duplicated_bytes) + " read-duplicated");
     return text;
 }
 
@@ -210,9 +207,8 @@ void write_life(std::ostream& out, const advice::Report& report, const managed::
         for (std::uint64_t i = 0; i < columns; ++i)
             if (from + i * step >= gap.begin && from + i * step < gap.end)
                 strip[i] = ' ';
-    out << "        where it was, over "
-        << text::time_text(static_cast<double>(report.profile.nanoseconds(until - from))) << ": [" << strip
-        << "]  h host, D device, * both in turn"
+    out << "        where it was, over " << text::time_text(report.profile.nanoseconds(until - from)) << ": ["
+        << strip << "]  h host, D device, * both in turn"
         << (strip.find('r') != std::string::npos ? ", r host, reached by the device" : "")
         << (life.left_out != 0 ? "; the middle is left out" : "") << "\n";
 }

@@ -34,22 +34,20 @@ constexpr std::size_t most_counted = 8; ///< entry points named in one line
 constexpr std::size_t most_dropped = 3; ///< call sites of dropped calls named
 
 std::string length_text(const rules::Profile& profile) {
-    const std::string whole = time_text(static_cast<double>(profile.duration_ns()));
-    return profile.paused()
-               ? "recorded " + time_text(static_cast<double>(profile.recorded_ns())) + " of " + whole
-               : whole;
+    const std::string whole = time_text(profile.duration_ns());
+    return profile.paused() ? fmt::format("recorded {} of {}", time_text(profile.recorded_ns()), whole) : whole;
 }
 
 /// What the graphs of the program did, in a line; empty where it has none.
 std::string graphs_text(const tables::GraphWork& work) {
     if (work.launches == 0)
         return {};
-    std::string text = count_text(work.launches, "graph launch") + " ran " +
-                       count_text(work.kernels, "kernel") + " and " + count_text(work.copies, "copy");
+    std::string text = fmt::format("{} ran {} and {}", count_text(work.launches, "graph launch"),
+                                   count_text(work.kernels, "kernel"), count_text(work.copies, "copy"));
     if (work.copied_bytes != 0)
-        text += " (" + text::bytes_text(static_cast<double>(work.copied_bytes)) + ")";
+        text += " (" + text::bytes_text(work.copied_bytes) + ")";
     if (work.failed != 0)
-        text += "; " + std::to_string(work.failed) + " failed";
+        text += fmt::format("; {} failed", work.failed);
     return text;
 }
 
@@ -76,8 +74,7 @@ std::string unrecorded_text(const rules::Profile& profile) {
             continue;
         calls += entry.count;
         if (named++ < most_counted)
-            names +=
-                (names.empty() ? "" : ", ") + std::string(entry.symbol) + " x " + std::to_string(entry.count);
+            names += fmt::format("{}{} x {}", names.empty() ? "" : ", ", entry.symbol, entry.count);
     }
     return calls == 0 ? "" : count_text(calls, "call") + " that move memory counted but not recorded: " + names;
 }
@@ -86,7 +83,7 @@ void write_place(std::ostream& out, advice::Report& report, const advice::Resolv
     out << "    " << at.text() << "   " << at.what << "\n";
     if (!at.source.empty())
         out << "        "
-            << text::Styled{text::Style::source, std::to_string(at.place.line) + " |   " + at.source} << "\n";
+            << text::Styled{text::Style::source, fmt::format("{} |   {}", at.place.line, at.source)} << "\n";
     if (!report.full_stacks)
         return;
     std::size_t number = 0;
@@ -112,7 +109,7 @@ void write_finding(std::ostream& out, advice::Report& report, const rules::Findi
                    std::size_t number) {
     const advice::ResolvedFinding resolved = resolve(report, finding);
     const auto total = static_cast<double>(report.profile.net_ns());
-    const std::string title = std::string(finding.rule->id) + " " + finding.title;
+    const std::string title = fmt::format("{} {}", finding.rule->id, finding.title);
     out << "\n"
         << (number < 10 ? " " : "") << number << "  " << text::Styled{text::Style::title, title}
         << std::string(std::max(title.size() + 2, title_width) - title.size(), ' ')
@@ -164,7 +161,7 @@ void write_small(std::ostream& out, advice::Report& report, const std::vector<co
     for (const rules::Finding* const finding : small)
         saving_ns += finding->saving_ns;
     out << "\n    " << count_text(small.size(), "further finding")
-        << (saving_ns > 0 ? ", " + time_text(saving_ns) + " in all" : "") << " (--all tells more):\n";
+        << (saving_ns > 0 ? fmt::format(", {} in all", time_text(saving_ns)) : "") << " (--all tells more):\n";
     for (std::size_t i = 0; i < std::min(small.size(), most_small); ++i) {
         const rules::Finding& finding = *small[i];
         out << "      " << finding.rule->id << " " << finding.title << "   "
@@ -200,13 +197,13 @@ std::string together_text(const advice::Report& report) {
     const auto whole_ns = static_cast<double>(report.profile.net_ns());
     if (report.left_out != 0 || std::ranges::count_if(report.findings, saves) < 2 || whole_ns <= 0)
         return {};
-    return "all findings together: " + time_text(whole_ns) + " -> about " +
-           time_text(std::max(0.0, whole_ns - report.together_ns)) +
-           (report.together_at_most_ns > 0
-                ? ", " + time_text(std::max(0.0, whole_ns - report.together_at_most_ns)) + " to " +
-                      time_text(std::max(0.0, whole_ns - report.together_at_least_ns)) +
-                      " by what calls leave open"
-                : "");
+    return fmt::format("all findings together: {} -> about {}{}", time_text(whole_ns),
+                       time_text(std::max(0.0, whole_ns - report.together_ns)),
+                       report.together_at_most_ns > 0
+                           ? fmt::format(", {} to {} by what calls leave open",
+                                         time_text(std::max(0.0, whole_ns - report.together_at_most_ns)),
+                                         time_text(std::max(0.0, whole_ns - report.together_at_least_ns)))
+                           : "");
 }
 
 /// What the trace holds of the calls that it dropped: the sites that took longest.
@@ -222,7 +219,7 @@ void write_dropped_calls(std::ostream& out, advice::Report& report) {
     for (std::size_t i = 0; i < std::min(sites.size(), most_dropped); ++i)
         out << "      " << count_text(sites[i].calls, "call") << " of "
             << (sites[i].known ? report.profile.call_name(sites[i].entry) : "other sites") << ", "
-            << time_text(static_cast<double>(report.profile.nanoseconds(sites[i].ticks))) << "   "
+            << time_text(report.profile.nanoseconds(sites[i].ticks)) << "   "
             << (sites[i].stack != 0 ? report.symbolizer.line(sites[i].stack).text() : "") << "\n";
     if (sites.size() > most_dropped)
         out << "      and " << count_text(sites.size() - most_dropped, "further site") << "\n";
@@ -265,9 +262,10 @@ std::string replay_text(const advice::Report& report) {
     if (accuracy.hidden == 0 || report.profile.net_ns() == 0)
         return {};
     const double error = report.profile.replay_error();
-    return "replay: " + text::percent_text(error) + " off, at " + count_text(accuracy.hidden, "wait") +
-           " that it had to predict" +
-           (error > rules::most_replay_error ? "; savings are of low confidence: " + off_because(report) : "");
+    return fmt::format(
+        "replay: {} off, at {} that it had to predict{}", text::percent_text(error),
+        count_text(accuracy.hidden, "wait"),
+        error > rules::most_replay_error ? "; savings are of low confidence: " + off_because(report) : "");
 }
 
 /// Findings that cost nothing here, since the host is the slower one.
@@ -277,9 +275,10 @@ std::vector<std::string> hidden_lines(advice::Report& report) {
     for (const rules::Finding& finding : report.hidden) {
         if (lines.size() == most_hidden)
             break;
-        lines.push_back(report.symbolizer.line(finding.stack).text() + ": " + finding.title + " (" +
-                        std::string(finding.rule->id) + "), without a gain: " + time_text(finding.saving_ns) +
-                        " in these waits, but the host is the slower one");
+        lines.push_back(
+            fmt::format("{}: {} ({}), without a gain: {} in these waits, but the host is the slower one",
+                        report.symbolizer.line(finding.stack).text(), finding.title, finding.rule->id,
+                        time_text(finding.saving_ns)));
     }
     return lines;
 }
@@ -325,13 +324,13 @@ void write_notes(std::ostream& out, advice::Report& report) {
 std::string headline(const advice::Report& report) {
     const rules::Profile& profile = report.profile;
     const std::string unrecorded = unrecorded_text(profile);
-    std::string text = profile.program() + " · pid " + std::to_string(report.trace.file.header().pid) + " · " +
-                       length_text(profile) + " · " + profile.devices_with_modes() + " · " +
-                       completeness_summary(report.trace) + " · ";
-    text += unrecorded.empty() ? "no unrecorded calls" : unrecorded.substr(0, unrecorded.find(':'));
-    if (!report.trace.dictionary.unknown_lookups.empty())
-        text += " · " + count_text(report.trace.dictionary.unknown_lookups.size(), "unknown look-up");
-    return text + " · recording cost about " + time_text(static_cast<double>(profile.own_ns()));
+    const std::size_t lookups = report.trace.dictionary.unknown_lookups.size();
+    return fmt::format("{} · pid {} · {} · {} · {} · {}{} · recording cost about {}", profile.program(),
+                       report.trace.file.header().pid, length_text(profile), profile.devices_with_modes(),
+                       completeness_summary(report.trace),
+                       unrecorded.empty() ? "no unrecorded calls" : unrecorded.substr(0, unrecorded.find(':')),
+                       lookups == 0 ? "" : " · " + count_text(lookups, "unknown look-up"),
+                       time_text(profile.own_ns()));
 }
 
 void write_text(advice::Report& report, std::ostream& out) {

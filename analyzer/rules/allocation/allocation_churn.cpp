@@ -22,17 +22,16 @@ bool is_churn(const Profile& profile, const ChurnLine& line) {
 
 std::string churn_remedy(const Profile& profile, const Rule& rule, const ChurnLine& line) {
     if (line.slab)
-        return "allocate one block for all that live at once and hand out its pieces (at a multiple of 256 "
-               "bytes)" +
-               std::string(line.upkeep_calls != 0 ? ", and advise it once" : "");
+        return fmt::format("allocate one block for all that live at once and hand out its pieces (at a "
+                           "multiple of 256 bytes){}",
+                           line.upkeep_calls != 0 ? ", and advise it once" : "");
     std::string text = "allocate the largest size once and keep it from round to round";
     if (line.upkeep_calls != 0)
         text += ": its advice holds as long";
     if (&rule == &uma_401) // pools have no managed memory before CUDA 13
-        text += std::string(", or take the memory with ") +
-                (profile.uses_runtime() ? "cudaMallocAsync and cudaFreeAsync"
-                                        : "cuMemAllocAsync and cuMemFreeAsync") +
-                " from a pool whose release threshold is raised";
+        text += fmt::format(", or take the memory with {} from a pool whose release threshold is raised",
+                            profile.uses_runtime() ? "cudaMallocAsync and cudaFreeAsync"
+                                                   : "cuMemAllocAsync and cuMemFreeAsync");
     return text;
 }
 
@@ -41,15 +40,15 @@ Finding describe_churn(const Profile& profile, const Rule& rule, const ChurnLine
     const double waited_ns = std::max(0.0, line.free_ns - line.own_free_ns);
 
     Finding finding = churn_finding(profile, line, "freed here");
-    finding.summary =
-        profile.call_name(line.entry) + " and " + profile.call_name(line.free_entry) + " of " +
-        bytes_text(static_cast<double>(line.bytes) / pairs) + " on average, " + std::to_string(line.pairs) +
-        " times, each for " + time_text(line.lifetime_ns / pairs) + ": " + time_text(line.alloc_ns) +
-        " in the allocations" +
-        (line.upkeep_calls != 0 ? ", " + time_text(line.upkeep_ns) + " in " +
-                                      std::to_string(line.upkeep_calls) + " calls that advise them"
-                                : "") +
-        " and " + time_text(line.free_ns) + " in the frees";
+    finding.summary = fmt::format(
+        "{} and {} of {} on average, {} times, each for {}: {} in the allocations{} and {} in the frees",
+        profile.call_name(line.entry), profile.call_name(line.free_entry),
+        bytes_text(static_cast<double>(line.bytes) / pairs), line.pairs, time_text(line.lifetime_ns / pairs),
+        time_text(line.alloc_ns),
+        line.upkeep_calls != 0
+            ? fmt::format(", {} in {} calls that advise them", time_text(line.upkeep_ns), line.upkeep_calls)
+            : "",
+        time_text(line.free_ns));
     finding.evidence = {{"pairs", pairs},
                         {"bytes", static_cast<double>(line.bytes)},
                         {"peak_live", static_cast<double>(line.peak_live)},
@@ -64,9 +63,9 @@ Finding describe_churn(const Profile& profile, const Rule& rule, const ChurnLine
             finding.evidence.end(),
             {{"advice_calls", static_cast<double>(line.upkeep_calls)}, {"advice_time_ns", line.upkeep_ns}});
     if (waited_ns >= least_saving_ns)
-        finding.details.push_back("of that the frees waited " + time_text(waited_ns) +
-                                  " for the device: without them the host could go on, which the saving leaves "
-                                  "out");
+        finding.details.push_back(fmt::format("of that the frees waited {} for the device: without them the "
+                                              "host could go on, which the saving leaves out",
+                                              time_text(waited_ns)));
     if (line.slab)
         finding.title = "many small managed allocations";
     finding.advice = churn_remedy(profile, rule, line);

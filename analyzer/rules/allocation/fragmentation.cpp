@@ -84,19 +84,17 @@ Finding describe_fragmentation(const Profile& profile, std::uint64_t, const Fail
     const std::uint64_t device_bytes = profile.dictionary().devices.front().memory_bytes;
     const auto bytes = static_cast<double>(totals.bytes);
     Finding finding;
-    finding.summary = profile.call_name(line.entry) + " of " + bytes_text(bytes) +
-                      " failed for want of memory, " + count_text(totals.count, "time") + ", with " +
-                      bytes_text(static_cast<double>(totals.live_bytes)) + " allocated of " +
-                      bytes_text(static_cast<double>(device_bytes)) + " and " +
-                      bytes_text(static_cast<double>(totals.freed_bytes)) + " freed before";
+    finding.summary =
+        fmt::format("{} of {} failed for want of memory, {}, with {} allocated of {} and {} freed before",
+                    profile.call_name(line.entry), bytes_text(bytes), count_text(totals.count, "time"),
+                    bytes_text(totals.live_bytes), bytes_text(device_bytes), bytes_text(totals.freed_bytes));
     finding.evidence = {{"failures", static_cast<double>(totals.count)},
                         {"bytes", bytes},
                         {"live_bytes", static_cast<double>(totals.live_bytes)},
                         {"freed_bytes", static_cast<double>(totals.freed_bytes)},
                         {"device_bytes", static_cast<double>(device_bytes)}};
-    finding.advice =
-        "allocate what is largest and lives longest first, and take what comes and goes from one pool "
-        "(cudaMallocAsync) or one arena; or map physical pieces side by side with cuMemMap";
+    finding.advice = "allocate what is largest and lives longest first, and take what comes and goes from one "
+                     "pool (cudaMallocAsync) or one arena; or map physical pieces side by side with cuMemMap";
     finding.saving_bytes = totals.bytes;
     finding.basis = "what the device had and could not give in one piece";
     // Other processes may have had it.

@@ -223,10 +223,10 @@ Finding describe(const Profile& profile, std::uint64_t peak, const Lines& lines)
     finding.rule = &uma_417;
     finding.title = finding.rule->title;
     finding.stack = largest->first;
-    finding.summary = profile.call_name(largest->second.entry) + " " + count_text(pieces, "time") + ", " +
-                      bytes_text(static_cast<double>(sum)) + " in all, from " + time_text(since_ns) +
-                      " of the run to its end, and " + (freed == 0 ? "none" : "hardly any") +
-                      " of it freed: what this line makes in a round is still there in the next";
+    finding.summary = fmt::format("{} {}, {} in all, from {} of the run to its end, and {} of it freed: what "
+                                  "this line makes in a round is still there in the next",
+                                  profile.call_name(largest->second.entry), count_text(pieces, "time"),
+                                  bytes_text(sum), time_text(since_ns), freed == 0 ? "none" : "hardly any");
     finding.evidence = {{"allocations", static_cast<double>(pieces)},
                         {"bytes", static_cast<double>(sum)},
                         {"peak_bytes", static_cast<double>(peak)},
@@ -234,17 +234,16 @@ Finding describe(const Profile& profile, std::uint64_t peak, const Lines& lines)
                         {"lines", static_cast<double>(lines.size())}};
     std::string quarters;
     for (std::size_t part = 0; part < growth_parts; ++part)
-        quarters += (part == 0 ? "" : ", ") + bytes_text(static_cast<double>(largest->second.bytes[part]));
+        quarters += (part == 0 ? "" : ", ") + bytes_text(largest->second.bytes[part]);
     finding.details.push_back("in the four quarters of the launches since then: " + quarters);
     for (const auto& [stack, line] : lines)
         if (stack != finding.stack)
-            finding.places.emplace_back(bytes_text(static_cast<double>(line.sum)) + " more grow here", stack);
-    finding.advice =
-        "let go of what the rounds leave behind: a list, a dictionary or a closure that refers to an array "
-        "of the device keeps it, and all that it was made from";
+            finding.places.emplace_back(bytes_text(line.sum) + " more grow here", stack);
+    finding.advice = "let go of what the rounds leave behind: a list, a dictionary or a closure that refers to "
+                     "an array of the device keeps it, and all that it was made from";
     finding.saving_bytes = later;
-    finding.basis = "what was allocated after the first quarter of these launches, of the " +
-                    bytes_text(static_cast<double>(peak)) + " that were allocated when the most was";
+    finding.basis = "what was allocated after the first quarter of these launches, of the " + bytes_text(peak) +
+                    " that were allocated when the most was";
     finding.confidence = even ? Confidence::medium : Confidence::low;
     return finding;
 }

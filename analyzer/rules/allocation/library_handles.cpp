@@ -151,18 +151,17 @@ std::optional<Finding> describe_handles(const Profile& profile, std::uint64_t, c
     for (const std::string_view each : line.libraries)
         libraries += (libraries.empty() ? "" : ", ") + std::string(each);
     return Finding{
-        .summary = "a handle or plan of " + libraries + " is made " + std::to_string(line.rounds) +
-                   " times: " + time_text(line.make_ns) + " to make them and " + time_text(line.end_ns) +
-                   " to give them up, with their memory, events and waits",
+        .summary = fmt::format("a handle or plan of {} is made {} times: {} to make them and {} to give them "
+                               "up, with their memory, events and waits",
+                               libraries, line.rounds, time_text(line.make_ns), time_text(line.end_ns)),
         .evidence = {{"rounds", static_cast<double>(line.rounds)},
                      {"peak_live", static_cast<double>(line.peak_live)},
                      {"make_time_ns", line.make_ns},
                      {"end_time_ns", line.end_ns}},
         .library_stack = line.stack,
         .places = {{"given up here", line.end_stack}},
-        .advice =
-            "make the handle or plan once for each device and thread, before the rounds, and keep it; set its "
-            "stream where that changes",
+        .advice = "make the handle or plan once for each device and thread, before the rounds, and keep it; "
+                  "set its stream where that changes",
         .saving_ns = saving_ns,
         .edit = line.calls.gone(profile, line.kept_ns),
         .basis =

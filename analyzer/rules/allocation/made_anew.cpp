@@ -21,10 +21,10 @@ constexpr std::string_view usual_churn_basis =
 Finding describe_made(const Profile& profile, const ChurnLine& line, const ChurnWords& words) {
     const auto pairs = static_cast<double>(line.pairs);
     Finding finding = churn_finding(profile, line, words.end_place);
-    finding.summary = profile.call_name(line.entry) + " and " + profile.call_name(line.free_entry) +
-                      std::string(words.what) + ", " + std::to_string(line.pairs) + " times, each for " +
-                      time_text(line.lifetime_ns / pairs) + ": " + time_text(line.alloc_ns + line.upkeep_ns) +
-                      " to make them and " + time_text(line.free_ns) + " to give them up";
+    finding.summary = fmt::format("{} and {}{}, {} times, each for {}: {} to make them and {} to give them up",
+                                  profile.call_name(line.entry), profile.call_name(line.free_entry), words.what,
+                                  line.pairs, time_text(line.lifetime_ns / pairs),
+                                  time_text(line.alloc_ns + line.upkeep_ns), time_text(line.free_ns));
     finding.evidence = {{"pairs", pairs},
                         {"peak_live", static_cast<double>(line.peak_live)},
                         {"kept_time_ns", line.kept_ns},
@@ -55,7 +55,7 @@ Finding describe_graphs(const Profile& profile, std::uint64_t, const ChurnLine& 
          "time of these calls, without what they waited for the device, less that of one round, which stays; "
          "what an update takes where arguments change is not taken off, and what building and capturing the "
          "graphs takes is not counted"});
-    finding.summary += "; launched " + std::to_string(line.uses) + " times in all";
+    finding.summary += fmt::format("; launched {} times in all", line.uses);
     finding.evidence.insert(finding.evidence.end(), {{"nodes", static_cast<double>(line.bytes) / pairs},
                                                      {"launches", static_cast<double>(line.uses)},
                                                      {"capture_time_ns", line.built_ns}});

@@ -6,8 +6,8 @@ namespace umadvisor::rules {
 namespace {
 
 void describe_never_used(const Profile& profile, const WastedLine& line, Finding& finding) {
-    finding.summary = allocations_text(profile, line) + ", held for " + time_text(line.mean_life_ns()) +
-                      ": no kernel, copy or memory set reached it";
+    finding.summary = fmt::format("{}, held for {}: no kernel, copy or memory set reached it",
+                                  allocations_text(profile, line), time_text(line.mean_life_ns()));
     finding.evidence.emplace_back("call_time_ns", line.call_ns);
     finding.advice = "leave the allocation out, or make it where its first use is";
     // A kernel may find its address in other memory, or in a tensor map.

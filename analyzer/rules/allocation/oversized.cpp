@@ -9,8 +9,8 @@ namespace umadvisor::rules {
 namespace {
 
 void describe_oversized(const Profile& profile, const WastedLine& line, Finding& finding) {
-    finding.summary = allocations_text(profile, line) + ", of which copies and memory sets reached " +
-                      bytes_text(static_cast<double>(line.held_bytes - line.bytes)) + " and kernels nothing";
+    finding.summary = fmt::format("{}, of which copies and memory sets reached {} and kernels nothing",
+                                  allocations_text(profile, line), bytes_text(line.held_bytes - line.bytes));
     finding.advice = "allocate what is used: " + bytes_text(static_cast<double>(line.held_bytes - line.bytes) /
                                                             static_cast<double>(line.count));
     finding.confidence = Confidence::medium;

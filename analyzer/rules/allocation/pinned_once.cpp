@@ -62,14 +62,13 @@ bool is_worth_it(const Profile& profile, const LockLine& line) {
 }
 
 std::string summary_of(const Profile& profile, const LockLine& line) {
-    const double each = static_cast<double>(line.bytes) / static_cast<double>(line.count);
-    return profile.call_name(line.entry) + " of " + bytes_text(each) +
-           (line.count == 1 ? "" : " on average, " + std::to_string(line.count) + " times") + ", for " +
-           (line.copies == 1 ? std::string("one copy") : count_text(line.copies, "copies")) + ": " +
-           time_text(line.lock_ns + line.unlock_ns) +
-           " to lock and unlock its pages; ordinary memory would take " +
-           (line.touch_ns > 0 ? time_text(line.touch_ns) + " to touch them and " : std::string()) +
-           time_text(line.slower_copies_ns) + " more to copy them";
+    return fmt::format(
+        "{}, for {}: {} to lock and unlock its pages; ordinary memory would take {}{} more to copy them",
+        allocations_text(profile, line.entry, static_cast<double>(line.bytes), line.count),
+        line.copies == 1 ? "one copy" : count_text(line.copies, "copies"),
+        time_text(line.lock_ns + line.unlock_ns),
+        line.touch_ns > 0 ? time_text(line.touch_ns) + " to touch them and " : "",
+        time_text(line.slower_copies_ns));
 }
 
 std::optional<Finding> describe_lock(const Profile& profile, std::uint64_t, const LockLine& line) {
@@ -86,9 +85,9 @@ std::optional<Finding> describe_lock(const Profile& profile, std::uint64_t, cons
                         {"touch_time_ns", line.touch_ns},
                         {"slower_copies_ns", line.slower_copies_ns}};
     if (line.late_unlock_ns >= least_saving_ns)
-        finding.details.push_back("the saving includes " + time_text(line.late_unlock_ns) +
-                                  " to unlock pages at the end of the program or in calls that also waited "
-                                  "(estimated)");
+        finding.details.push_back(fmt::format("the saving includes {} to unlock pages at the end of the "
+                                              "program or in calls that also waited (estimated)",
+                                              time_text(line.late_unlock_ns)));
     finding.advice = line.registered
                          ? "do not page-lock this memory; copy from and to it as it is"
                          : "allocate it with malloc or new; write to memory that is only copied to once before";
@@ -139,9 +138,10 @@ std::optional<Finding> describe_block(const Profile& profile, std::uint64_t, con
         return std::nullopt;
     return Finding{
         .title = "one thread makes and locks the pages of a large block",
-        .summary = profile.call_name(line.entry) + " of " + bytes_text(each) +
-                   (line.count == 1 ? "" : " on average, " + std::to_string(line.count) + " times") + ": " +
-                   time_text(line.lock_ns) + ", in which one thread makes and locks the pages",
+        .summary =
+            fmt::format("{}: {}, in which one thread makes and locks the pages",
+                        allocations_text(profile, line.entry, static_cast<double>(line.bytes), line.count),
+                        time_text(line.lock_ns)),
         .evidence = {{"allocations", static_cast<double>(line.count)},
                      {"bytes", static_cast<double>(line.bytes)},
                      {"lock_time_ns", line.lock_ns},
@@ -153,8 +153,9 @@ std::optional<Finding> describe_block(const Profile& profile, std::uint64_t, con
         .saving_ns = saving_ns,
         .host_cost_ns = touch_ns + register_ns,
         .edit = line.calls.shorter(profile, saving_ns),
-        .basis = "time of these calls, less the first touch by " + std::to_string(touching_threads) +
-                 " threads and page-locking of memory that is there, at the rates of " + rates.whose(),
+        .basis = fmt::format("time of these calls, less the first touch by {} threads and page-locking of "
+                             "memory that is there, at the rates of {}",
+                             touching_threads, rates.whose()),
         .confidence = Confidence::medium};
 }
 

@@ -6,9 +6,9 @@ namespace umadvisor::rules {
 namespace {
 
 void describe_pinned_overuse(const Profile& profile, const WastedLine& line, Finding& finding) {
-    finding.summary = allocations_text(profile, line) +
-                      ", never copied from or to and reached by no kernel: " + time_text(line.call_ns) +
-                      " to lock and unlock its pages";
+    finding.summary =
+        fmt::format("{}, never copied from or to and reached by no kernel: {} to lock and unlock its pages",
+                    allocations_text(profile, line), time_text(line.call_ns));
     finding.evidence.emplace_back("call_time_ns", line.call_ns);
     finding.advice =
         "allocate it with malloc or new: page-locked memory is for copies and for kernels that reach it";

@@ -242,11 +242,10 @@ Finding describe_pool(const Profile& profile, std::uint64_t stack, const PoolLin
     finding.rule = &uma_414;
     finding.title = finding.rule->title;
     finding.stack = stack;
-    finding.summary = profile.call_name(line.entry) + " of " +
-                      bytes_text(static_cast<double>(line.anew_bytes) / anew) + " on average, " +
-                      std::to_string(line.anew) +
-                      " times after the pool had given as much back: " + time_text(line.mean_ns()) + " each, " +
-                      time_text(line.anew_ns) + " in all";
+    finding.summary =
+        fmt::format("{} of {} on average, {} times after the pool had given as much back: {} each, {} in all",
+                    profile.call_name(line.entry), bytes_text(static_cast<double>(line.anew_bytes) / anew),
+                    line.anew, time_text(line.mean_ns()), time_text(line.anew_ns));
     finding.evidence = {{"allocations", static_cast<double>(line.allocations)},
                         {"mapped_anew", anew},
                         {"mapped_anew_bytes", static_cast<double>(line.anew_bytes)},
@@ -257,9 +256,9 @@ Finding describe_pool(const Profile& profile, std::uint64_t stack, const PoolLin
                         {"trims", static_cast<double>(line.trims)},
                         {"trim_time_ns", line.trim_ns}};
     if (line.free_waits != 0)
-        finding.details.push_back(std::to_string(line.free_waits) +
-                                  " synchronisations that had nothing to wait for took " +
-                                  time_text(line.free_wait_ns) + ": they gave the memory back");
+        finding.details.push_back(
+            fmt::format("{} synchronisations that had nothing to wait for took {}: they gave the memory back",
+                        line.free_waits, time_text(line.free_wait_ns)));
     else if (line.returns != 0)
         finding.details.push_back("what the synchronisations took to give it back is hidden in their wait for "
                                   "the device, and left out of the saving");

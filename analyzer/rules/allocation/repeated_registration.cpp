@@ -9,10 +9,11 @@ namespace {
 Finding describe_registration(const Profile& profile, std::uint64_t, const ChurnLine& line) {
     const auto pairs = static_cast<double>(line.pairs);
     Finding finding = churn_finding(profile, line, "unlocked here");
-    finding.summary = profile.call_name(line.entry) + " and " + profile.call_name(line.free_entry) + " of " +
-                      bytes_text(static_cast<double>(line.bytes) / pairs) + " on average, " +
-                      std::to_string(line.pairs) + " times: " + time_text(line.alloc_ns) +
-                      " to lock the pages and " + time_text(line.free_ns) + " to unlock them";
+    finding.summary =
+        fmt::format("{} and {} of {} on average, {} times: {} to lock the pages and {} to unlock them",
+                    profile.call_name(line.entry), profile.call_name(line.free_entry),
+                    bytes_text(static_cast<double>(line.bytes) / pairs), line.pairs, time_text(line.alloc_ns),
+                    time_text(line.free_ns));
     finding.evidence = {{"pairs", pairs},
                         {"bytes", static_cast<double>(line.bytes)},
                         {"peak_live", static_cast<double>(line.peak_live)},
@@ -21,12 +22,10 @@ Finding describe_registration(const Profile& profile, std::uint64_t, const Churn
                         {"lock_time_ns", line.alloc_ns},
                         {"unlock_time_ns", line.free_ns},
                         {"mean_lifetime_ns", line.lifetime_ns / pairs}};
-    finding.advice =
-        "lock the memory once before the rounds, at the largest size, and unlock it once after them; where the "
-        "buffers differ, copy through a few page-locked ones that are kept";
-    finding.basis =
-        "time of these calls, without what unlocking waited for the device, less that of one round of "
-        "the largest size, which stays";
+    finding.advice = "lock the memory once before the rounds, at the largest size, and unlock it once after "
+                     "them; where the buffers differ, copy through a few page-locked ones that are kept";
+    finding.basis = "time of these calls, without what unlocking waited for the device, less that of one round "
+                    "of the largest size, which stays";
     return finding;
 }
 

@@ -6,14 +6,14 @@ namespace umadvisor::rules {
 namespace {
 
 void describe_used_once(const Profile& profile, const WastedLine& line, Finding& finding) {
-    finding.summary = allocations_text(profile, line) + ", held for " + time_text(line.mean_life_ns()) +
-                      " and used in one moment of it";
+    finding.summary = fmt::format("{}, held for {} and used in one moment of it",
+                                  allocations_text(profile, line), time_text(line.mean_life_ns()));
     finding.evidence.emplace_back("mean_idle_ns", line.mean_idle_ns());
-    finding.advice =
-        std::string("allocate it for that moment alone: ") +
-        (profile.uses_runtime()
-             ? "cudaMallocAsync before and cudaFreeAsync after the call that uses it, in its stream"
-             : "cuMemAllocAsync before and cuMemFreeAsync after the call that uses it, in its stream");
+    finding.advice = fmt::format(
+        "allocate it for that moment alone: {}",
+        profile.uses_runtime()
+            ? "cudaMallocAsync before and cudaFreeAsync after the call that uses it, in its stream"
+            : "cuMemAllocAsync before and cuMemFreeAsync after the call that uses it, in its stream");
     finding.confidence = confidence_at_peak(profile, line);
 }
 

@@ -54,9 +54,8 @@ constexpr std::array errors{
 std::string error_text(const Profile& profile, std::uint64_t status) {
     const auto* const known = std::ranges::find(errors, status, &Error::status);
     if (known == errors.end())
-        return "error " + std::to_string(status);
-    return std::string(known->words) + " (" +
-           std::string(profile.uses_runtime() ? known->runtime : known->driver) + ")";
+        return fmt::format("error {}", status);
+    return fmt::format("{} ({})", known->words, profile.uses_runtime() ? known->runtime : known->driver);
 }
 
 /// Whether a failure is harmless: of a query, or of a call that frees what is already gone when a library is
@@ -91,8 +90,9 @@ void add_followers(const Profile& profile, const FailedLines& lines, const Faile
     for (const auto& [key, other] : lines)
         if (cause_of(lines, key.second, other) == &line) {
             calls += other.count;
-            finding.places.emplace_back(profile.call_name(other.entry) + " fails here because of it, " +
-                                            count_text(other.count, "time"),
+            finding.places.emplace_back(fmt::format("{} fails here because of it, {}",
+                                                    profile.call_name(other.entry),
+                                                    count_text(other.count, "time")),
                                         key.first);
         }
     if (calls == 0)
@@ -117,7 +117,7 @@ std::vector<Holder> holders_of(const Profile& profile, const LineOf& line_of,
     for (const tables::Holding& holding : *first.holdings) {
         const ids::AllocationSite& site = holding.site;
         std::string what = site.symbol != 0
-                               ? "variable " + std::string(profile.dictionary().string(site.symbol))
+                               ? fmt::format("variable {}", profile.dictionary().string(site.symbol))
                                : profile.call_name(site.entry);
         if (site.memory == trace::Memory::managed)
             what += ", managed";
@@ -156,21 +156,21 @@ void add_holders(const Profile& profile, const LineOf& line_of, const tables::Fa
     for (const Holder& holder : holders_of(profile, line_of, first)) {
         idle += holder.idle_bytes;
         finding.places.emplace_back(
-            "held " + bytes_text(static_cast<double>(holder.bytes)) + " then: " + holder.what + ", " +
-                count_text(holder.count, "allocation") +
-                (holder.idle_bytes == 0
-                     ? ""
-                     : "; " + bytes_text(static_cast<double>(holder.idle_bytes)) + " of it not used for " +
-                           time_text(static_cast<double>(profile.nanoseconds(holder.idle_ticks)))),
+            fmt::format("held {} then: {}, {}{}", bytes_text(holder.bytes), holder.what,
+                        count_text(holder.count, "allocation"),
+                        holder.idle_bytes == 0
+                            ? ""
+                            : fmt::format("; {} of it not used for {}", bytes_text(holder.idle_bytes),
+                                          time_text(profile.nanoseconds(holder.idle_ticks)))),
             holder.stack);
     }
     const auto& devices = profile.dictionary().devices;
-    std::string text = "the program held " + (held == 0 ? "nothing" : bytes_text(static_cast<double>(held))) +
-                       (first.of_host ? " of page-locked memory then" : " then");
+    std::string text = fmt::format("the program held {}{}", held == 0 ? "nothing" : bytes_text(held),
+                                   first.of_host ? " of page-locked memory then" : " then");
     if (managed != 0)
-        text += ", " + bytes_text(static_cast<double>(managed)) + " of it managed, which may be on the host";
+        text += fmt::format(", {} of it managed, which may be on the host", bytes_text(managed));
     if (!first.of_host && devices.size() == 1)
-        text += "; the device has " + bytes_text(static_cast<double>(devices.front().memory_bytes));
+        text += "; the device has " + bytes_text(devices.front().memory_bytes);
     else if (!first.of_host && devices.size() > 1)
         text += ", on all devices together";
     finding.details.push_back(text);
@@ -199,7 +199,7 @@ std::string oom_advice(const Profile& profile, const tables::FailedTotals& first
         std::ranges::find(finding.evidence, "held_idle_bytes", &std::pair<std::string_view, double>::first);
     std::string text = "look at what the call returns, and free what is not needed any more before it";
     if (idle != finding.evidence.end() && idle->second != 0)
-        text += " (" + bytes_text(idle->second) + " were used before and lay idle)";
+        text += fmt::format(" ({} were used before and lay idle)", bytes_text(idle->second));
     text += ", or work in smaller parts";
     return first.of_host
                ? text
@@ -220,11 +220,11 @@ std::string capture_advice(const Profile& profile, const LineOf& line_of, std::u
     const std::string mode =
         profile.uses_runtime() ? "cudaStreamCaptureModeThreadLocal" : "CU_STREAM_CAPTURE_MODE_THREAD_LOCAL";
     if (first.of_other_thread)
-        return "begin the capture with " + mode +
-               ": in the global mode no thread may allocate, wait or query while it lasts; or make this call "
-               "before it begins";
-    return "allocate, wait and query before the capture begins or after it ends" +
-           std::string(first.capture.stack != 0 ? ""
+        return fmt::format("begin the capture with {}: in the global mode no thread may allocate, wait or "
+                           "query while it lasts; or make this call before it begins",
+                           mode);
+    return fmt::format("allocate, wait and query before the capture begins or after it ends{}",
+                       first.capture.stack != 0 ? ""
                                                 : "; if another thread captures, let it begin with " + mode);
 }
 
@@ -252,13 +252,12 @@ Finding describe(const Profile& profile, const LineOf& line_of, std::uint64_t st
     finding.title = finding.rule->title;
     finding.stack = stack;
     const tables::FailedTotals& first = *line.first;
-    finding.summary = profile.call_name(line.entry) +
-                      (first.bytes == 0 ? "" : " of " + bytes_text(static_cast<double>(first.bytes))) +
-                      (first.from_null ? " from a null pointer" : "") +
-                      (first.to_null ? " to a null pointer" : "") + " fails, " +
-                      count_text(line.count, "time") + ": " + error_text(profile, status);
+    finding.summary = fmt::format(
+        "{}{}{}{} fails, {}: {}", profile.call_name(line.entry),
+        first.bytes == 0 ? "" : " of " + bytes_text(first.bytes), first.from_null ? " from a null pointer" : "",
+        first.to_null ? " to a null pointer" : "", count_text(line.count, "time"), error_text(profile, status));
     if (after != 0)
-        finding.summary += "; " + count_text(after, "call") + " behind it failed, too";
+        finding.summary += fmt::format("; {} behind it failed, too", count_text(after, "call"));
     finding.evidence = {{"failed", static_cast<double>(line.count)},
                         {"status", static_cast<double>(status)},
                         {"failed_after", static_cast<double>(after)}};

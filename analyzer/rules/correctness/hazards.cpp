@@ -34,52 +34,57 @@ std::string use_text(const Profile& profile, AccessKind kind, std::uint64_t kern
 }
 
 std::string summary_of(const Profile& profile, const HazardSite& site, const HazardTotals& totals) {
-    const std::string bytes = bytes_text(static_cast<double>(totals.bytes));
+    const std::string bytes = bytes_text(totals.bytes), times = count_text(totals.times, "time");
     const std::string first = use_text(profile, totals.first, totals.first_kernel);
     switch (site.kind) {
     case HazardKind::reused_source:
     case HazardKind::changed_source:
-        return "the host had changed the page-locked source, " + bytes + ", " +
-               count_text(totals.times, "time") + " before a call waited for the copy";
+        return fmt::format(
+            "the host had changed the page-locked source, {}, {} before a call waited for the copy", bytes,
+            times);
     case HazardKind::freed_in_flight:
-        return "the memory is freed in one stream while " + first + " in another may still use it, " +
-               count_text(totals.times, "time") + ", and no event or wait orders them";
+        return fmt::format("the memory is freed in one stream while {} in another may still use it, {}, and no "
+                           "event or wait orders them",
+                           first, times);
     case HazardKind::freed_at_once:
-        return "the call frees memory of a pool, which waits for no work, while " + first +
-               " may still use it, " + count_text(totals.times, "time") +
-               ", and no wait of the host stands between them";
+        return fmt::format("the call frees memory of a pool, which waits for no work, while {} may still use "
+                           "it, {}, and no wait of the host stands between them",
+                           first, times);
     default:
-        return first + " in one stream and " + use_text(profile, totals.second, totals.second_kernel) +
-               " in another use the same " + bytes + ", " + count_text(totals.times, "time") +
-               ", at least one writes, and " +
-               (site.kind == HazardKind::lost_record ? "the event between them was recorded again in another "
-                                                       "stream before anything waited for it"
-                                                     : "no event or wait orders them");
+        return fmt::format(
+            "{} in one stream and {} in another use the same {}, {}, at least one writes, and {}", first,
+            use_text(profile, totals.second, totals.second_kernel), bytes, times,
+            site.kind == HazardKind::lost_record ? "the event between them was recorded again in another "
+                                                   "stream before anything waited for it"
+                                                 : "no event or wait orders them");
     }
 }
 
 std::string advice_of(const Profile& profile, HazardKind kind) {
     const std::string prefix = profile.uses_runtime() ? "cuda" : "cu";
-    const std::string record = prefix + "EventRecord(done, ";
-    const std::string join = prefix + "StreamWaitEvent(";
     switch (kind) {
     case HazardKind::reused_source:
     case HazardKind::changed_source:
-        return record + "stream) behind this copy and " + prefix +
-               "EventSynchronize(done) before the host writes the buffer again; with two buffers in turn host "
-               "and copy still work side by side";
+        return fmt::format(
+            "{0}EventRecord(done, stream) behind this copy and {0}EventSynchronize(done) before the host "
+            "writes the buffer again; with two buffers in turn host and copy still work side by side",
+            prefix);
     case HazardKind::freed_in_flight:
-        return "free it in the stream that uses it last, or " + record + "that stream) behind the use and " +
-               join + "freeing stream, done) before this free";
+        return fmt::format("free it in the stream that uses it last, or {0}EventRecord(done, that stream) "
+                           "behind the use and {0}StreamWaitEvent(freeing stream, done) before this free",
+                           prefix);
     case HazardKind::freed_at_once:
-        return prefix + (profile.uses_runtime() ? "FreeAsync" : "MemFreeAsync") +
-               "(memory, stream) in the stream that uses it last, or wait for that stream before this free";
+        return fmt::format(
+            "{}{}(memory, stream) in the stream that uses it last, or wait for that stream before this free",
+            prefix, profile.uses_runtime() ? "FreeAsync" : "MemFreeAsync");
     case HazardKind::lost_record:
         return "record an event of its own in each stream and have the second stream wait for each: an event "
                "stands for its last record only";
     default:
-        return record + "first stream) behind the first use and " + join +
-               "second stream, done) before this call, or put both in one stream";
+        return fmt::format(
+            "{0}EventRecord(done, first stream) behind the first use and {0}StreamWaitEvent(second stream, "
+            "done) before this call, or put both in one stream",
+            prefix);
     }
 }
 
@@ -108,20 +113,20 @@ Finding describe(const Profile& profile, const LineOf& line_of, const HazardSite
     if (site.kind == HazardKind::lost_record)
         finding.places.emplace_back("the event is recorded again here", line_of(totals.lost.replaced_at.stack));
     finding.allocation_stack = line_of(totals.allocation.stack);
-    finding.allocation_text = profile.call_name(totals.allocation.entry) + " " +
-                              bytes_text(static_cast<double>(totals.allocation_bytes));
+    finding.allocation_text =
+        profile.call_name(totals.allocation.entry) + " " + bytes_text(totals.allocation_bytes);
     finding.summary = summary_of(profile, site, totals);
     finding.evidence = {{"times", static_cast<double>(totals.times)},
                         {"times_in_flight", static_cast<double>(totals.proved)},
                         {"left_ns", totals.left_ns},
                         {"bytes", static_cast<double>(totals.bytes)}};
-    finding.details.push_back("by measured times and the order of its stream " +
-                              std::string(is_of_source(site.kind) ? "the copy" : "the use that came first") +
-                              " still had " + time_text(totals.left_ns) + " or more to go when the " +
-                              (site.kind == HazardKind::reused_source    ? "changed source was uploaded again"
-                               : site.kind == HazardKind::changed_source ? "source was seen to have changed"
-                               : is_free(site.kind)                      ? "free was called"
-                                                                         : "other was called"));
+    finding.details.push_back(
+        fmt::format("by measured times and the order of its stream {} still had {} or more to go when the {}",
+                    is_of_source(site.kind) ? "the copy" : "the use that came first", time_text(totals.left_ns),
+                    site.kind == HazardKind::reused_source    ? "changed source was uploaded again"
+                    : site.kind == HazardKind::changed_source ? "source was seen to have changed"
+                    : is_free(site.kind)                      ? "free was called"
+                                                              : "other was called"));
     finding.advice = advice_of(profile, site.kind);
     finding.basis = "a wrong result is worth mending whatever it costs";
     finding.confidence = Confidence::high;

@@ -37,8 +37,7 @@ Finding describe(const Profile& profile, const LineOf& line_of, const ids::Alloc
     finding.rule = &uma_601;
     finding.title = finding.rule->title;
     finding.allocation_stack = line_of(site.stack);
-    finding.allocation_text =
-        profile.call_name(site.entry) + " " + bytes_text(static_cast<double>(missing.bytes));
+    finding.allocation_text = profile.call_name(site.entry) + " " + bytes_text(missing.bytes);
     std::map<std::uint64_t, std::uint64_t> lines;
     for (const auto& [code, reads] : missing.codes)
         if (is_program_code(profile.dictionary(), code, missing.kernel.stack))
@@ -48,8 +47,9 @@ Finding describe(const Profile& profile, const LineOf& line_of, const ids::Alloc
     finding.stack = most == lines.end() ? launch : most->first;
     finding.touched_by_host = finding.stack != launch;
     const std::string kernel = kernels_text(profile, {missing.kernel.function});
-    finding.summary = "the host reads it, " + count_text(missing.reads, "page fault") +
-                      ", after the launch of " + kernel + ", and no call in between waits for the kernel";
+    finding.summary = fmt::format(
+        "the host reads it, {}, after the launch of {}, and no call in between waits for the kernel",
+        count_text(missing.reads, "page fault"), kernel);
     finding.evidence = {{"host_faults", static_cast<double>(missing.reads)},
                         {"times", static_cast<double>(missing.windows)},
                         {"allocation_bytes", static_cast<double>(missing.bytes)}};
@@ -62,10 +62,10 @@ Finding describe(const Profile& profile, const LineOf& line_of, const ids::Alloc
     const std::string wait = runtime ? "cudaStreamSynchronize(stream)" : "cuStreamSynchronize(stream)";
     finding.code_edits = {
         {most == lines.end() ? EditKind::insert_after : EditKind::insert_before, wait, finding.stack}};
-    finding.advice = wait +
-                     (most == lines.end() ? " behind the launch, before the host reads" : " before this line") +
-                     " (or " + (runtime ? "cudaDeviceSynchronize()" : "cuCtxSynchronize()") +
-                     "); without it the result is undefined";
+    finding.advice =
+        fmt::format("{}{} (or {}); without it the result is undefined", wait,
+                    most == lines.end() ? " behind the launch, before the host reads" : " before this line",
+                    runtime ? "cudaDeviceSynchronize()" : "cuCtxSynchronize()");
     finding.basis = "a wrong result is worth mending whatever it costs";
     finding.confidence = Confidence::medium;
     return finding;

@@ -6,15 +6,15 @@ namespace umadvisor::rules {
 namespace {
 
 void describe_idle(const Profile& profile, const WastedLine& line, Finding& finding) {
-    finding.summary = allocations_text(profile, line) + ", not used for " + time_text(line.mean_idle_ns()) +
-                      " of " + time_text(line.mean_life_ns()) + ", and just then the most memory was allocated";
+    finding.summary = fmt::format("{}, not used for {} of {}, and just then the most memory was allocated",
+                                  allocations_text(profile, line), time_text(line.mean_idle_ns()),
+                                  time_text(line.mean_life_ns()));
     finding.evidence.emplace_back("mean_idle_ns", line.mean_idle_ns());
-    finding.advice =
-        profile.uses_runtime()
-            ? "cudaMalloc it just before its first use and cudaFree it after the last; or cudaMallocAsync "
-              "and cudaFreeAsync around each phase that uses it"
-            : "cuMemAlloc it just before its first use and cuMemFree it after the last; or "
-              "cuMemAllocAsync and cuMemFreeAsync around each phase that uses it";
+    finding.advice = profile.uses_runtime()
+                         ? "cudaMalloc it just before its first use and cudaFree it after the last; or "
+                           "cudaMallocAsync and cudaFreeAsync around each phase that uses it"
+                         : "cuMemAlloc it just before its first use and cuMemFree it after the last; or "
+                           "cuMemAllocAsync and cuMemFreeAsync around each phase that uses it";
     finding.confidence = confidence_at_peak(profile, line);
 }
 

@@ -6,14 +6,13 @@ namespace umadvisor::rules {
 namespace {
 
 void describe_reusable(const Profile& profile, const WastedLine& line, Finding& finding) {
-    finding.summary = allocations_text(profile, line) + ", last used " + time_text(line.mean_idle_ns()) +
-                      " before it was freed; meanwhile as much was allocated anew";
+    finding.summary = fmt::format("{}, last used {} before it was freed; meanwhile as much was allocated anew",
+                                  allocations_text(profile, line), time_text(line.mean_idle_ns()));
     finding.evidence.emplace_back("mean_idle_ns", line.mean_idle_ns());
     if (line.other != 0)
         finding.places.emplace_back("this allocation could have had the same memory", line.other);
-    finding.advice =
-        "leave out the later allocation and use this memory again: it is of the same size, and done with; "
-        "work of another stream on it first waits for the last use (an event)";
+    finding.advice = "leave out the later allocation and use this memory again: it is of the same size, and "
+                     "done with; work of another stream on it first waits for the last use (an event)";
     finding.confidence = confidence_at_peak(profile, line);
 }
 

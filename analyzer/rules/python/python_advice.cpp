@@ -32,13 +32,13 @@ const PythonAdvice* python_advice(const Rule& rule, symbols::PythonFramework fra
 namespace {
 
 std::string text_of(const PythonAdvice& known) {
-    return std::string(known.advice) + (known.trap.empty() ? "" : ". Mind: " + std::string(known.trap));
+    return std::string(known.advice) + (known.trap.empty() ? "" : fmt::format(". Mind: {}", known.trap));
 }
 
 /// A finding that was folded into another ends one of its details with its advice.
 void advise_part(Finding& finding, Finding::Part& part, const PythonAdvice& known) {
     const auto detail = std::ranges::find_if(finding.details, [&part](const std::string& text) {
-        return text.starts_with("in part also " + std::string(part.rule->id)) && text.ends_with(part.advice);
+        return text.starts_with(fmt::format("in part also {}", part.rule->id)) && text.ends_with(part.advice);
     });
     if (detail == finding.details.end())
         return;

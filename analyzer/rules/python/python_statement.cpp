@@ -166,12 +166,11 @@ std::vector<Finding> constant_uploads(const Profile& profile, const LineOf& line
         const double ns = line.time.sum_ns();
         Finding finding = begin_statement(line, ns);
         finding.title = "a constant built and uploaded in every round";
-        finding.summary = "this line uploads the same " +
-                          bytes_text(static_cast<double>(line.bytes) / static_cast<double>(line.time.calls)) +
-                          " " + count_text(line.time.calls, "time") + ": " +
-                          time_text(ns / static_cast<double>(line.rounds)) +
-                          " of the host's time in each round, of which the copy takes " +
-                          time_text(line.time.call_ns / static_cast<double>(line.rounds));
+        finding.summary = fmt::format(
+            "this line uploads the same {} {}: {} of the host's time in each round, of which the copy takes {}",
+            bytes_text(static_cast<double>(line.bytes) / static_cast<double>(line.time.calls)),
+            count_text(line.time.calls, "time"), time_text(ns / static_cast<double>(line.rounds)),
+            time_text(line.time.call_ns / static_cast<double>(line.rounds)));
         finding.advice = keep_constant(line.framework);
         finding.edit = line.calls.gone(profile);
         finding.basis = sure_time_text(statements);
@@ -216,18 +215,18 @@ std::vector<Finding> logging(const Profile& profile, const LineOf& line_of,
             return std::nullopt;
         Finding finding = begin_statement(line, ns);
         finding.title = "values are logged in every round";
-        finding.summary = "what this line logs takes " + time_text(ns / static_cast<double>(line.rounds)) +
-                          " of the host's time in each of " + count_text(line.rounds, "round") +
-                          ", of which its CUDA calls take " +
-                          time_text(line.time.call_ns / static_cast<double>(line.rounds));
+        finding.summary = fmt::format(
+            "what this line logs takes {} of the host's time in each of {}, of which its CUDA calls take {}",
+            time_text(ns / static_cast<double>(line.rounds)), count_text(line.rounds, "round"),
+            time_text(line.time.call_ns / static_cast<double>(line.rounds)));
         finding.advice = "log every k-th round (if batch_idx % 100 == 0: ...), and have the progress bar off "
                          "or refreshed as rarely (lightning: Trainer(enable_progress_bar=False), "
                          "RichProgressBar(refresh_rate=100), prog_bar=False)";
         finding.edit = line.calls.gone(profile);
-        finding.basis = "from the first call of the logging code to its last, and before the first what this "
-                        "program needs between two calls of one line (" +
-                        time_text(statements.usual_ns()) +
-                        "); what it does behind its last call is not counted";
+        finding.basis = fmt::format(
+            "from the first call of the logging code to its last, and before the first what this program needs "
+            "between two calls of one line ({}); what it does behind its last call is not counted",
+            time_text(statements.usual_ns()));
         return finding;
     };
     return judge_lines(uma_116, profile, lines, judge, 0);
@@ -301,18 +300,19 @@ std::vector<Finding> filled_batches(const Profile& profile, const LineOf& line_o
             return std::nullopt;
         Finding finding = begin_statement(line, ns);
         finding.title = "page-locked memory is filled by the line that uploads it";
-        finding.summary = "each of " + count_text(line.rounds, "upload") + " of " +
-                          bytes_text(static_cast<double>(line.bytes) / static_cast<double>(line.rounds)) +
-                          " follows a copy on the host to page-locked memory, " +
-                          time_text(line.fill_ns / static_cast<double>(line.fills)) + " each";
+        finding.summary =
+            fmt::format("each of {} of {} follows a copy on the host to page-locked memory, {} each",
+                        count_text(line.rounds, "upload"),
+                        bytes_text(static_cast<double>(line.bytes) / static_cast<double>(line.rounds)),
+                        time_text(line.fill_ns / static_cast<double>(line.fills)));
         if (line.locks != 0)
-            finding.summary += "; " + std::to_string(line.locks) + " times the line page-locks more memory, " +
-                               time_text(line.lock_ns) + " beyond the first";
+            finding.summary += fmt::format("; {} times the line page-locks more memory, {} beyond the first",
+                                           line.locks, time_text(line.lock_ns));
         finding.evidence.emplace_back("fill_ns", line.fill_ns);
         finding.evidence.emplace_back("lock_ns", line.lock_ns);
         if (2 * line.repeated > line.rounds)
-            finding.details.push_back(std::to_string(line.repeated) +
-                                      " of the uploads bring bytes that had been uploaded before");
+            finding.details.push_back(
+                fmt::format("{} of the uploads bring bytes that had been uploaded before", line.repeated));
         finding.advice = pin_ahead(line.framework);
         finding.edit = line.edit;
         finding.basis = "replay of the run without these copies on the host and without page-locking after the "
@@ -347,10 +347,11 @@ std::vector<Finding> awaited_uploads(const Profile& profile, const LineOf& line_
         Finding finding = begin_statement(line, ns);
         finding.title = "arguments in the host's memory are uploaded by the call that needs them";
         finding.summary =
-            count_text(awaited.uploads, "upload") + " of " +
-            bytes_text(static_cast<double>(awaited.bytes) / static_cast<double>(awaited.uploads)) +
-            " on average, in threads of the framework: this line waits " + time_text(ns) +
-            " in all until they are under way";
+            fmt::format("{} of {} on average, in threads of the framework: this line waits {} in all until "
+                        "they are under way",
+                        count_text(awaited.uploads, "upload"),
+                        bytes_text(static_cast<double>(awaited.bytes) / static_cast<double>(awaited.uploads)),
+                        time_text(ns));
         finding.advice =
             line.framework == PythonFramework::jax
                 ? "call jax.device_put(x) once, before the loop, and pass the result: a NumPy argument of a "
@@ -360,8 +361,8 @@ std::vector<Finding> awaited_uploads(const Profile& profile, const LineOf& line_
         const bool same = awaited.content.looked != 0 && 2 * awaited.content.repeated >= awaited.content.looked;
         if (same)
             finding.details.push_back(
-                "the bytes had been uploaded before, " + std::to_string(awaited.content.repeated) + " of " +
-                std::to_string(awaited.content.looked) + " times that they were compared");
+                fmt::format("the bytes had been uploaded before, {} of {} times that they were compared",
+                            awaited.content.repeated, awaited.content.looked));
         finding.basis = "the time in which the thread of this line made no call while the uploads that it then "
                         "waited for were prepared and made";
         finding.confidence = same ? Confidence::medium : Confidence::low;

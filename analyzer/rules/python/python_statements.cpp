@@ -67,14 +67,14 @@ std::optional<Finding> describe_loop(const Profile& profile, std::uint64_t, cons
     const auto code = profile.dictionary().python_codes.find(loop.function);
     const std::string function = code == profile.dictionary().python_codes.end()
                                      ? std::string("a function")
-                                     : std::string(code->second.function) + "()";
+                                     : fmt::format("{}()", code->second.function);
     Finding finding;
     finding.title = "the elements of an array are read one by one";
-    finding.summary = function + " reads " + count_text(loop.count, "element") + " one by one, in " +
-                      count_text(loop.groups, "group") +
-                      ", and waits for each: " + time_text(loop.read.sum_ns() / count) +
-                      " of the host's time, and " + time_text(loop.uploads.sum_ns() / count) +
-                      " for what it uploads for each";
+    finding.summary =
+        fmt::format("{} reads {} one by one, in {}, and waits for each: {} of the host's time, and {} for what "
+                    "it uploads for each",
+                    function, count_text(loop.count, "element"), count_text(loop.groups, "group"),
+                    time_text(loop.read.sum_ns() / count), time_text(loop.uploads.sum_ns() / count));
     finding.evidence = {{"elements", count},
                         {"groups", static_cast<double>(loop.groups)},
                         {"bytes", static_cast<double>(loop.bytes)},
@@ -83,10 +83,9 @@ std::optional<Finding> describe_loop(const Profile& profile, std::uint64_t, cons
                         {"statement_ns", ns}};
     for (const auto& [line, stack] : loop.uploaded_at)
         finding.places.emplace_back("uploaded here for each", stack);
-    finding.advice =
-        "compute on the device what the loop makes of each element, by operations on the whole array. If "
-        "the host needs them, read all at once before the loop (PyTorch: x.tolist(); CuPy: x.get(); "
-        "JAX: jax.device_get(x)), and upload at once what it makes of them";
+    finding.advice = "compute on the device what the loop makes of each element, by operations on the whole "
+                     "array. If the host needs them, read all at once before the loop (PyTorch: x.tolist(); "
+                     "CuPy: x.get(); JAX: jax.device_get(x)), and upload at once what it makes of them";
     finding.statement_ns = finding.saving_ns = ns;
     finding.edit = loop.calls.gone(profile);
     finding.basis =

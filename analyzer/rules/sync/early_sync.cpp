@@ -12,17 +12,16 @@ void describe_early_sync(const Profile& profile, const GapLine& line, Finding& f
         const std::string prefix = profile.uses_runtime() ? "cuda" : "cu";
         finding.summary = turns_text(profile, line) +
                           "; the host waits for an upload, and the upload for the work of another stream";
-        finding.advice =
-            "queue the upload and wait for it before " + prefix +
-            "StreamWaitEvent makes its stream wait for the other; or leave this wait out, and wait for "
-            "an event behind the upload before the host writes the source again";
+        finding.advice = fmt::format("queue the upload and wait for it before {}StreamWaitEvent makes its "
+                                     "stream wait for the other; or leave this wait out, and wait for an event "
+                                     "behind the upload before the host writes the source again",
+                                     prefix);
         return;
     }
     finding.summary =
         turns_text(profile, line) + ", though nothing that it waited for is within the host's reach";
-    finding.advice =
-        "synchronise where the result is needed, after the host's own work and the next launches; a copy to "
-        "the host on the same stream waits by itself";
+    finding.advice = "synchronise where the result is needed, after the host's own work and the next launches; "
+                     "a copy to the host on the same stream waits by itself";
 }
 
 } // namespace

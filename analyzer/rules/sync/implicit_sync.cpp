@@ -6,12 +6,11 @@ namespace {
 
 void describe_implicit_sync(const Profile& profile, const GapLine& line, Finding& finding) {
     finding.summary = turns_text(profile, line) + ", though nobody asked it to wait";
-    finding.advice = std::string("keep waits out of the loop: free with ") +
-                     (profile.uses_runtime() ? "cudaFreeAsync(ptr, stream) what cudaMallocAsync gave"
-                                             : "cuMemFreeAsync what cuMemAllocAsync gave") +
-                     ", or after the loop; copy from and to page-locked memory, asynchronously, and wait for "
-                     "that copy alone "
-                     "(an event) before the host uses its buffer";
+    finding.advice = fmt::format(
+        "keep waits out of the loop: free with {}, or after the loop; copy from and to page-locked memory, "
+        "asynchronously, and wait for that copy alone (an event) before the host uses its buffer",
+        profile.uses_runtime() ? "cudaFreeAsync(ptr, stream) what cudaMallocAsync gave"
+                               : "cuMemFreeAsync what cuMemAllocAsync gave");
     finding.confidence = Confidence::medium;
 }
 

@@ -53,10 +53,9 @@ public:
             in_vain < least_in_vain_share * (line.tally.all - in_vain))
             return std::nullopt;
         return Finding{
-            .summary = line.profile.call_name(line.entry) + " " + std::to_string(in_vain) + " of " +
-                       std::to_string(line.tally.all) + " times before the device was done: " +
-                       time_text(in_vain_ns / static_cast<double>(in_vain)) + " a call, " +
-                       time_text(in_vain_ns) + " in all",
+            .summary = fmt::format("{} {} of {} times before the device was done: {} a call, {} in all",
+                                   line.profile.call_name(line.entry), in_vain, line.tally.all,
+                                   time_text(in_vain_ns / static_cast<double>(in_vain)), time_text(in_vain_ns)),
             .evidence = {{"queries", static_cast<double>(line.tally.all)},
                          {"not_ready", static_cast<double>(in_vain)},
                          {"time_ns", in_vain_ns},

@@ -32,9 +32,9 @@ struct QueryEachStep : LineRule<QueryEachStep> {
             time_ns - longest_ns; // the first answer is needed, and may have been the slowest
         if (line.tally.count < least_queries || saving_ns < line.share_of_run(least_query_share))
             return std::nullopt;
-        return Finding{.summary = line.profile.call_name(line.entry) + " " + std::to_string(line.tally.count) +
-                                  " times: " + time_text(time_ns / queries) + " a call, " + time_text(time_ns) +
-                                  " in all",
+        return Finding{.summary =
+                           fmt::format("{} {} times: {} a call, {} in all", line.profile.call_name(line.entry),
+                                       line.tally.count, time_text(time_ns / queries), time_text(time_ns)),
                        .evidence = {{"queries", queries}, {"time_ns", time_ns}, {"longest_ns", longest_ns}},
                        .advice = query_advice(line.profile.dictionary().symbol(line.entry)),
                        .saving_ns = saving_ns,

@@ -26,10 +26,10 @@ std::optional<Finding> describe_sync(const Profile& profile, const SyncKey& key,
     const std::uint64_t stack = key.first;
     const auto redundant = static_cast<double>(line.redundant);
     Finding finding;
-    finding.summary =
-        profile.call_name(line.entry) + " " + std::to_string(line.redundant) + " of " +
-        std::to_string(line.count) + " times with nothing queued since the synchronisation before it: " +
-        time_text(line.redundant_ns / redundant) + " a call, " + time_text(line.redundant_ns) + " in all";
+    finding.summary = fmt::format(
+        "{} {} of {} times with nothing queued since the synchronisation before it: {} a call, {} in all",
+        profile.call_name(line.entry), line.redundant, line.count, time_text(line.redundant_ns / redundant),
+        time_text(line.redundant_ns));
     finding.evidence = {{"synchronizations", static_cast<double>(line.count)},
                         {"redundant", redundant},
                         {"time_ns", line.redundant_ns}};

@@ -232,14 +232,15 @@ Finding describe(const Profile& profile, const std::map<std::uint64_t, NeedlessL
     finding.rule = &uma_506;
     finding.title = finding.rule->title;
     finding.stack = longest->first;
-    finding.summary = profile.call_name(longest->second.entry) + " and others, " +
-                      count_text(all.needless, "time") + " at " + count_text(lines.size(), "line") +
-                      ": what they wait for stays on the device, and the next call follows at once; " +
-                      time_text(all.ns) + " in these waits";
+    finding.summary = fmt::format("{} and others, {} at {}: what they wait for stays on the device, and the "
+                                  "next call follows at once; {} in these waits",
+                                  profile.call_name(longest->second.entry), count_text(all.needless, "time"),
+                                  count_text(lines.size(), "line"), time_text(all.ns));
     if (lines.size() == 1)
-        finding.summary = profile.call_name(longest->second.entry) + " " + count_text(all.needless, "time") +
-                          ": what it waits for stays on the device, and the next call follows at once; " +
-                          time_text(all.ns) + " in these waits";
+        finding.summary = fmt::format("{} {}: what it waits for stays on the device, and the next call follows "
+                                      "at once; {} in these waits",
+                                      profile.call_name(longest->second.entry),
+                                      count_text(all.needless, "time"), time_text(all.ns));
     finding.evidence = {{"synchronizations", static_cast<double>(all.count)},
                         {"needless", static_cast<double>(all.needless)},
                         {"lines", static_cast<double>(lines.size())},
@@ -250,9 +251,8 @@ Finding describe(const Profile& profile, const std::map<std::uint64_t, NeedlessL
     for (const auto& [stack, line] : lines)
         if (stack != finding.stack)
             finding.places.emplace_back(count_text(line.needless, "wait") + ", " + time_text(line.ns), stack);
-    finding.advice =
-        "leave these waits out: a stream keeps the order of its work, and the copy that brings the "
-        "result waits by itself";
+    finding.advice = "leave these waits out: a stream keeps the order of its work, and the copy that brings "
+                     "the result waits by itself";
     finding.basis = "replay of the run without these waits";
     finding.confidence = Confidence::medium;
     return finding;

@@ -23,18 +23,18 @@ std::string value_text(const FateTotals& totals) {
 std::string memory_set(const Profile& profile, const FateTotals& totals) {
     const std::string value = value_text(totals);
     if (totals.value_bytes != 1)
-        return "cuMemsetD" + std::to_string(8 * totals.value_bytes) + "(destination, " + value + ", bytes / " +
-               std::to_string(totals.value_bytes) + "), or a kernel that fills it";
-    return profile.uses_runtime() ? "cudaMemset(destination, " + value + ", bytes)"
-                                  : "cuMemsetD8(destination, " + value + ", bytes)";
+        return fmt::format("cuMemsetD{}(destination, {}, bytes / {}), or a kernel that fills it",
+                           8 * totals.value_bytes, value, totals.value_bytes);
+    return fmt::format("{}(destination, {}, bytes)", profile.uses_runtime() ? "cudaMemset" : "cuMemsetD8",
+                       value);
 }
 
 /// The value may be another in each upload.
 std::string content_text(const FateTotals& last) {
     const std::string value = value_text(last);
-    return value == "0" ? "nothing but zeros"
-                        : "nothing but one " + std::to_string(8 * last.value_bytes) +
-                              "-bit value, the last time " + value;
+    return value == "0"
+               ? "nothing but zeros"
+               : fmt::format("nothing but one {}-bit value, the last time {}", 8 * last.value_bytes, value);
 }
 
 /// The uploads of one line that a memory set could replace.
@@ -70,18 +70,18 @@ Finding describe(const Profile& profile, const std::vector<ConstantLine>& lines)
     finding.rule = &uma_108;
     finding.title = finding.rule->title;
     finding.stack = lines.front().stack;
-    finding.summary = transfers_text(profile, all) + ", " + content_text(all.last) + ": " +
-                      time_text(all.spent_ns) + " in all";
+    finding.summary = fmt::format("{}, {}: {} in all", transfers_text(profile, all), content_text(all.last),
+                                  time_text(all.spent_ns));
     finding.evidence.emplace_back("compared_in_part", static_cast<double>(all.in_part));
     finding.evidence.emplace_back("value_bytes", static_cast<double>(all.last.value_bytes));
     if (all.in_part == all.transfers.count)
         finding.details.emplace_back(
-            "some KiB of each were looked at: where a buffer holds a few other values, set it "
-            "on the device and upload these alone");
+            "some KiB of each were looked at: where a buffer holds a few other values, "
+            "set it on the device and upload these alone");
     for (std::size_t i = 1; i < lines.size(); ++i)
-        finding.places.emplace_back(transfers_text(profile, lines[i].group) + ", into " +
-                                        bytes_text(static_cast<double>(lines[i].group.last.allocation_bytes)) +
-                                        " of device memory",
+        finding.places.emplace_back(fmt::format("{}, into {} of device memory",
+                                                transfers_text(profile, lines[i].group),
+                                                bytes_text(lines[i].group.last.allocation_bytes)),
                                     lines[i].stack);
     finding.advice = "write it on the device: " + memory_set(profile, all.last);
     finding.saving_ns = 0;

@@ -37,10 +37,10 @@ Finding describe(const Profile& profile, const std::map<std::uint64_t, DefaultLi
     finding.rule = &uma_110;
     finding.title = finding.rule->title;
     finding.stack = most->first;
-    finding.summary = count_text(all.between, all.copies ? "copy" : "operation") +
-                      " on the default stream between work on " + count_text(all.streams, "other stream") +
-                      ": it waits for that, and what comes behind it on these streams waits for it; they reach "
-                      "no memory in common";
+    finding.summary = fmt::format(
+        "{} on the default stream between work on {}: it waits for that, and what comes behind it on these "
+        "streams waits for it; they reach no memory in common",
+        count_text(all.between, all.copies ? "copy" : "operation"), count_text(all.streams, "other stream"));
     finding.evidence = {{"default_stream_operations", static_cast<double>(all.between)},
                         {"streams", static_cast<double>(all.streams)},
                         {"lines", static_cast<double>(lines.size())}};

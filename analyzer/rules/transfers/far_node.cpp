@@ -208,11 +208,10 @@ void add_site(FarLine& line, const FarSite& site, const FarTotals& totals, doubl
 }
 
 std::string advise_node(trace::Memory memory, const std::string& node) {
-    const std::string place =
-        memory == trace::Memory::registered ? "write it for the first time" : "allocate it";
-    return place + " on a thread that runs on NUMA node " + node +
-           ", the device's (pthread_setaffinity_np to its CPUs first); or run all of the program there: " +
-           "numactl --cpunodebind=" + node + " --membind=" + node;
+    return fmt::format(
+        "{0} on a thread that runs on NUMA node {1}, the device's (pthread_setaffinity_np to its CPUs first); "
+        "or run all of the program there: numactl --cpunodebind={1} --membind={1}",
+        memory == trace::Memory::registered ? "write it for the first time" : "allocate it", node);
 }
 
 std::optional<Finding> describe_far_node(const Profile& profile, const FarKey& key, const FarLine& line) {
@@ -226,10 +225,10 @@ std::optional<Finding> describe_far_node(const Profile& profile, const FarKey& k
     const auto copies = static_cast<std::uint64_t>(std::llround(line.copies));
 
     Finding finding;
-    finding.summary = profile.call_name(line.entry) + " " + bytes_text(line.bytes / line.copies) + " x " +
-                      std::to_string(copies) + (up ? " from " : " to ") + "memory on NUMA node " + here +
-                      (up ? " to " : " from ") + "a device at node " + there + ", " + rate_text(rate) +
-                      "; near memory has " + rate_text(near.bytes_per_second);
+    finding.summary = fmt::format(
+        "{} {} x {}{}memory on NUMA node {}{}a device at node {}, {}; near memory has {}",
+        profile.call_name(line.entry), bytes_text(line.bytes / line.copies), copies, up ? " from " : " to ",
+        here, up ? " to " : " from ", there, rate_text(rate), rate_text(near.bytes_per_second));
     finding.evidence = {{"copies", line.copies},
                         {"bytes", line.bytes},
                         {"time_ns", line.spent_ns},
@@ -242,8 +241,8 @@ std::optional<Finding> describe_far_node(const Profile& profile, const FarKey& k
     finding.advice = advise_node(line.memory, there);
     finding.saving_ns = line.spent_ns - line.near_ns;
     finding.edit = line.calls.faster(profile, static_cast<std::uint64_t>(line.bytes), finding.saving_ns);
-    finding.basis = "time of these copies less the same bytes at " + rate_text(near.bytes_per_second) + ", " +
-                    std::string(near.basis);
+    finding.basis = fmt::format("time of these copies less the same bytes at {}, {}",
+                                rate_text(near.bytes_per_second), near.basis);
     finding.confidence = near.confidence;
     return finding;
 }

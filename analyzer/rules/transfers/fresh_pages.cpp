@@ -42,10 +42,10 @@ std::optional<Finding> describe_fresh(const Profile& profile, std::uint64_t, con
     const bool once = group.copies.count == 1;
 
     Finding finding;
-    finding.summary = profile.call_name(group.entry) + " " + bytes_text(bytes / count) + " x " +
-                      std::to_string(group.copies.count) + " into new pages, " +
-                      rate_text(bytes / group.copies.own_ns * 1e9) + "; into memory that was touched before, " +
-                      rates.whose() + " reached " + rate_text(rates.device_to_pageable);
+    finding.summary = fmt::format("{} into new pages, {}; into memory that was touched before, {} reached {}",
+                                  copies_text(profile, group.entry, bytes, group.copies.count),
+                                  rate_text(bytes / group.copies.own_ns * 1e9), rates.whose(),
+                                  rate_text(rates.device_to_pageable));
     finding.evidence = {{"copies", count},
                         {"bytes", bytes},
                         {"buffer_bytes", static_cast<double>(group.memory.bytes())},
@@ -60,9 +60,10 @@ std::optional<Finding> describe_fresh(const Profile& profile, std::uint64_t, con
     finding.host_cost_ns = touch_ns + group.usual_ns(rates);
     finding.edit =
         group.calls.faster(profile, group.copies.bytes, group.copies.own_ns - group.usual_ns(rates), touch_ns);
-    finding.basis = "time of these copies, without waits for earlier work, less the same bytes at " +
-                    rate_text(rates.device_to_pageable) + " and one first touch of " +
-                    bytes_text(static_cast<double>(group.largest)) + ", " + time_text(touch_ns);
+    finding.basis =
+        fmt::format("time of these copies, without waits for earlier work, less the same bytes at {} and one "
+                    "first touch of {}, {}",
+                    rate_text(rates.device_to_pageable), bytes_text(group.largest), time_text(touch_ns));
     finding.confidence = Confidence::medium;
     return finding;
 }

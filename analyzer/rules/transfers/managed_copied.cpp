@@ -45,6 +45,7 @@ std::optional<Finding> describe_managed(const Profile& profile, const ManagedKey
         return std::nullopt;
     const bool runtime = profile.uses_runtime();
     const std::string prefetch = runtime ? "cudaMemPrefetchAsync" : "cuMemPrefetchAsync";
+    const std::string_view allocate = runtime ? "cudaMalloc" : "cuMemAlloc";
     const machine::Rates& rates = profile.rates();
     const std::string measured = ", measured on " + rates.whose();
     const double rate = other == Other::to_managed     ? rates.prefetch_to_device
@@ -58,22 +59,22 @@ std::optional<Finding> describe_managed(const Profile& profile, const ManagedKey
                     : other == Other::from_managed ? "managed memory copied to host memory"
                                                    : "managed memory copied across the link to managed memory";
     const double reached = bytes / (group.spent_ns * 1e-9);
-    finding.summary =
-        profile.call_name(group.entry) + " " + bytes_text(bytes / static_cast<double>(group.copies.count)) +
-        " x " + std::to_string(group.copies.count) + ", " + rate_text(reached) + ", " +
-        time_text(group.spent_ns) + " in all; host and device reach managed memory by one pointer";
+    finding.summary = fmt::format("{}, {}, {} in all; host and device reach managed memory by one pointer",
+                                  copies_text(profile, group.entry, bytes, group.copies.count),
+                                  rate_text(reached), time_text(group.spent_ns));
     finding.evidence = {{"copies", static_cast<double>(group.copies.count)},
                         {"bytes", bytes},
                         {"time_ns", group.spent_ns},
                         {"rate_bytes_per_s", reached}};
     if (other == Other::to_managed) {
-        finding.advice = "let the host write into the managed memory itself and " + prefetch +
-                         " it to the device; or make it " + (runtime ? "cudaMalloc" : "cuMemAlloc") +
-                         " memory and copy from pinned memory";
+        finding.advice = fmt::format("let the host write into the managed memory itself and {} it to the "
+                                     "device; or make it {} memory and copy from pinned memory",
+                                     prefetch, allocate);
         finding.basis = "time of these copies less a prefetch of the same bytes to the device" + measured;
     } else if (other == Other::from_managed) {
-        finding.advice = prefetch + " the managed memory to the host and read it there; or make it " +
-                         (runtime ? "cudaMalloc" : "cuMemAlloc") + " memory and copy to pinned memory";
+        finding.advice = fmt::format("{} the managed memory to the host and read it there; or make it {} "
+                                     "memory and copy to pinned memory",
+                                     prefetch, allocate);
         finding.basis = "time of these copies less a prefetch of the same bytes to the host" + measured;
     } else {
         finding.advice = prefetch + " both ends to the device before the copy, or swap pointers instead";

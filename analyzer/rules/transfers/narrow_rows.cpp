@@ -52,13 +52,12 @@ std::optional<Finding> describe_rows(const Profile& profile, const RowKey& key, 
     const double packing_ns = std::min(span, rows * cache_line) / profile.rates().host_to_host * 1e9;
 
     Finding finding;
-    finding.title = std::string(uma_104.title) + ", " + std::string(words(direction));
+    finding.title = fmt::format("{}, {}", uma_104.title, words(direction));
     const double reached = bytes / (group.spent_ns * 1e-9);
-    finding.summary = profile.call_name(group.entry) + " of rows of " + bytes_text(bytes / rows) + ", " +
-                      bytes_text(span / rows) + " apart, " + std::to_string(group.rows) + " rows in " +
-                      count_text(group.copies, "copy") + ": " + rate_text(reached) + ", " +
-                      time_text(group.spent_ns) + " in all; this link carries " + rate_text(rate) +
-                      " in one piece";
+    finding.summary = fmt::format(
+        "{} of rows of {}, {} apart, {} rows in {}: {}, {} in all; this link carries {} in one piece",
+        profile.call_name(group.entry), bytes_text(bytes / rows), bytes_text(span / rows), group.rows,
+        count_text(group.copies, "copy"), rate_text(reached), time_text(group.spent_ns), rate_text(rate));
     finding.evidence = {{"copies", static_cast<double>(group.copies)},
                         {"rows", rows},
                         {"bytes", bytes},
@@ -66,21 +65,20 @@ std::optional<Finding> describe_rows(const Profile& profile, const RowKey& key, 
                         {"span_bytes", span},
                         {"time_ns", group.spent_ns},
                         {"rate_bytes_per_s", reached}};
-    finding.advice = whole
-                         ? "copy the rows with all that lies between them in one piece: it is little"
-                         : "keep what is copied together contiguous, a column as an array of its own, and copy "
-                           "that in one piece; a kernel packs or spreads rows on the device at the rate of its "
-                           "memory";
+    finding.advice =
+        whole ? "copy the rows with all that lies between them in one piece: it is little"
+              : "keep what is copied together contiguous, a column as an array of its own, and copy that in "
+                "one piece; a kernel packs or spreads rows on the device at the rate of its memory";
     if (!whole)
-        finding.details.push_back("packing the rows on the host before each copy would take some " +
-                                  time_text(packing_ns) + " itself");
+        finding.details.push_back(fmt::format(
+            "packing the rows on the host before each copy would take some {} itself", time_text(packing_ns)));
     finding.saving_ns = std::max(0.0, group.spent_ns - (whole ? whole_ns : contiguous_ns));
     finding.edit = group.calls.faster(profile, group.bytes, finding.saving_ns);
-    finding.basis = std::string("time of these copies less ") +
-                    (whole ? "the rows and what lies between them" : "the same bytes in one piece") + " at " +
-                    rate_text(rate) +
-                    (link.bytes != 0 ? ", the rate of this trace's pinned copies"
-                                     : ", measured for pinned memory on " + profile.rates().whose());
+    finding.basis = fmt::format("time of these copies less {} at {}{}",
+                                whole ? "the rows and what lies between them" : "the same bytes in one piece",
+                                rate_text(rate),
+                                link.bytes != 0 ? ", the rate of this trace's pinned copies"
+                                                : ", measured for pinned memory on " + profile.rates().whose());
     finding.confidence = group.all_measured && link.bytes != 0 ? Confidence::high : Confidence::medium;
     return finding;
 }

@@ -46,18 +46,16 @@ using OneMemoryKey = std::pair<std::uint64_t, facts::Direction>;
 Finding describe_one_memory(const Profile& profile, const OneMemoryKey& key, const OneMemoryCopies& line) {
     const auto bytes = static_cast<double>(line.copies.bytes);
     Finding finding;
-    finding.title = std::string(uma_124.title) + ", " + std::string(facts::words(key.second));
-    finding.summary = profile.call_name(line.entry) + " " +
-                      bytes_text(bytes / static_cast<double>(line.copies.count)) + " x " +
-                      std::to_string(line.copies.count) + ", " + time_text(line.spent_ns) +
-                      " in all; host and device share one memory, so both could use one buffer";
+    finding.title = fmt::format("{}, {}", uma_124.title, facts::words(key.second));
+    finding.summary =
+        fmt::format("{}, {} in all; host and device share one memory, so both could use one buffer",
+                    copies_text(profile, line.entry, bytes, line.copies.count), time_text(line.spent_ns));
     finding.evidence = {
         {"copies", static_cast<double>(line.copies.count)}, {"bytes", bytes}, {"time_ns", line.spent_ns}};
     finding.advice =
-        std::string("allocate one buffer with ") +
-        (profile.uses_runtime() ? "cudaMallocManaged" : "cuMemAllocManaged") +
-        " and let host and kernels use it by the same pointer; keep a copy only where the host changes the "
-        "data while kernels still read it";
+        fmt::format("allocate one buffer with {} and let host and kernels use it by the same pointer; keep a "
+                    "copy only where the host changes the data while kernels still read it",
+                    profile.uses_runtime() ? "cudaMallocManaged" : "cuMemAllocManaged");
     finding.saving_ns = line.spent_ns;
     finding.edit = line.calls.gone(profile);
     finding.basis = "time of these copies, without waits for earlier work";

@@ -91,8 +91,8 @@ std::optional<Finding> describe_pageable(const Profile& profile, const Key& key,
     Finding finding;
     // What a graph copies keeps no call waiting that was to return at once.
     finding.rule = asynchronous && !graph ? &uma_102 : &uma_101;
-    finding.title = std::string(graph ? "pageable copies inside a graph" : finding.rule->title) + ", " +
-                    std::string(words(direction));
+    finding.title =
+        fmt::format("{}, {}", graph ? "pageable copies inside a graph" : finding.rule->title, words(direction));
     finding.saving_ns = std::max(0.0, spent_ns - pinned_ns - lock_ns);
     finding.host_cost_ns = lock_ns;
     finding.host_gain_ns = graph ? spent_ns : 0;
@@ -101,10 +101,10 @@ std::optional<Finding> describe_pageable(const Profile& profile, const Key& key,
             group.calls.faster(profile, group.copies.bytes, std::max(0.0, spent_ns - pinned_ns), lock_ns);
     const double reached = spent_ns > 0 ? bytes / (spent_ns * 1e-9) : 0;
     finding.summary =
-        profile.call_name(group.entry) + " " + bytes_text(bytes / static_cast<double>(group.copies.count)) +
-        " x " + std::to_string(group.copies.count) + (up ? " from " : " to ") + host_text(group.kinds) + ", " +
-        rate_text(reached) + "; this link carries " + rate_text(rate) + (up ? " from" : " to") +
-        " pinned memory" + (measured ? "" : " (measured on " + profile.rates().whose() + ")");
+        fmt::format("{0} {1} {2}, {3}; this link carries {4} {1} pinned memory{5}",
+                    copies_text(profile, group.entry, bytes, group.copies.count), up ? "from" : "to",
+                    host_text(group.kinds), rate_text(reached), rate_text(rate),
+                    measured ? "" : fmt::format(" (measured on {})", profile.rates().whose()));
     if (asynchronous && !graph)
         finding.details.push_back("the call returns only when the copy is staged: the host waited " +
                                   time_text(spent_ns) + " in it, and nothing overlapped");
@@ -117,26 +117,25 @@ std::optional<Finding> describe_pageable(const Profile& profile, const Key& key,
                         {"buffer_bytes", locked_bytes},
                         {"page_lock_ns", lock_ns}};
     const bool runtime = profile.uses_runtime();
-    const std::string lock =
-        std::string("page-lock this buffer once and keep it: ") +
-        (runtime ? "cudaHostRegister, or cudaMallocHost" : "cuMemHostRegister, or cuMemAllocHost") +
-        " instead of malloc";
-    finding.advice = lock +
-                     (asynchronous ? "; the copy then runs beside the host"
-                      : runtime    ? "; cudaMemcpyAsync on the same stream then runs beside the host"
-                                   : "; cuMemcpyAsync on the same stream then runs beside the host") +
-                     ", which must wait for it before it uses the buffer";
+    finding.advice =
+        fmt::format("page-lock this buffer once and keep it: {} instead of malloc; {} then runs beside the "
+                    "host, which must wait for it before it uses the buffer",
+                    runtime ? "cudaHostRegister, or cudaMallocHost" : "cuMemHostRegister, or cuMemAllocHost",
+                    asynchronous ? "the copy"
+                    : runtime    ? "cudaMemcpyAsync on the same stream"
+                                 : "cuMemcpyAsync on the same stream");
     finding.basis =
-        (measured ? "time of these copies, without waits for earlier work, less the same bytes at the rate "
-                    "that pinned copies of 16 MiB and more reached in this trace"
-                  : "time of these copies, without waits for earlier work, less the same bytes at " +
-                        rate_text(rate) + ", measured for pinned memory on " + whose) +
-        ", and less " + time_text(lock_ns) + " to page-lock " + bytes_text(locked_bytes) + " once";
+        fmt::format("time of these copies, without waits for earlier work, less the same bytes at {}, and less "
+                    "{} to page-lock {} once",
+                    measured ? "the rate that pinned copies of 16 MiB and more reached in this trace"
+                             : fmt::format("{}, measured for pinned memory on {}", rate_text(rate), whose),
+                    time_text(lock_ns), bytes_text(locked_bytes));
     if (graph)
-        finding.basis = "these bytes at " + rate_text(pageable_rate) + ", measured for pageable memory on " +
-                        whose + ", less the same at " +
-                        (measured ? "the rate of this trace's pinned copies"
-                                  : rate_text(rate) + ", measured there for pinned memory");
+        finding.basis =
+            fmt::format("these bytes at {}, measured for pageable memory on {}, less the same at {}",
+                        rate_text(pageable_rate), whose,
+                        measured ? "the rate of this trace's pinned copies"
+                                 : rate_text(rate) + ", measured there for pinned memory");
     finding.confidence = graph                                      ? Confidence::medium
                          : measured                                 ? Confidence::high
                          : group.largest >= tables::link_copy_bytes ? Confidence::high

@@ -104,34 +104,33 @@ void add_site(PeerLine& line, const Profile& profile, const PeerSite& site, cons
 std::string ways_text(const PeerLine& line) {
     const auto& [from, to] = *line.ways.begin();
     if (line.ways.size() == 1)
-        return "from device " + std::to_string(from) + " to device " + std::to_string(to);
-    return line.pairs.size() == 1
-               ? "between device " + std::to_string(from) + " and device " + std::to_string(to)
-               : "between " + count_text(line.pairs.size(), "pair") + " of devices";
+        return fmt::format("from device {} to device {}", from, to);
+    return line.pairs.size() == 1 ? fmt::format("between device {} and device {}", from, to)
+                                  : fmt::format("between {} of devices", count_text(line.pairs.size(), "pair"));
 }
 
 std::string advise_access(const PeerLine& line, bool runtime) {
     const auto& [low, high] = *line.pairs.begin();
     const std::string each = line.pairs.size() == 1 ? "" : ", and so for each two of these devices";
-    const std::string first = std::to_string(low), second = std::to_string(high);
     if (!runtime)
-        return "once, before the first copy: cuCtxEnablePeerAccess(context of device " + second +
-               ", 0) while that of device " + first + " is current, and the other way round" + each;
-    return "once, before the first copy: cudaSetDevice(" + first + "); cudaDeviceEnablePeerAccess(" + second +
-           ", 0); and the other way round, cudaSetDevice(" + second + "); cudaDeviceEnablePeerAccess(" + first +
-           ", 0)" + each;
+        return fmt::format("once, before the first copy: cuCtxEnablePeerAccess(context of device {}, 0) while "
+                           "that of device {} is current, and the other way round{}",
+                           high, low, each);
+    return fmt::format("once, before the first copy: cudaSetDevice({0}); cudaDeviceEnablePeerAccess({1}, 0); "
+                       "and the other way round, cudaSetDevice({1}); cudaDeviceEnablePeerAccess({0}, 0){2}",
+                       low, high, each);
 }
 
 std::string basis_of(const Profile& profile, const PeerLine& line) {
     const machine::Rates& rates = profile.rates();
-    const std::string without = rate_text(rates.to_peer_through_host());
-    const std::string spent = line.measured ? "device time of these copies"
-                              : rates.peer_through_host > 0
-                                  ? "their bytes at " + without + ", the calibrated rate"
-                                  : "their bytes at " + without + ", measured between two H100";
-    const std::string peer = rate_text(rates.to_peer(line.linked));
-    return spent + " less the same bytes at " + peer +
-           (rates.peer > 0 ? ", measured on " + rates.whose() : ", measured over NVLink between two H100");
+    const std::string spent =
+        line.measured
+            ? "device time of these copies"
+            : fmt::format("their bytes at {}, {}", rate_text(rates.to_peer_through_host()),
+                          rates.peer_through_host > 0 ? "the calibrated rate" : "measured between two H100");
+    return fmt::format("{} less the same bytes at {}, measured {}", spent,
+                       rate_text(rates.to_peer(line.linked)),
+                       rates.peer > 0 ? "on " + rates.whose() : "over NVLink between two H100");
 }
 
 std::optional<Finding> describe_peer_access(const Profile& profile, std::uint64_t, const PeerLine& line) {
@@ -139,12 +138,10 @@ std::optional<Finding> describe_peer_access(const Profile& profile, std::uint64_
         return std::nullopt;
     const auto bytes = static_cast<double>(line.bytes);
     Finding finding;
-    finding.summary = profile.call_name(line.entry) + " " +
-                      bytes_text(bytes / static_cast<double>(line.copies)) + " x " +
-                      std::to_string(line.copies) + " " + ways_text(line) +
-                      ": they could reach each other, but peer access is not enabled, so the driver passes the "
-                      "bytes through the host" +
-                      (line.measured ? ", " + rate_text(bytes / line.spent_ns * 1e9) : "");
+    finding.summary = fmt::format("{} {}: they could reach each other, but peer access is not enabled, so the "
+                                  "driver passes the bytes through the host{}",
+                                  copies_text(profile, line.entry, bytes, line.copies), ways_text(line),
+                                  line.measured ? ", " + rate_text(bytes / line.spent_ns * 1e9) : "");
     finding.evidence = {{"copies", static_cast<double>(line.copies)},
                         {"bytes", bytes},
                         {"time_ns", line.spent_ns},

@@ -23,21 +23,20 @@ template <bool returned>
 Finding describe_again(const Profile& profile, std::uint64_t stack, const FateGroup& group) {
     Finding finding = begin_finding(profile, group);
     finding.summary =
-        transfers_text(profile, group) +
-        (returned ? " of the very bytes that had been downloaded from there"
-                  : " of the very bytes that had been uploaded there before") +
-        ", with nothing on the device in between that could have changed them: " + time_text(group.spent_ns) +
-        " in all";
+        fmt::format("{}{}, with nothing on the device in between that could have changed them: {} in all",
+                    transfers_text(profile, group),
+                    returned ? " of the very bytes that had been downloaded from there"
+                             : " of the very bytes that had been uploaded there before",
+                    time_text(group.spent_ns));
     finding.evidence.emplace_back("compared_in_part", static_cast<double>(group.in_part));
     if (group.last.counterpart != 0 && group.last.counterpart != stack)
         finding.places.emplace_back(returned ? "downloaded here" : "uploaded before here",
                                     group.last.counterpart);
     finding.advice =
-        returned
-            ? "leave the data on the device and upload only what the host has changed; where the host does "
-              "not look at it, leave the download out, too"
-            : "upload it once, and again only after the host's copy has changed: let a flag or a version "
-              "number say so";
+        returned ? "leave the data on the device and upload only what the host has changed; where the host "
+                   "does not look at it, leave the download out, too"
+                 : "upload it once, and again only after the host's copy has changed: let a flag or a version "
+                   "number say so";
     if (group.wholes == 0)
         finding.advice += "; where the host changes a little of it each time, upload that part alone";
     finding.confidence = confidence_of(group);
@@ -47,10 +46,9 @@ Finding describe_again(const Profile& profile, std::uint64_t stack, const FateGr
 Finding describe_brought(const Profile& profile, std::uint64_t stack, const FateGroup& group) {
     Finding finding = begin_finding(profile, group);
     finding.title = "uploaded and downloaded again unchanged";
-    finding.summary = transfers_text(profile, group) +
-                      " of the very bytes that had been uploaded from there, with nothing on the device in "
-                      "between that could have changed them: " +
-                      time_text(group.spent_ns) + " in all";
+    finding.summary = fmt::format("{} of the very bytes that had been uploaded from there, with nothing on the "
+                                  "device in between that could have changed them: {} in all",
+                                  transfers_text(profile, group), time_text(group.spent_ns));
     finding.evidence.emplace_back("compared_in_part", static_cast<double>(group.in_part));
     if (group.last.counterpart != 0 && group.last.counterpart != stack)
         finding.places.emplace_back("uploaded here", group.last.counterpart);

@@ -60,11 +60,11 @@ std::optional<Finding> describe_scalars(const Profile& profile, std::uint64_t, c
         return std::nullopt;
     const auto rounds = static_cast<double>(line.rounds);
     Finding finding;
-    finding.summary =
-        profile.call_name(line.entry) + " of at most " + bytes_text(static_cast<double>(scalar_bytes)) +
-        " in each of " + count_text(line.rounds, "round") +
-        " waits for the kernels before it: " + time_text(line.blocked_ns / rounds) + " of the round's " +
-        time_text(line.round_ns / rounds) + ", of which the kernels take " + time_text(line.device_ns / rounds);
+    finding.summary = fmt::format("{} of at most {} in each of {} waits for the kernels before it: {} of the "
+                                  "round's {}, of which the kernels take {}",
+                                  profile.call_name(line.entry), bytes_text(scalar_bytes),
+                                  count_text(line.rounds, "round"), time_text(line.blocked_ns / rounds),
+                                  time_text(line.round_ns / rounds), time_text(line.device_ns / rounds));
     finding.evidence = {{"copies", static_cast<double>(line.count)},
                         {"rounds", rounds},
                         {"kernels", static_cast<double>(line.kernels)},
@@ -73,10 +73,9 @@ std::optional<Finding> describe_scalars(const Profile& profile, std::uint64_t, c
                         {"kernel_ns", line.device_ns}};
     if (line.wait_stack != 0)
         finding.places.emplace_back("waited for", line.wait_stack);
-    finding.advice =
-        std::string("keep the value on the device and read it every k-th round; or copy it with ") +
-        (profile.uses_runtime() ? "cudaMemcpyAsync" : "cuMemcpyDtoHAsync") +
-        " into pinned memory, record an event, and look at it one round later";
+    finding.advice = fmt::format("keep the value on the device and read it every k-th round; or copy it with "
+                                 "{} into pinned memory, record an event, and look at it one round later",
+                                 profile.uses_runtime() ? "cudaMemcpyAsync" : "cuMemcpyDtoHAsync");
     finding.saving_ns = line.blocked_ns;
     finding.edit = line.calls.asynchronous(profile, true);
     finding.basis = "replay of the run without the waits for these copies";

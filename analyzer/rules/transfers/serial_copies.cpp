@@ -218,29 +218,28 @@ void add(SerialLine& line, const WorkPattern& pattern, const std::vector<Chain>&
 
 std::string advice_of(const Profile& profile, const SerialLine& line) {
     const bool runtime = profile.uses_runtime();
-    const std::string streams = std::to_string(line.plan.streams);
-    std::string advice = line.pageable ? std::string("allocate the host buffers with ") +
-                                             (runtime ? "cudaMallocHost" : "cuMemAllocHost") +
-                                             " first: copies of pageable memory overlap with nothing; then "
-                                       : "";
-    if (line.chains_each > 1)
-        advice += "give each of the " + std::to_string(line.chains_each) + " parts a stream of its own: ";
-    else
-        advice += "split the data in " + streams + " chunks and give each a stream: ";
-    const std::string copy = runtime ? "cudaMemcpyAsync" : "cuMemcpyAsync";
-    advice += "for each i: " + copy + "(in, stream[i]), kernel<<<..., stream[i]>>>, " + copy +
-              "(out, stream[i]): " + time_text(line.plan.per_stream_ns) +
-              "; or all copies in, then all kernels, then all copies out: " + time_text(line.plan.phases_ns) +
-              "; wait for all of them before anything else uses the data";
-    return advice;
+    const std::string first = line.pageable ? fmt::format("allocate the host buffers with {} first: copies of "
+                                                          "pageable memory overlap with nothing; then ",
+                                                          runtime ? "cudaMallocHost" : "cuMemAllocHost")
+                                            : "";
+    const std::string streams =
+        line.chains_each > 1
+            ? fmt::format("give each of the {} parts a stream of its own", line.chains_each)
+            : fmt::format("split the data in {} chunks and give each a stream", line.plan.streams);
+    return fmt::format("{0}{1}: for each i: {2}(in, stream[i]), kernel<<<..., stream[i]>>>, {2}(out, "
+                       "stream[i]): {3}; or all copies in, then all kernels, then all copies out: {4}; wait "
+                       "for all of them before anything else uses the data",
+                       first, streams, runtime ? "cudaMemcpyAsync" : "cuMemcpyAsync",
+                       time_text(line.plan.per_stream_ns), time_text(line.plan.phases_ns));
 }
 
 Finding describe_serial(const Profile& profile, std::uint64_t, const SerialLine& line) {
     Finding finding;
-    finding.summary = profile.call_name(line.entry) + ", " + kernels_text(profile, line.kernels) +
-                      " and the copy back wait for one another, " + count_text(line.times, "time") + ": " +
-                      time_text(line.plan.serial_ns) + " each" + (line.pageable ? " with pinned memory" : "") +
-                      "; side by side " + time_text(line.plan.best_ns());
+    finding.summary =
+        fmt::format("{}, {} and the copy back wait for one another, {}: {} each{}; side by side {}",
+                    profile.call_name(line.entry), kernels_text(profile, line.kernels),
+                    count_text(line.times, "time"), time_text(line.plan.serial_ns),
+                    line.pageable ? " with pinned memory" : "", time_text(line.plan.best_ns()));
     finding.evidence = {{"rounds", static_cast<double>(line.times)},
                         {"chains", static_cast<double>(line.chains)},
                         {"bytes_to_device", line.up_bytes},

@@ -203,10 +203,11 @@ std::map<ids::CallSite, Usual> usual_copies(const Profile& profile) {
 }
 
 std::string side_by_side(const SmallCopies& group, const Rule& rule) {
-    return &rule == &uma_119 ? count_text(group.lines.size(), "line") + " that follow each other, " +
-                                   count_text(group.rounds, "time") + ", could be one copy"
-                             : "side by side, " + std::to_string(static_cast<std::uint64_t>(group.spared)) +
-                                   " of which one call for each run of copies would spare";
+    return &rule == &uma_119
+               ? fmt::format("{} that follow each other, {}, could be one copy",
+                             count_text(group.lines.size(), "line"), count_text(group.rounds, "time"))
+               : fmt::format("side by side, {} of which one call for each run of copies would spare",
+                             static_cast<std::uint64_t>(group.spared));
 }
 
 /// One line, or lines that follow each other in a loop without kernels.
@@ -219,11 +220,12 @@ bool is_loop(const SmallCopies& group) {
 Finding describe(const Profile& profile, const Rule& rule, const SmallCopies& group) {
     Finding finding;
     finding.rule = &rule;
-    finding.title = std::string(rule.title) + ", " + std::string(words(group.direction));
+    finding.title = fmt::format("{}, {}", rule.title, words(group.direction));
     finding.stack = group.stack;
-    finding.summary = profile.call_name(group.entry) + " of " + bytes_text(group.bytes / group.count) +
-                      " on average, " + count_text(static_cast<std::uint64_t>(group.count), "time") + ", " +
-                      time_text(group.own_ns / group.count) + " each: " + side_by_side(group, rule);
+    finding.summary = fmt::format("{} of {} on average, {}, {} each: {}", profile.call_name(group.entry),
+                                  bytes_text(group.bytes / group.count),
+                                  count_text(static_cast<std::uint64_t>(group.count), "time"),
+                                  time_text(group.own_ns / group.count), side_by_side(group, rule));
     finding.evidence = {{"copies", group.count},
                         {"bytes", group.bytes},
                         {"mean_bytes", group.bytes / group.count},
@@ -233,23 +235,23 @@ Finding describe(const Profile& profile, const Rule& rule, const SmallCopies& gr
     for (const std::uint64_t line : group.lines)
         if (line != group.stack)
             finding.places.emplace_back("copied beside it", line);
-    finding.advice =
-        std::string("gather the pieces in one buffer and copy it once, or hand them over together with ") +
-        (profile.uses_runtime() ? "cudaMemcpyBatchAsync" : "cuMemcpyBatchAsync") + " (CUDA 12.8)";
+    finding.advice = fmt::format(
+        "gather the pieces in one buffer and copy it once, or hand them over together with {} (CUDA 12.8)",
+        profile.uses_runtime() ? "cudaMemcpyBatchAsync" : "cuMemcpyBatchAsync");
     finding.saving_ns = group.saving_ns;
     finding.edit = group.calls.gone(profile, group.carried_ns);
     if (group.statement_ns > 0) {
         finding.statement_ns = group.statement_ns;
         finding.evidence.emplace_back("statement_ns", group.statement_ns);
-        finding.details.push_back("with what Python does around each: " +
-                                  time_text(group.statement_ns / group.spared) + " of the host's time");
+        finding.details.push_back(fmt::format("with what Python does around each: {} of the host's time",
+                                              time_text(group.statement_ns / group.spared)));
     }
-    finding.basis =
-        std::string("time of the calls that one copy for all of a run spares, without waits for earlier work") +
-        (group.statement_ns > 0 ? ", with the waits for each and the time between them that is surely theirs"
-                                : "") +
-        ", less the same bytes at " + rate_text(profile.rates().pinned_to_device) + ", measured on " +
-        profile.rates().whose() + "; gathering on the host is not counted";
+    finding.basis = fmt::format(
+        "time of the calls that one copy for all of a run spares, without waits for earlier work{}, less the "
+        "same bytes at {}, measured on {}; gathering on the host is not counted",
+        group.statement_ns > 0 ? ", with the waits for each and the time between them that is surely theirs"
+                               : "",
+        rate_text(profile.rates().pinned_to_device), profile.rates().whose());
     finding.confidence = group.asynchronous ? Confidence::medium : Confidence::high;
     return finding;
 }

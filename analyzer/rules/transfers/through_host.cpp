@@ -57,13 +57,14 @@ Finding describe_detour(const Profile& profile, const DetourKey& key, const Thro
     const double direct_ns = exchange ? 0 : bytes / rate * 1e9;
 
     Finding finding;
-    finding.summary = profile.call_name(line.entry) + " to the host and " + profile.call_name(line.up_entry) +
-                      (other_device ? " to another device"
-                       : exchange   ? " to where another buffer was, which changes places with this one"
-                                    : " to the same device again") +
-                      ", " + count_text(line.pairs, "time") + " " +
-                      bytes_text(bytes / static_cast<double>(line.pairs)) +
-                      ", and the host had no time to look at them in between: " + time_text(line.spent_ns());
+    finding.summary =
+        fmt::format("{} to the host and {}{}, {} {}, and the host had no time to look at them in between: {}",
+                    profile.call_name(line.entry), profile.call_name(line.up_entry),
+                    other_device ? " to another device"
+                    : exchange   ? " to where another buffer was, which changes places with this one"
+                                 : " to the same device again",
+                    count_text(line.pairs, "time"), bytes_text(bytes / static_cast<double>(line.pairs)),
+                    time_text(line.spent_ns()));
     finding.evidence = {{"pairs", static_cast<double>(line.pairs)},
                         {"bytes", bytes},
                         {"download_ns", line.down_ns},
@@ -72,12 +73,11 @@ Finding describe_detour(const Profile& profile, const DetourKey& key, const Thro
     if (exchange)
         finding.advice = "exchange the two pointers: std::swap(a, b); neither buffer need be copied";
     else if (other_device)
-        finding.advice =
-            std::string(runtime ? "cudaMemcpyPeerAsync" : "cuMemcpyPeerAsync") + " from device to device" +
-            (line.peers
-                 ? ""
-                 : std::string("; ") + (runtime ? "cudaDeviceEnablePeerAccess" : "cuCtxEnablePeerAccess") +
-                       " first, where the devices can reach each other");
+        finding.advice = fmt::format(
+            "{} from device to device{}", runtime ? "cudaMemcpyPeerAsync" : "cuMemcpyPeerAsync",
+            line.peers ? ""
+                       : fmt::format("; {} first, where the devices can reach each other",
+                                     runtime ? "cudaDeviceEnablePeerAccess" : "cuCtxEnablePeerAccess"));
     else
         finding.advice = runtime ? "cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream)"
                                  : "cuMemcpyDtoDAsync(to, from, bytes, stream)";
@@ -85,9 +85,9 @@ Finding describe_detour(const Profile& profile, const DetourKey& key, const Thro
     finding.edit = line.calls.gone(profile, direct_ns);
     finding.basis = "time of both copies";
     if (!exchange)
-        finding.basis += " less the same bytes at " + rate_text(rate) +
-                         (measured > 0 ? ", the rate of such copies in this trace"
-                                       : ", measured on " + profile.rates().whose());
+        finding.basis += fmt::format(" less the same bytes at {}{}", rate_text(rate),
+                                     measured > 0 ? ", the rate of such copies in this trace"
+                                                  : ", measured on " + profile.rates().whose());
     finding.confidence = other_device && measured == 0 ? Confidence::low : Confidence::medium;
     return finding;
 }

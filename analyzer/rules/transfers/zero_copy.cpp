@@ -185,13 +185,13 @@ bool fits(const Profile& profile, const RemoteSpans& spans) {
 }
 
 std::string work_text(const Profile& profile, const UseLine& line) {
-    return line.launches != 0
-               ? count_text(line.launches, "launch") + " of " + kernels_text(profile, line.kernels)
-               : profile.call_name(line.entry) + ", " + std::to_string(line.sets) + " times";
+    return line.launches != 0 ? fmt::format("{} of {}", count_text(line.launches, "launch"),
+                                            kernels_text(profile, line.kernels))
+                              : fmt::format("{}, {} times", profile.call_name(line.entry), line.sets);
 }
 
 std::string memory_text(const Profile& profile, const RemoteMemory& memory, const RemoteSpans& spans) {
-    return profile.call_name(memory.call.entry) + " " + bytes_text(static_cast<double>(spans.largest));
+    return profile.call_name(memory.call.entry) + " " + bytes_text(spans.largest);
 }
 
 std::string advice_on(const Profile& profile, const Shared& shared, bool written) {
@@ -207,8 +207,9 @@ std::string advice_on(const Profile& profile, const Shared& shared, bool written
         return "make this memory on the device, cuMemCreate with CU_MEM_LOCATION_TYPE_DEVICE; " + back;
     if (written)
         return "let them write device memory, and " + back;
-    return "copy it to device memory when the host has filled it, " + up + ", and give the kernels that copy" +
-           (spans_of(shared).downloads != 0 ? "; " + back : "");
+    return fmt::format(
+        "copy it to device memory when the host has filled it, {}, and give the kernels that copy{}", up,
+        spans_of(shared).downloads != 0 ? "; " + back : "");
 }
 
 void add_places(const Profile& profile, const Shared& shared, std::uint64_t use, std::uint64_t memory,
@@ -217,7 +218,7 @@ void add_places(const Profile& profile, const Shared& shared, std::uint64_t use,
     for (const auto& [line, each] : shared.uses)
         if (line != use && finding.places.size() < most_places)
             finding.places.emplace_back(
-                "so " + std::string(each.launches != 0 ? "do " : "does ") + work_text(profile, each), line);
+                fmt::format("so {}{}", each.launches != 0 ? "do " : "does ", work_text(profile, each)), line);
     for (const auto& [line, each] : shared.memory)
         if (line != memory && finding.places.size() < most_places)
             finding.places.emplace_back("this memory, too: " + memory_text(profile, each.first, each.second),
@@ -259,9 +260,10 @@ Finding describe(const Profile& profile, const Shared& shared) {
     finding.allocation_stack = memory_line;
     finding.allocation_text = memory_text(profile, memory.first, memory.second);
     const auto times = static_cast<double>(use.launches + use.sets);
-    finding.summary = work_text(profile, use) + ": " + time_text(use.device_ns / times) + " each, as long as " +
-                      (written ? "writing " : "reaching ") + bytes_text(use.bytes / times) +
-                      " of page-locked memory across the link takes; the host does not touch it in between";
+    finding.summary = fmt::format("{}: {} each, as long as {}{} of page-locked memory across the link takes; "
+                                  "the host does not touch it in between",
+                                  work_text(profile, use), time_text(use.device_ns / times),
+                                  written ? "writing " : "reaching ", bytes_text(use.bytes / times));
     finding.evidence = {
         {"launches", static_cast<double>(launches)},
         {"memory_sets", static_cast<double>(sets)},
@@ -274,14 +276,14 @@ Finding describe(const Profile& profile, const Shared& shared) {
     finding.advice = advice_on(profile, shared, written);
     finding.saving_ns = shared.spared_ns - added_ns;
     finding.edit = edit_of(shared, added_ns);
-    finding.basis =
-        "device time of this work" +
-        std::string(shared.measured ? "" : " (memory sets at " + rate_text(rates.device_to_pinned) + ")") +
-        ", no more than the link takes for this memory at " + rate_text(rates.remote_access) +
-        (shared.scattered_ns > 0 ? ", or for a word of each thread by itself," : ",") +
-        " less the same in device memory and copies of " +
-        bytes_text(static_cast<double>(spans.up_bytes) + static_cast<double>(spans.down_bytes)) + " at " +
-        rate_text(rates.pinned_to_device) + ", measured on " + rates.whose();
+    finding.basis = fmt::format(
+        "device time of this work{}, no more than the link takes for this memory at {}{} less the same in "
+        "device memory and copies of {} at {}, measured on {}",
+        shared.measured ? "" : fmt::format(" (memory sets at {})", rate_text(rates.device_to_pinned)),
+        rate_text(rates.remote_access),
+        shared.scattered_ns > 0 ? ", or for a word of each thread by itself," : ",",
+        bytes_text(static_cast<double>(spans.up_bytes) + static_cast<double>(spans.down_bytes)),
+        rate_text(rates.pinned_to_device), rates.whose());
     finding.confidence = 2 * shared.scattered_ns > shared.spared_ns ? Confidence::low : Confidence::medium;
     return finding;
 }

@@ -50,15 +50,12 @@ std::vector<facts::KernelSite> pullers(const ManagedMemory& memory) {
 /// Faults do not show whether both devices only read: `a[i] += 1` begins with a read fault. So the advice names
 /// the remedy for each case.
 std::string advise_devices(const ManagedMemory& memory, const Bounce& bounce) {
-    const std::string first = std::to_string(bounce.pair.low), second = std::to_string(bounce.pair.high);
-    const std::string copies = advise_device(memory, "SetReadMostly") + " gives each device a copy";
-    const std::string stays = advise_device(memory, "SetPreferredLocation") + " for device " + first + " and " +
-                              advise_device(memory, "SetAccessedBy") + " for device " + second +
-                              ", which then reaches it where it is";
-    const std::string apart = "split the allocation, so that each device has what it works on";
-    const std::string moves =
-        prefetch_to_device(memory) + " before each launch, where one makes what the other uses";
-    return apart + "; or " + moves + "; or " + stays + "; where both only read it, " + copies;
+    return fmt::format(
+        "split the allocation, so that each device has what it works on; or {} before each launch, where one "
+        "makes what the other uses; or {} for device {} and {} for device {}, which then reaches it where it "
+        "is; where both only read it, {} gives each device a copy",
+        prefetch_to_device(memory), advise_device(memory, "SetPreferredLocation"), bounce.pair.low,
+        advise_device(memory, "SetAccessedBy"), bounce.pair.high, advise_device(memory, "SetReadMostly"));
 }
 
 void add_places(Finding& finding, const std::vector<facts::KernelSite>& kernels, const ManagedMemory& memory,
@@ -81,15 +78,15 @@ std::optional<Finding> find_device_ping_pong(const ManagedMemory& memory, const 
     const auto bytes = static_cast<double>(bounce->bytes);
     const double fault_ns = bytes / rates.fault_to_device * 1e9, remote_ns = bytes / rates.to_peer(false) * 1e9;
     const bool estimated = memory.profile.managed().totals().between_devices_is_estimated();
-    const std::string devices = "between device " + std::to_string(bounce->pair.low) + " and device " +
-                                std::to_string(bounce->pair.high);
+    const std::string devices =
+        fmt::format("between device {} and device {}", bounce->pair.low, bounce->pair.high);
 
     Finding finding;
     finding.rule = &uma_202;
     finding.title = "ping-pong of managed memory " + devices;
-    finding.summary = "launches on both devices reach it in turn, " + count_text(bounce->turns.turns, "time") +
-                      ", and each pulls it over by page faults: " + (estimated ? "at least " : "") +
-                      bytes_text(bytes) + " went " + devices;
+    finding.summary = fmt::format(
+        "launches on both devices reach it in turn, {}, and each pulls it over by page faults: {}{} went {}",
+        count_text(bounce->turns.turns, "time"), estimated ? "at least " : "", bytes_text(bytes), devices);
     finding.evidence = {{"allocations", static_cast<double>(memory.allocations)},
                         {"allocation_bytes", static_cast<double>(memory.bytes)},
                         {"times", static_cast<double>(bounce->turns.turns)},
@@ -107,10 +104,10 @@ std::optional<Finding> find_device_ping_pong(const ManagedMemory& memory, const 
         sites.launches.insert(kernel.stack);
     finding.saving_ns = within_recorded(memory.profile, spared_ns);
     finding.edit = lighter_work(memory.profile, sites, {.device_ns = spared_ns});
-    finding.basis = "the bytes that went between devices, by page faults at " +
-                    rate_text(rates.fault_to_device) + " instead of across the link at " +
-                    rate_text(rates.to_peer(false)) + ", the prices of " + rates.whose() +
-                    "; a part for each device, or a copy, saves the second, too";
+    finding.basis =
+        fmt::format("the bytes that went between devices, by page faults at {} instead of across the link at "
+                    "{}, the prices of {}; a part for each device, or a copy, saves the second, too",
+                    rate_text(rates.fault_to_device), rate_text(rates.to_peer(false)), rates.whose());
     finding.confidence = estimated ? Confidence::low : Confidence::medium;
     return finding;
 }

@@ -11,16 +11,17 @@ Advice advise_false_sharing(const Habit& habit) {
     Advice advice;
     if (memory.site.symbol != 0)
         advice.text =
-            "move what the host uses into a variable of its own, alignas(2 << 20) so that no other shares "
-            "its block, or into memory of " +
-            pinned + ", which the device reaches where it is";
+            fmt::format("move what the host uses into a variable of its own, alignas(2 << 20) so that no other "
+                        "shares its block, or into memory of {}, which the device reaches where it is",
+                        pinned);
     else
         advice.text = "move what the host uses into an allocation of its own";
-    advice.text += "; let that one stay on the host: " + advise_host(memory, "SetPreferredLocation") + " and " +
-                   advise_device(memory, "SetAccessedBy");
+    advice.text +=
+        fmt::format("; let that one stay on the host: {} and {}", advise_host(memory, "SetPreferredLocation"),
+                    advise_device(memory, "SetAccessedBy"));
     advice.spared = habit.spared_faults(moved);
-    advice.basis = "the bytes that migrated back and forth by faults, " + habit.prices() +
-                   ": set apart, none of them moves";
+    advice.basis = fmt::format(
+        "the bytes that migrated back and forth by faults, {}: set apart, none of them moves", habit.prices());
     advice.confidence = habit.confidence();
     advice.evidence = {{"bytes_to_device", static_cast<double>(moved.to_device)},
                        {"bytes_to_host", static_cast<double>(moved.to_host)}};

@@ -12,15 +12,15 @@ Advice advise_host_populate(const Habit& habit) {
     const std::uint64_t bytes = habit.bytes_to_device();
     const managed::VerdictTotals* const touched = memory.find(managed::VerdictKind::first_touch);
     Advice advice;
-    advice.text = "fill it in a kernel, on the stream of the first launch, instead of on the host, after " +
-                  prefetch_to_device(memory) +
-                  ": memory that the host never touched does not move, and what is prefetched "
-                  "first takes no faults to come into being";
+    advice.text = fmt::format(
+        "fill it in a kernel, on the stream of the first launch, instead of on the host, after {}: memory that "
+        "the host never touched does not move, and what is prefetched first takes no faults to come into being",
+        prefetch_to_device(memory));
     advice.spared.device_ns = habit.by_prefetch({bytes, 0}, habit.totals.allocations) -
                               static_cast<double>(bytes) / memory.profile.rates().device_memory * 1e9;
-    advice.basis = "moving these bytes to the device by prefetch, " + habit.prices() +
-                   ", less writing them there; the host's "
-                   "own time for filling it is not counted";
+    advice.basis = fmt::format("moving these bytes to the device by prefetch, {}, less writing them there; the "
+                               "host's own time for filling it is not counted",
+                               habit.prices());
     if (touched != nullptr) {
         advice.spared.device_ns += first_touch_saving({memory, *touched}).ns;
         advice.basis = "the move to the device by faults, less writing the same there; the host's own time for "

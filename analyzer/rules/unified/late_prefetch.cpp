@@ -46,11 +46,10 @@ Advice advise_late_prefetch(const Habit& habit) {
                           " more came behind a launch in the same way: nobody looked at what had come by then, "
                           "and it is taken to be alike");
     return {
-        .text =
-            "call " + prefetch_name(habit.memory) +
-            " before the launch and on the launch's own stream; on another stream, let the launch's wait for "
-            "it (" +
-            (habit.memory.profile.uses_runtime() ? "cudaStreamWaitEvent" : "cuStreamWaitEvent") + ")",
+        .text = fmt::format("call {} before the launch and on the launch's own stream; on another stream, let "
+                            "the launch's wait for it ({})",
+                            prefetch_name(habit.memory),
+                            habit.memory.profile.uses_runtime() ? "cudaStreamWaitEvent" : "cuStreamWaitEvent"),
         .spared = {.device_ns = std::max(0.0, habit.by_faults(moved, times) - habit.by_prefetch(moved, times))},
         .basis = "the part that came by faults all the same, against by prefetch, " + habit.prices(),
         .confidence = alike.unseen != 0 ? Confidence::low : std::min(habit.confidence(), Confidence::medium),

@@ -88,7 +88,7 @@ std::string summary(const ManagedRule& rule, const Habit& habit) {
     std::set<std::uint64_t> functions;
     for (const facts::KernelSite& kernel : habit.totals.kernels)
         functions.insert(kernel.function);
-    return "launch of " + kernels_text(habit.memory.profile, functions) + ": " + text;
+    return fmt::format("launch of {}: {}", kernels_text(habit.memory.profile, functions), text);
 }
 
 timeline::Edit edit_of(const Habit& habit, const Spared& spared) {
@@ -265,8 +265,8 @@ std::string text_of(const Profile& profile, const ids::AllocationSite& site, std
     if (count == 0) // no allocation of exactly this call site was recorded
         return profile.call_name(site.entry);
     const auto each = static_cast<double>(bytes) / static_cast<double>(count);
-    return profile.call_name(site.entry) + " " + bytes_text(each) +
-           (count > 1 ? " x " + std::to_string(count) : "");
+    return fmt::format("{} {}{}", profile.call_name(site.entry), bytes_text(each),
+                       count > 1 ? fmt::format(" x {}", count) : "");
 }
 
 double nanoseconds_at(std::uint64_t bytes, double bytes_per_second) {

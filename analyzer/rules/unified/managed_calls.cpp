@@ -12,12 +12,10 @@ namespace {
 std::string arguments(const ManagedMemory& memory, std::string_view between, bool device) {
     const bool runtime = memory.profile.uses_runtime();
     const std::string name = reader::shown_name(memory.profile.dictionary().string(memory.site.symbol));
-    std::string text = memory.site.symbol != 0 ? "&" + name + ", sizeof " + name : "ptr, bytes";
-    text += between;
-    text +=
-        device ? (runtime ? ", {cudaMemLocationTypeDevice, device}" : ", {CU_MEM_LOCATION_TYPE_DEVICE, device}")
-               : (runtime ? ", {cudaMemLocationTypeHost, 0}" : ", {CU_MEM_LOCATION_TYPE_HOST, 0}");
-    return text;
+    return fmt::format(
+        "{}{}, {{{}}}", memory.site.symbol != 0 ? fmt::format("&{0}, sizeof {0}", name) : "ptr, bytes", between,
+        device ? (runtime ? "cudaMemLocationTypeDevice, device" : "CU_MEM_LOCATION_TYPE_DEVICE, device")
+               : (runtime ? "cudaMemLocationTypeHost, 0" : "CU_MEM_LOCATION_TYPE_HOST, 0"));
 }
 
 /// "SetReadMostly" as the driver writes it: "SET_READ_MOSTLY".
@@ -34,8 +32,8 @@ std::string driver_word(std::string_view word) {
 std::string advise_call(const ManagedMemory& memory, std::string_view advice, bool device) {
     const bool runtime = memory.profile.uses_runtime();
     const std::string word =
-        runtime ? ", cudaMemAdvise" + std::string(advice) : ", CU_MEM_ADVISE_" + driver_word(advice);
-    return (runtime ? "cudaMemAdvise(" : "cuMemAdvise(") + arguments(memory, word, device) + ")";
+        runtime ? fmt::format(", cudaMemAdvise{}", advice) : ", CU_MEM_ADVISE_" + driver_word(advice);
+    return fmt::format("{}({})", runtime ? "cudaMemAdvise" : "cuMemAdvise", arguments(memory, word, device));
 }
 
 } // namespace
@@ -45,11 +43,11 @@ std::string prefetch_name(const ManagedMemory& memory) {
 }
 
 std::string prefetch_to_device(const ManagedMemory& memory) {
-    return prefetch_name(memory) + "(" + arguments(memory, "", true) + ", 0, stream)";
+    return fmt::format("{}({}, 0, stream)", prefetch_name(memory), arguments(memory, "", true));
 }
 
 std::string prefetch_to_host(const ManagedMemory& memory) {
-    return prefetch_name(memory) + "(" + arguments(memory, "", false) + ", 0, stream)";
+    return fmt::format("{}({}, 0, stream)", prefetch_name(memory), arguments(memory, "", false));
 }
 
 std::string advise_device(const ManagedMemory& memory, std::string_view advice) {

@@ -34,8 +34,8 @@ void tell(Finding& finding, const ManagedMemory& memory, const std::set<ids::All
         if (site.symbol == 0)
             finding.places.emplace_back(name + " is allocated here", site.stack);
     }
-    finding.summary += "; it shares 64 KiB with " + names +
-                       ": the driver moves these together, for whichever of them is wanted";
+    finding.summary += fmt::format(
+        "; it shares 64 KiB with {}: the driver moves these together, for whichever of them is wanted", names);
 }
 
 } // namespace

@@ -19,8 +19,8 @@ std::string working_set(const Profile& profile) {
         capacity = std::max(capacity, device.memory_bytes);
     if (capacity == 0)
         return {};
-    return "the program held up to " + bytes_text(static_cast<double>(held)) +
-           " of managed and device memory; the device has " + bytes_text(static_cast<double>(capacity));
+    return fmt::format("the program held up to {} of managed and device memory; the device has {}",
+                       bytes_text(held), bytes_text(capacity));
 }
 
 Advice advise_oversubscribed(const Habit& habit) {
@@ -29,13 +29,13 @@ Advice advise_oversubscribed(const Habit& habit) {
     const double faults_ns = habit.by_faults(back, back.to_device / tile_bytes);
     Advice advice;
     advice.text =
-        "work through it in pieces that fit, all that is to be done with one before the next, each brought "
-        "by " +
-        prefetch_name(memory) + " ahead of its launch; or keep the part that is used most on the device: " +
-        advise_device(memory, "SetPreferredLocation");
+        fmt::format("work through it in pieces that fit, all that is to be done with one before the next, each "
+                    "brought by {} ahead of its launch; or keep the part that is used most on the device: {}",
+                    prefetch_name(memory), advise_device(memory, "SetPreferredLocation"));
     advice.spared.device_ns = std::max(0.0, faults_ns - habit.by_prefetch(back, back.to_device / tile_bytes));
-    advice.basis = "what was evicted and came back, by faults against by prefetch, " + habit.prices() +
-                   "; an order in which each piece comes once saves all of about " + time_text(faults_ns);
+    advice.basis = fmt::format("what was evicted and came back, by faults against by prefetch, {}; an order in "
+                               "which each piece comes once saves all of about {}",
+                               habit.prices(), time_text(faults_ns));
     advice.confidence = std::min(habit.confidence(), Confidence::medium);
     if (std::string text = working_set(memory.profile); !text.empty())
         advice.details.push_back(std::move(text));

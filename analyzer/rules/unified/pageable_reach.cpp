@@ -72,15 +72,14 @@ std::vector<Finding> find_pageable_reach(const Profile& profile, const LineOf& l
         finding.rule = &uma_216;
         finding.title = finding.rule->title;
         finding.stack = stack;
-        finding.summary =
-            profile.call_name(line.entry) + " x " + std::to_string(line.count) + ", " +
-            bytes_text(static_cast<double>(line.bytes)) +
-            " of pageable memory in all: the driver answers success and leaves it on the host (CDMM)";
+        finding.summary = fmt::format("{} x {}, {} of pageable memory in all: the driver answers success and "
+                                      "leaves it on the host (CDMM)",
+                                      profile.call_name(line.entry), line.count, bytes_text(line.bytes));
         finding.evidence = {{"prefetches", static_cast<double>(line.count)},
                             {"bytes", static_cast<double>(line.bytes)}};
-        finding.advice = "allocate it with " + device_allocator(profile) +
-                         " if kernels use it again and again; else "
-                         "leave the prefetch out";
+        finding.advice =
+            fmt::format("allocate it with {} if kernels use it again and again; else leave the prefetch out",
+                        device_allocator(profile));
         findings.push_back(std::move(finding));
     }
     for (const auto& [key, line] : launches) {
@@ -90,9 +89,10 @@ std::vector<Finding> find_pageable_reach(const Profile& profile, const LineOf& l
         finding.rule = &uma_217;
         finding.title = finding.rule->title;
         finding.stack = key.first;
-        finding.summary = count_text(line.count, "launch") + " of " + kernels_text(profile, {line.function}) +
-                          " may reach " + bytes_text(static_cast<double>(line.bytes)) +
-                          " of pageable memory, which stays on the host (CDMM): each crosses the link anew";
+        finding.summary = fmt::format("{} of {} may reach {} of pageable memory, which stays on the host "
+                                      "(CDMM): each crosses the link anew",
+                                      count_text(line.count, "launch"), kernels_text(profile, {line.function}),
+                                      bytes_text(line.bytes));
         finding.evidence = {{"launches", static_cast<double>(line.count)},
                             {"range_bytes", static_cast<double>(line.bytes)}};
         finding.advice = "allocate it with " + device_allocator(profile) +

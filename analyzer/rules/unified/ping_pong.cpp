@@ -29,8 +29,9 @@ std::uint64_t written_by_host(const Habit& habit, const managed::MovedBytes& bac
 
 std::string prefetches(const ManagedMemory& memory, bool back_too) {
     const std::string there = prefetch_to_device(memory) + " before the launch";
-    return back_too ? there + " and " + prefetch_to_host(memory) + " before the synchronisation after it"
-                    : there + " (not back: the host's own faults are no slower)";
+    return back_too
+               ? fmt::format("{} and {} before the synchronisation after it", there, prefetch_to_host(memory))
+               : there + " (not back: the host's own faults are no slower)";
 }
 
 /// To prefetch all of an allocation of which both sides use a part would move the rest for nothing.
@@ -41,8 +42,8 @@ std::string only_the_part(const Habit& habit) {
                        habit.memory.allocations == habit.totals.allocations && at_a_time > managed::granule;
     if (!known || at_a_time > each / 2)
         return "";
-    return ", but only the part that both use: about " + bytes_text(static_cast<double>(at_a_time)) +
-           " at a time, not all " + bytes_text(static_cast<double>(each));
+    return fmt::format(", but only the part that both use: about {} at a time, not all {}",
+                       bytes_text(at_a_time), bytes_text(each));
 }
 
 Advice advise_ping_pong(const Habit& habit) {
@@ -61,10 +62,9 @@ Advice advise_ping_pong(const Habit& habit) {
         if (back_too)
             edits.push_back({EditKind::insert_after, prefetch_to_host(memory)});
     }
-    return {.text =
-                "keep the data on one side: do the host's step in a kernel, or give the host a small buffer "
-                "of its own for what it reads. If both must touch it: " +
-                prefetches(memory, back_too) + part,
+    return {.text = fmt::format("keep the data on one side: do the host's step in a kernel, or give the host a "
+                                "small buffer of its own for what it reads. If both must touch it: {}{}",
+                                prefetches(memory, back_too), part),
             .spared = {.device_ns = std::max(0.0, up.saved_ns()), .host_ns = std::max(0.0, down.saved_ns())},
             .basis = "the bytes that migrated back and forth, by page faults instead of by prefetch, " +
                      habit.prices() + (written != 0 ? ", the host's first writes counted in both" : "") +

@@ -138,19 +138,20 @@ void take_parts(Populated& all, const Profile& profile, const tables::PopulatedP
 }
 
 std::string made_text(const Populated& all) {
-    const std::string bytes = bytes_text(static_cast<double>(all.bytes)) + " that had not been touched, in " +
-                              time_text(all.longer_ns);
+    const std::string bytes =
+        fmt::format("{} that had not been touched, in {}", bytes_text(all.bytes), time_text(all.longer_ns));
     return all.in_parts == 0 ? "the first to use it; faults make the pages of " + bytes
-                             : count_text(reader::saturated(all.in_parts), "launch") +
-                                   " are the first to use its parts; faults make the pages of " + bytes;
+                             : fmt::format("{} are the first to use its parts; faults make the pages of {}",
+                                           count_text(reader::saturated(all.in_parts), "launch"), bytes);
 }
 
 std::string basis_of(const Profile& profile, const Populated& all) {
     if (all.in_parts != 0)
-        return (all.mostly_faults ? "device time of these launches, at least half of which such faults take"
-                                  : "one page for each fault that the driver counted") +
-               std::string(", less a prefetch of memory that has no pages, at the prices of ") +
-               profile.rates().whose();
+        return fmt::format("{}, less a prefetch of memory that has no pages, at the prices of {}",
+                           all.mostly_faults
+                               ? "device time of these launches, at least half of which such faults take"
+                               : "one page for each fault that the driver counted",
+                           profile.rates().whose());
     return all.measured == all.launches
                ? "device time of the first launch less that of later launches of the same kernel, "
                  "as far as it is this memory's, less a prefetch of memory that has no pages"
@@ -176,7 +177,7 @@ Finding describe_population(const ManagedMemory& memory, const Populated& all) {
     finding.allocation_stack = memory.site.symbol != 0 ? 0 : memory.site.stack;
     finding.allocation_text = allocation_text(memory);
     finding.summary =
-        "launch of " + kernels_text(profile, all.kernels.at(all.most_stack)) + ": " + made_text(all);
+        fmt::format("launch of {}: {}", kernels_text(profile, all.kernels.at(all.most_stack)), made_text(all));
     finding.evidence = {{"timed_launches", static_cast<double>(all.launches)},
                         {"bytes", static_cast<double>(all.bytes)},
                         {"untimed_bytes", static_cast<double>(all.untimed_bytes)},
@@ -187,9 +188,9 @@ Finding describe_population(const ManagedMemory& memory, const Populated& all) {
         if (line != all.most_stack)
             finding.places.emplace_back(kernels_text(profile, kernels) + " is launched here", line);
     finding.code_edits = {{EditKind::insert_before, prefetch_to_device(memory), finding.stack}};
-    finding.advice = prefetch_to_device(memory) + " on the launch's stream before the first launch; or " +
-                     (profile.uses_runtime() ? "cudaMalloc" : "cuMemAlloc") +
-                     " where the host never looks at it";
+    finding.advice =
+        fmt::format("{} on the launch's stream before the first launch; or {} where the host never looks at it",
+                    prefetch_to_device(memory), profile.uses_runtime() ? "cudaMalloc" : "cuMemAlloc");
     finding.saving_ns = within_recorded(profile, all.saving_ns);
     finding.edit = lighter_work(profile, {.launches = all.launched_from}, {.device_ns = all.saving_ns});
     finding.basis = basis_of(profile, all);

@@ -6,17 +6,16 @@ namespace {
 
 Advice advise_prefetch_ping_pong(const Habit& habit) {
     const managed::MovedBytes moved = habit.bytes_both_ways();
-    return {
-        .text =
-            "drop both " + prefetch_name(habit.memory) +
-            " calls of the pair: the one that brings it where nothing uses it, and the one that takes it back",
-        .spared = {.prefetch_ns = habit.by_prefetch(moved, habit.totals.times),
-                   .prefetches = 2 * habit.totals.times},
-        .basis = "the bytes that both prefetches moved, " + habit.prices(),
-        .confidence = habit.confidence(),
-        .details = {},
-        .evidence = {{"bytes_to_device", static_cast<double>(moved.to_device)},
-                     {"bytes_to_host", static_cast<double>(moved.to_host)}}};
+    return {.text = fmt::format("drop both {} calls of the pair: the one that brings it where nothing uses it, "
+                                "and the one that takes it back",
+                                prefetch_name(habit.memory)),
+            .spared = {.prefetch_ns = habit.by_prefetch(moved, habit.totals.times),
+                       .prefetches = 2 * habit.totals.times},
+            .basis = "the bytes that both prefetches moved, " + habit.prices(),
+            .confidence = habit.confidence(),
+            .details = {},
+            .evidence = {{"bytes_to_device", static_cast<double>(moved.to_device)},
+                         {"bytes_to_host", static_cast<double>(moved.to_host)}}};
 }
 
 } // namespace

@@ -18,8 +18,8 @@ Advice advise_read_back(const Habit& habit) {
                     " after the last launch that writes it, on the same stream, before the synchronisation",
             .spared = {.host_ns = std::max(0.0, habit.by_faults(moved, habit.totals.times, written) -
                                                     habit.by_prefetch(moved, habit.totals.times, written))},
-            .basis = "the bytes that came back, by faults against by prefetch, " + habit.prices() +
-                     (fresh != 0 ? fresh_text : ""),
+            .basis = fmt::format("the bytes that came back, by faults against by prefetch, {}{}",
+                                 habit.prices(), fresh != 0 ? fresh_text : ""),
             .confidence = habit.confidence(),
             .details = {},
             .evidence = {{"bytes_to_host", static_cast<double>(moved.to_host)}},

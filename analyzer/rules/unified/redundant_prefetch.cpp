@@ -18,9 +18,9 @@ Advice advise_redundant_prefetch(const Habit& habit) {
             .spared = {.prefetch_ns = static_cast<double>(calls) * rates.prefetch_call_ns +
                                       blocks * rates.prefetch_block_ns,
                        .prefetches = calls},
-            .basis = time_text(rates.prefetch_call_ns) + " for each call and " +
-                     time_text(rates.prefetch_block_ns) +
-                     " for each 2 MiB block that it looks at, measured on " + rates.whose(),
+            .basis = fmt::format(
+                "{} for each call and {} for each 2 MiB block that it looks at, measured on {}",
+                time_text(rates.prefetch_call_ns), time_text(rates.prefetch_block_ns), rates.whose()),
             .confidence = Confidence::medium,
             .details = {},
             .evidence = {{"blocks", blocks}}};

@@ -13,16 +13,15 @@ Advice advise_remote_access(const Habit& habit) {
     const auto across = static_cast<double>(habit.totals.bytes);
     const std::uint64_t once = habit.totals.bytes / std::max<std::uint64_t>(1, habit.totals.times);
     Advice advice;
-    advice.text = prefetch_to_device(memory) +
-                  " before the first of these launches, and drop the advice that keeps "
-                  "it on the host (" +
-                  advise_host(memory, "SetPreferredLocation") + " or " +
-                  advise_device(memory, "SetAccessedBy") + ")";
+    advice.text = fmt::format(
+        "{} before the first of these launches, and drop the advice that keeps it on the host ({} or {})",
+        prefetch_to_device(memory), advise_host(memory, "SetPreferredLocation"),
+        advise_device(memory, "SetAccessedBy"));
     advice.spared.device_ns = std::max(0.0, across / rates.remote_access * 1e9 -
                                                 habit.by_prefetch({once, 0}, habit.totals.allocations));
-    advice.basis = "all of it across the link at " + rate_text(rates.remote_access) +
-                   " for each launch, against one prefetch at " + rate_text(rates.prefetch_to_device) +
-                   "; how much of it a launch reads is not known";
+    advice.basis = fmt::format("all of it across the link at {} for each launch, against one prefetch at {}; "
+                               "how much of it a launch reads is not known",
+                               rate_text(rates.remote_access), rate_text(rates.prefetch_to_device));
     advice.confidence = Confidence::low;
     advice.evidence = {{"remote_bytes", across}};
     return advice;

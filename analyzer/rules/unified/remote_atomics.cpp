@@ -197,8 +197,8 @@ void add_host_lines(Finding& finding, const ManagedMemory& memory, const LineOf&
 }
 
 std::string advice_on(const ManagedMemory& memory) {
-    return keep_counters_on_device(memory) + "; or, where the host touches it only between launches, " +
-           prefetch_to_device(memory) + " before each launch";
+    return fmt::format("{}; or, where the host touches it only between launches, {} before each launch",
+                       keep_counters_on_device(memory), prefetch_to_device(memory));
 }
 
 } // namespace
@@ -242,10 +242,11 @@ std::optional<RemoteAtomics> remote_atomics(const ManagedMemory& memory, const P
     finding.stack = line_of(slow.front().stack);
     finding.allocation_stack = memory.site.symbol != 0 ? 0 : memory.site.stack;
     finding.allocation_text = allocation_text(memory);
-    finding.summary = "launch of " + kernels_text(memory.profile, {slow.front().function}) + ": " +
-                      time_text(slow.front().far_ns) + " each with this memory on the host, " +
-                      time_text(slow.front().near_ns) + " with it on the device; " +
-                      count_text(launches, "launch") + " reached it across the link";
+    finding.summary =
+        fmt::format("launch of {}: {} each with this memory on the host, {} with it on the device; {} reached "
+                    "it across the link",
+                    kernels_text(memory.profile, {slow.front().function}), time_text(slow.front().far_ns),
+                    time_text(slow.front().near_ns), count_text(launches, "launch"));
     if (atomics != 0)
         finding.details.push_back("the driver told of atomics there");
     finding.evidence = {{"launches", static_cast<double>(launches)},
@@ -256,9 +257,8 @@ std::optional<RemoteAtomics> remote_atomics(const ManagedMemory& memory, const P
     finding.advice = advice_on(memory);
     finding.edit = lighter_work(memory.profile, {.launches = launched_from}, {.device_ns = finding.saving_ns});
     finding.saving_ns = within_recorded(memory.profile, finding.saving_ns);
-    finding.basis =
-        "device time of launches that left the memory on the host, less that of the same kernels with "
-        "it on the device, less a small copy each";
+    finding.basis = "device time of launches that left the memory on the host, less that of the same kernels "
+                    "with it on the device, less a small copy each";
     finding.confidence = Confidence::medium;
     return found;
 }

@@ -153,12 +153,13 @@ void SmallPrefetches::end(Slices& slices) {
 /// The call as the program has to write it.
 std::string joined_call(const Line<SliceTally>& line) {
     const bool runtime = line.profile.uses_runtime();
-    const std::string word = runtime ? "cudaMemLocationType" : "CU_MEM_LOCATION_TYPE_";
-    const std::string place = line.tally.to_host == 0     ? word + (runtime ? "Device" : "DEVICE") + ", device"
-                              : line.tally.to_device == 0 ? word + (runtime ? "Host" : "HOST") + ", 0"
-                                                          : "type, id";
-    return std::string(runtime ? "cudaMemPrefetchAsync" : "cuMemPrefetchAsync") + "(ptr, bytes, {" + place +
-           "}, 0, stream)";
+    const std::string_view place =
+        line.tally.to_host == 0
+            ? (runtime ? "cudaMemLocationTypeDevice, device" : "CU_MEM_LOCATION_TYPE_DEVICE, device")
+        : line.tally.to_device == 0 ? (runtime ? "cudaMemLocationTypeHost, 0" : "CU_MEM_LOCATION_TYPE_HOST, 0")
+                                    : "type, id";
+    return fmt::format("{}(ptr, bytes, {{{}}}, 0, stream)",
+                       runtime ? "cudaMemPrefetchAsync" : "cuMemPrefetchAsync", place);
 }
 
 std::optional<Finding> SmallPrefetches::judge(const Line<SliceTally>& line) const {
@@ -175,12 +176,13 @@ std::optional<Finding> SmallPrefetches::judge(const Line<SliceTally>& line) cons
     const double saving_ns = (time_ns - moved_ns) * spared / calls;
     if (saving_ns < least_saving_ns)
         return std::nullopt;
-    const std::string largest = bytes_text(static_cast<double>(tally.largest));
+    const std::string largest = bytes_text(tally.largest);
     return Finding{
-        .summary = line.profile.call_name(line.entry) + " of " + bytes_text(bytes / calls) + " on average, " +
-                   count_text(tally.calls, "time") + ", " + time_text(time_ns / calls) +
-                   " each: adjacent slices of one allocation, in " + count_text(tally.groups, "group") +
-                   "; one call per group would replace " + std::to_string(tally.count) + " of them",
+        .summary = fmt::format("{} of {} on average, {}, {} each: adjacent slices of one allocation, in {}; "
+                               "one call per group would replace {} of them",
+                               line.profile.call_name(line.entry), bytes_text(bytes / calls),
+                               count_text(tally.calls, "time"), time_text(time_ns / calls),
+                               count_text(tally.groups, "group"), tally.count),
         .evidence = {{"prefetches", calls},
                      {"groups", groups},
                      {"bytes", bytes},
@@ -189,17 +191,16 @@ std::optional<Finding> SmallPrefetches::judge(const Line<SliceTally>& line) cons
                      {"time_ns", time_ns},
                      {"time_per_call_ns", time_ns / calls},
                      {"calls_spared", spared}},
-        .advice = "prefetch the slices with one call after the loop: " + joined_call(line) +
-                  ", where ptr is the start of the lowest slice and bytes the size of all of them (" +
-                  (tally.groups == 1 ? "" : "at most ") + largest + "); or pass them together to " +
-                  (line.profile.uses_runtime() ? "cudaMemPrefetchBatchAsync" : "cuMemPrefetchBatchAsync") +
-                  " (CUDA 13.0)",
+        .advice = fmt::format(
+            "prefetch the slices with one call after the loop: {}, where ptr is the start of the lowest slice "
+            "and bytes the size of all of them ({}{}); or pass them together to {} (CUDA 13.0)",
+            joined_call(line), tally.groups == 1 ? "" : "at most ", largest,
+            line.profile.uses_runtime() ? "cudaMemPrefetchBatchAsync" : "cuMemPrefetchBatchAsync"),
         .saving_ns = saving_ns,
         .edit = line.calls.gone(line.profile, moved_ns * spared / calls),
-        .basis =
-            "time of the calls that one call per group replaces, less the same bytes at the rate of a large "
-            "prefetch on " +
-            rates.whose(),
+        .basis = "time of the calls that one call per group replaces, less the same bytes at the rate of a "
+                 "large prefetch on " +
+                 rates.whose(),
         .confidence = Confidence::medium};
 }
 

@@ -30,10 +30,9 @@ std::uint64_t host_held_up(const Habit& habit) {
 }
 
 std::string pinned_of_its_own(bool runtime) {
-    return std::string("page-locked memory of its own (") +
-           (runtime ? "cudaHostAlloc with cudaHostAllocMapped"
-                    : "cuMemHostAlloc with CU_MEMHOSTALLOC_DEVICEMAP") +
-           ")";
+    return fmt::format("page-locked memory of its own ({})",
+                       runtime ? "cudaHostAlloc with cudaHostAllocMapped"
+                               : "cuMemHostAlloc with CU_MEMHOSTALLOC_DEVICEMAP");
 }
 
 Advice advise_thrashing(const Habit& habit) {
@@ -56,17 +55,17 @@ Advice advise_thrashing(const Habit& habit) {
         advice.text = keep_counters_on_device(memory);
     else
         advice.text =
-            std::string("keep the data on one side: do the host's step in a kernel. If both must touch it, let "
-                        "one side finish before the other begins: ") +
-            (runtime ? "cudaStreamSynchronize(stream)" : "cuStreamSynchronize(stream)") + " and " +
-            prefetch_to_host(memory) + " before the host's loop, " + prefetch_to_device(memory) +
-            " before the launch; put a flag that both poll meanwhile into " + pinned_of_its_own(runtime);
+            fmt::format("keep the data on one side: do the host's step in a kernel. If both must touch it, let "
+                        "one side finish before the other begins: {} and {} before the host's loop, {} before "
+                        "the launch; put a flag that both poll meanwhile into {}",
+                        runtime ? "cudaStreamSynchronize(stream)" : "cuStreamSynchronize(stream)",
+                        prefetch_to_host(memory), prefetch_to_device(memory), pinned_of_its_own(runtime));
     const double spared_ns = std::max(0.0, faults_ns + throttled_ns - remote_ns);
     advice.spared = {.device_ns = spared_ns, .host_ns = spared_ns, .at_once = true};
-    advice.basis =
-        "what moved, or the host's faults, and the time for which the driver made processors wait, " +
-        habit.prices() +
-        (polled ? "; less the same bytes once across the link" : "; data that stays does not move");
+    advice.basis = fmt::format(
+        "what moved, or the host's faults, and the time for which the driver made processors wait, {}{}",
+        habit.prices(),
+        polled ? "; less the same bytes once across the link" : "; data that stays does not move");
     advice.confidence = std::min(habit.confidence(), Confidence::medium);
     advice.evidence = {{"bytes_to_device", static_cast<double>(moved.to_device)},
                        {"bytes_to_host", static_cast<double>(moved.to_host)},
@@ -79,11 +78,10 @@ Advice advise_thrashing(const Habit& habit) {
 
 std::string keep_counters_on_device(const ManagedMemory& memory) {
     const bool runtime = memory.profile.uses_runtime();
-    return std::string("keep what kernels count or write in device memory (a __device__ variable, or ") +
-           (runtime ? "cudaMalloc" : "cuMemAlloc") +
-           ") and copy the value to the host after the wait; put what both sides must see while a kernel runs "
-           "into " +
-           pinned_of_its_own(runtime);
+    return fmt::format(
+        "keep what kernels count or write in device memory (a __device__ variable, or {}) and copy the value "
+        "to the host after the wait; put what both sides must see while a kernel runs into {}",
+        runtime ? "cudaMalloc" : "cuMemAlloc", pinned_of_its_own(runtime));
 }
 
 const ManagedRule thrashing{&uma_201, managed::VerdictKind::thrashing, Lead::launch, "the host touches it here",

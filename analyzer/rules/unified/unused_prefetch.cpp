@@ -18,8 +18,8 @@ Advice advise_unused_prefetch(const Habit& habit) {
                        .prefetch_ns = habit.by_prefetch(moved, habit.totals.times) +
                                       habit.by_prefetch(by_prefetch, habit.totals.times),
                        .prefetches = habit.totals.times},
-            .basis = std::string("the bytes that it moved, and their way back by ") +
-                     (by_faults.to_host != 0 ? "the host's faults, " : "prefetch, ") + habit.prices(),
+            .basis = fmt::format("the bytes that it moved, and their way back by {}{}",
+                                 by_faults.to_host != 0 ? "the host's faults, " : "prefetch, ", habit.prices()),
             .confidence = habit.confidence(),
             .details = {},
             .evidence = {{"bytes_to_device", static_cast<double>(moved.to_device)},

@@ -29,45 +29,43 @@ bool in_copy_routine(const reader::Dictionary& dictionary, std::uint64_t frame) 
 } // namespace
 
 std::string verdict_text(VerdictKind kind, const managed::VerdictTotals& totals) {
-    const std::string bytes = bytes_text(static_cast<double>(totals.bytes));
+    const std::string bytes = bytes_text(totals.bytes), times = count_text(totals.times, "time");
     const bool faults = !totals.host_codes.empty(); // else it is known from residency samples
     switch (kind) {
     case VerdictKind::thrashing:
         return "host and device move it back and forth within the driver's thrashing window: " +
                count_text(totals.times, "thrashing event");
     case VerdictKind::false_sharing:
-        return std::string("the host ") + (faults ? "writes to" : "uses") + " one place only, and " + bytes +
-               " migrated back and forth for it, " + count_text(totals.times, "time");
+        return fmt::format("the host {} one place only, and {} migrated back and forth for it, {}",
+                           faults ? "writes to" : "uses", bytes, times);
     case VerdictKind::read_only_bouncing:
-        return "migrated to the host " + count_text(totals.times, "time") + " by page faults, " + bytes +
-               " in all, though nobody had changed it";
+        return fmt::format("migrated to the host {} by page faults, {} in all, though nobody had changed it",
+                           times, bytes);
     case VerdictKind::ping_pong:
-        return "migrated to the host and back " + count_text(totals.times, "time") + " by page faults, " +
-               bytes + " in all";
+        return fmt::format("migrated to the host and back {} by page faults, {} in all", times, bytes);
     case VerdictKind::first_touch:
-        return "kernels page-faulted in " + bytes + " that the host had initialised";
+        return fmt::format("kernels page-faulted in {} that the host had initialised", bytes);
     case VerdictKind::host_populate:
         return faults
                    ? "the host's own code initialised it, and only kernels used it after that"
                    : "the host initialised it with what a kernel can make, and only kernels used it after that";
     case VerdictKind::read_back:
-        return "the host page-faulted back " + bytes + " of what kernels had written, " +
-               count_text(totals.times, "time");
+        return fmt::format("the host page-faulted back {} of what kernels had written, {}", bytes, times);
     case VerdictKind::remote_access:
         return "kernels reached it across the link, by " + count_text(totals.times, "launch");
     case VerdictKind::oversubscribed:
         return bytes + " was evicted from the device and came back";
     case VerdictKind::prefetch_ping_pong:
-        return "prefetches took it back " + count_text(totals.times, "time") +
-               " from where the one before had brought it for nothing, " + bytes + " in all";
+        return fmt::format(
+            "prefetches took it back {} from where the one before had brought it for nothing, {} in all", times,
+            bytes);
     case VerdictKind::late_prefetch:
-        return "a prefetch of " + bytes + " came when kernels were already page-faulting it in";
+        return fmt::format("a prefetch of {} came when kernels were already page-faulting it in", bytes);
     case VerdictKind::redundant_prefetch:
-        return count_text(totals.times, "prefetch") + " of what was resident already, " + bytes +
-               " asked for in all";
+        return fmt::format("{} of what was resident already, {} asked for in all",
+                           count_text(totals.times, "prefetch"), bytes);
     case VerdictKind::unused_prefetch:
-        return "prefetched to the device and moved away unused " + count_text(totals.times, "time") + ", " +
-               bytes + " in all";
+        return fmt::format("prefetched to the device and moved away unused {}, {} in all", times, bytes);
     }
     return std::string(managed::title(kind));
 }

@@ -1,6 +1,7 @@
 #include "analyzer/reports/html/timeline/bar.hpp"
 
 #include <cstdio>
+#include <fmt/core.h>
 
 namespace umadvisor::html {
 
@@ -20,7 +21,7 @@ void Bar::part(double share, std::string_view colour, std::string_view words, co
     constexpr double least = 0.0005, chars_of_bar = 115;
     if (share < least)
         return;
-    out_.markup("<svg x=\"" + percent(at_) + "\" width=\"" + percent(share) + "\" height=\"24\"><title>");
+    out_.markup(fmt::format("<svg x=\"{}\" width=\"{}\" height=\"24\"><title>", percent(at_), percent(share)));
     out_.text(title)
         .markup("</title><rect class=\"c-")
         .markup(colour)
