@@ -2,6 +2,7 @@
 #pragma once
 
 #include "analyzer/facts/per_thread.hpp"
+#include "analyzer/facts/running_launches.hpp"
 #include "analyzer/facts/samples.hpp"
 #include "analyzer/rules/counter.hpp"
 #include "analyzer/rules/transfers/schedule.hpp"
@@ -125,7 +126,7 @@ private:
     facts::PerThread<Stretch> stretches_;
     std::size_t threads_ = 0;         ///< with a stretch
     bool forgotten_ = false;          ///< stretches may begin in the middle
-    std::vector<std::uint64_t> busy_; ///< queues that the host has not waited for
+    std::vector<facts::WorkQueue> busy_; ///< queues that the host has not waited for
 };
 
 } // namespace umadvisor::rules
