@@ -47,7 +47,7 @@ std::size_t WorkPatterns::WordsHash::operator()(const Words& words) const {
 }
 
 std::size_t WorkPatterns::ActionHash::operator()(const WorkAction& action) const {
-    std::size_t hash = action.stack;
+    std::size_t hash = action.stack.packed();
     for (const std::uint64_t word :
          {action.entry, action.bytes, reinterpret_cast<std::uint64_t>(action.kernel)})
         hash = mixed(hash, word);
@@ -165,7 +165,7 @@ void WorkPatterns::add(const trace::Copy& copy, std::uint32_t thread) {
     }
     if (action.engine == Engine::to_device && stretch.given.size() >= long_enough)
         end_stretch(stretch);
-    action.stack = copy.stack;
+    action.stack = ids::StackId::of(copy);
     action.entry = copy.entry;
     action.bytes = copy.bytes;
     action.source = copy.source_memory;
@@ -203,7 +203,7 @@ void WorkPatterns::add(const trace::Set& set, std::uint32_t thread) {
     }
     WorkAction action;
     action.engine = Engine::compute;
-    action.stack = set.stack;
+    action.stack = ids::StackId::of(set);
     action.entry = set.entry;
     action.bytes = set.bytes;
     action.destination = set.memory;
