@@ -124,7 +124,7 @@ void EditedOrder::before(const facts::Call& call, const MemoryUse& done, bool re
 
 void EditedOrder::allocated(std::uint64_t allocation, const ids::AllocationSite& site) {
     uses_.erase(allocation);
-    const auto kept = kept_.find({site.stack, site.entry});
+    const auto kept = kept_.find(site);
     if (kept == kept_.end() || kept->second.empty())
         return;
     uses_[allocation] = std::move(kept->second.back());

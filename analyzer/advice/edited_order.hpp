@@ -29,7 +29,7 @@ struct OrderChange {
     What what{};
     bool read_later = false; ///< what its work brings is looked at where that is waited for
 };
-using OrderEdit = std::unordered_map<ids::CallSite, OrderChange, ids::CallSiteHash>;
+using OrderEdit = std::unordered_map<ids::CallSite, OrderChange>;
 
 /// Two uses of the same memory: the run made sure that `first` was done before `second`. If the host is the
 /// second user, `second` has no stack and no entry.

@@ -28,7 +28,7 @@ constexpr double host_spread = 3;
 
 /// True if both findings count the time of the same calls.
 bool same_call(const rules::Finding& one, const rules::Finding& other) {
-    return one.stack == other.stack && one.stack != 0 &&
+    return one.stack == other.stack && one.stack.known() &&
            (one.rule->same_calls_as == other.rule || other.rule->same_calls_as == one.rule);
 }
 

@@ -1,7 +1,5 @@
 #include "analyzer/advice/inside.hpp"
 
-#include "analyzer/reader/outside.hpp"
-
 #include <algorithm>
 
 namespace umadvisor::advice {
@@ -10,18 +8,16 @@ namespace {
 /// A line where the host touches memory is no call: there the stacks of the finding's `places` decide.
 bool lies_outside(const rules::Finding& finding) {
     if (!finding.touched_by_host)
-        return reader::is_outside(finding.stack);
-    return !finding.places.empty() && std::ranges::all_of(finding.places, [](const auto& place) {
-        return reader::is_outside(place.second);
-    });
+        return finding.stack.outside();
+    return !finding.places.empty() &&
+           std::ranges::all_of(finding.places, [](const auto& place) { return place.second.outside(); });
 }
 
 /// Removes the changes that lie outside. Returns false if that leaves an edit without changes.
 bool change_inside(timeline::Edit& edit) {
     if (edit.changes.empty())
         return true;
-    std::erase_if(edit.changes,
-                  [](const timeline::Change& change) { return reader::is_outside(change.site.stack); });
+    std::erase_if(edit.changes, [](const timeline::Change& change) { return change.site.stack.outside(); });
     return !edit.changes.empty();
 }
 
@@ -34,9 +30,9 @@ void keep_inside(const rules::Profile& profile, std::vector<rules::Finding>& fin
         return lies_outside(finding) || !change_inside(finding.edit);
     });
     for (rules::Finding& finding : findings) {
-        finding.allocation_stack = reader::plain_stack(finding.allocation_stack);
+        finding.allocation_stack = finding.allocation_stack.plain();
         for (auto& [what, stack] : finding.places)
-            stack = reader::plain_stack(stack);
+            stack = stack.plain();
     }
 }
 

@@ -39,7 +39,7 @@ void LostOrder::observe(const trace::Alloc& record) {
     if (record.status != 0 || record.captured != 0)
         return;
     written_.add(record);
-    const ids::AllocationSite site{record.stack, record.entry, record.symbol, record.memory, record.origin};
+    const ids::AllocationSite site{ids::CallSite::of(record), record.symbol, record.memory, record.origin};
     live_[record.allocation] = {record.address, record.bytes, site};
     if (several_streams())
         for (EditedOrder& each : edited_)

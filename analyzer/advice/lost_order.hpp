@@ -75,7 +75,7 @@ private:
     bool sources_told_ = false; ///< a hash of one; without any no edit keeps sources
     std::vector<EditedOrder> edited_;
     std::vector<std::size_t> apart_; ///< edits that have an order of their own at present
-    facts::CachedMap<std::unordered_map<ids::CallSite, ChangesOf, ids::CallSiteHash>> changes_;
+    facts::CachedMap<std::unordered_map<ids::CallSite, ChangesOf>> changes_;
 };
 
 } // namespace umadvisor::advice

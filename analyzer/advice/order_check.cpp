@@ -108,7 +108,8 @@ void name_order(const rules::Profile& profile, const rules::LineOf& line_of, rul
 std::vector<rules::OrderLoss> losses_of(const LostPairs& pairs) {
     std::vector<rules::OrderLoss> lost;
     for (const auto& [pair, times] : pairs)
-        lost.push_back({pair.first.stack, pair.by_host() ? 0 : pair.second.stack, times, pair.by_host()});
+        lost.push_back(
+            {pair.first.stack, pair.by_host() ? ids::StackId() : pair.second.stack, times, pair.by_host()});
     return lost;
 }
 

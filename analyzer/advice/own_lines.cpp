@@ -14,29 +14,29 @@ const std::string touched_by_library =
 
 /// The Python line that ran while calls were made outside Python.
 struct Meanwhile {
-    std::uint64_t line = 0; ///< 0: not known
-    bool within = false;    ///< it had begun and went on
+    ids::StackId line;
+    bool within = false; ///< it had begun and went on
 };
 
 /// Judged by the Python calls before and after. A line that made both was running meanwhile. Otherwise the line
 /// after waited for the work, or, where PyTorch computes gradients, the line before started it.
-Meanwhile python_meanwhile(const rules::Statements& statements, std::uint64_t stack,
-                           const rules::LineOf& line_of, const std::function<bool(std::uint64_t)>& is_own,
+Meanwhile python_meanwhile(const rules::Statements& statements, ids::StackId stack,
+                           const rules::LineOf& line_of, const std::function<bool(ids::StackId)>& is_own,
                            bool by_starter) {
-    std::map<std::uint64_t, std::uint64_t> within, beside;
+    std::map<ids::StackId, std::uint64_t> within, beside;
     std::uint64_t all = 0;
     for (const auto& [site, steps] : statements.background()) {
         if (line_of(site.stack) != stack)
             continue;
         for (const auto& [step, count] : steps) {
-            const std::uint64_t before = line_of(statements.sites()[step.first].site.stack),
-                                behind = line_of(statements.sites()[step.second].site.stack);
+            const ids::StackId before = line_of(statements.sites()[step.first].site.stack),
+                               behind = line_of(statements.sites()[step.second].site.stack);
             all += count;
             (before == behind ? within : beside)[before == behind || by_starter ? before : behind] += count;
         }
     }
-    const auto best_of = [&is_own](const std::map<std::uint64_t, std::uint64_t>& lines) {
-        std::pair<std::uint64_t, std::uint64_t> best;
+    const auto best_of = [&is_own](const std::map<ids::StackId, std::uint64_t>& lines) {
+        std::pair<ids::StackId, std::uint64_t> best;
         for (const auto& line : lines)
             if (line.second > best.second && is_own(line.first))
                 best = line;
@@ -51,18 +51,18 @@ Meanwhile python_meanwhile(const rules::Statements& statements, std::uint64_t st
 } // namespace
 
 void prefer_python_lines(std::vector<rules::Finding>& findings, const rules::Profile& profile,
-                         const rules::LineOf& line_of, const std::function<bool(std::uint64_t)>& is_own,
+                         const rules::LineOf& line_of, const std::function<bool(ids::StackId)>& is_own,
                          const rules::FrameworkOf& framework_of) {
     const rules::Statements& statements = profile.counted<rules::Statements>();
     if (statements.background().empty())
         return;
     for (rules::Finding& finding : findings) {
-        if (finding.stack == 0 || profile.dictionary().is_python(finding.stack) || is_own(finding.stack))
+        if (!finding.stack.known() || profile.dictionary().is_python(finding.stack) || is_own(finding.stack))
             continue;
         const Meanwhile meanwhile =
             python_meanwhile(statements, line_of(finding.stack), line_of, is_own,
                              framework_of(finding.stack) == symbols::PythonFramework::torch);
-        if (meanwhile.line == 0)
+        if (!meanwhile.line.known())
             continue;
         finding.summary +=
             meanwhile.within
@@ -75,16 +75,16 @@ void prefer_python_lines(std::vector<rules::Finding>& findings, const rules::Pro
     }
 }
 
-void prefer_own_lines(std::vector<rules::Finding>& findings, const std::function<bool(std::uint64_t)>& is_own) {
+void prefer_own_lines(std::vector<rules::Finding>& findings, const std::function<bool(ids::StackId)>& is_own) {
     for (rules::Finding& finding : findings) {
         if (!finding.touched_by_host || is_own(finding.stack))
             continue;
         const auto own = std::ranges::find_if(
-            finding.places, [&](const auto& place) { return place.second != 0 && is_own(place.second); });
+            finding.places, [&](const auto& place) { return place.second.known() && is_own(place.second); });
         if (own != finding.places.end()) {
             finding.summary += "; " + std::exchange(own->first, touched_by_library);
             std::swap(finding.stack, own->second);
-        } else if (finding.allocation_stack != 0 && is_own(finding.allocation_stack)) {
+        } else if (finding.allocation_stack.known() && is_own(finding.allocation_stack)) {
             finding.places.emplace(finding.places.begin(), touched_by_library, finding.stack);
             finding.stack = finding.allocation_stack;
         }

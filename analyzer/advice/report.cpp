@@ -1,7 +1,6 @@
 #include "analyzer/advice/report.hpp"
 
 #include "analyzer/advice/own_lines.hpp"
-#include "analyzer/reader/outside.hpp"
 #include "analyzer/reader/saturated.hpp"
 #include "analyzer/rules/library_memory.hpp"
 #include "analyzer/rules/python/python_advice.hpp"
@@ -36,7 +35,7 @@ symbols::Options with_source_rule(symbols::Options options, const reader::Trace&
 }
 
 /// The function of one of CUDA's libraries that the program called there; empty where it is not known.
-std::string library_function(symbols::Symbolizer& symbolizer, std::uint64_t stack) {
+std::string library_function(symbols::Symbolizer& symbolizer, ids::StackId stack) {
     std::string name;
     bool inside = false;
     for (const symbols::CodePlace& place : symbolizer.places(stack)) {
@@ -63,9 +62,9 @@ Report::Report(const std::string& path, const symbols::Options& options, bool wi
       full_stacks(options.full_stacks) {
     if (beside)
         beside_ = timeline::beside(beside(*this));
-    Findings found = find_all(profile, [this](std::uint64_t stack) {
+    Findings found = find_all(profile, [this](ids::StackId stack) {
         // What is called outside the ranges that are looked at has lines of its own.
-        return symbolizer.line_stack(stack) | (stack & reader::outside_mark);
+        return ids::StackId(symbolizer.line_stack(stack).number(), stack.outside());
     });
     findings = std::move(found.all);
     hidden = std::move(found.hidden);
@@ -75,14 +74,14 @@ Report::Report(const std::string& path, const symbols::Options& options, bool wi
     spared = std::move(found.spared);
     together_at_least_ns = found.together_at_least_ns;
     together_at_most_ns = found.together_at_most_ns;
-    const auto is_own = [this](std::uint64_t stack) {
+    const auto is_own = [this](ids::StackId stack) {
         return symbols::is_own(symbolizer.owner(symbolizer.line(stack)));
     };
-    const auto framework_of = [this](std::uint64_t stack) { return symbolizer.python_framework(stack); };
+    const auto framework_of = [this](ids::StackId stack) { return symbolizer.python_framework(stack); };
     for (std::vector<rules::Finding>* const list : {&findings, &unpriced, &stopped}) {
         prefer_own_lines(*list, is_own);
         prefer_python_lines(
-            *list, profile, [this](std::uint64_t stack) { return symbolizer.line_stack(stack); }, is_own,
+            *list, profile, [this](ids::StackId stack) { return symbolizer.line_stack(stack); }, is_own,
             framework_of);
         rules::advise_in_python(*list, framework_of);
         for (rules::Finding& finding : *list)
@@ -122,7 +121,7 @@ std::string Report::why_empty() const {
     return text;
 }
 
-std::vector<Report::StackLine> Report::whole_stack(std::uint64_t stack) {
+std::vector<Report::StackLine> Report::whole_stack(ids::StackId stack) {
     std::vector<StackLine> lines;
     const std::vector<symbols::CodePlace> places = symbolizer.places(stack);
     for (const symbols::CodePlace& place : places) {

@@ -55,7 +55,7 @@ public:
     };
     /// The places of a stack, innermost first. All that one report shows have 3 MiB of text together, ten times
     /// what a large program's take; the last line says how many frames are beyond.
-    std::vector<StackLine> whole_stack(std::uint64_t stack);
+    std::vector<StackLine> whole_stack(ids::StackId stack);
 
 private:
     std::size_t stack_text_left_ = 3 << 20; ///< bytes

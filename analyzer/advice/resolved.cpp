@@ -6,9 +6,9 @@
 
 namespace umadvisor::advice {
 
-ResolvedPlace resolve_place(Report& report, std::uint64_t stack, std::string what) {
+ResolvedPlace resolve_place(Report& report, ids::StackId stack, std::string what) {
     ResolvedPlace at{std::move(what), stack, {}, {}};
-    if (stack != 0) {
+    if (stack.known()) {
         at.place = report.symbolizer.line(stack);
         at.source = report.symbolizer.source_text(at.place);
     }
@@ -16,7 +16,7 @@ ResolvedPlace resolve_place(Report& report, std::uint64_t stack, std::string wha
 }
 
 std::string ResolvedPlace::text() const {
-    return stack == 0 ? "no stack recorded" : place.text();
+    return stack.known() ? place.text() : "no stack recorded";
 }
 
 namespace {
@@ -47,7 +47,7 @@ ResolvedFinding resolve(Report& report, const rules::Finding& finding) {
     resolved.remedy = remedy_of(report, finding, resolved.line);
     if (!finding.allocation_text.empty())
         resolved.memory = resolve_place(report, finding.allocation_stack,
-                                        (finding.allocation_stack == 0 ? "memory: " : "allocated here: ") +
+                                        (finding.allocation_stack.known() ? "allocated here: " : "memory: ") +
                                             finding.allocation_text);
     for (const auto& [what, stack] : finding.places)
         resolved.others.push_back(resolve_place(report, stack, what));

@@ -13,7 +13,7 @@ namespace umadvisor::advice {
 
 struct ResolvedPlace {
     std::string what;         ///< was seen there, or stands there
-    std::uint64_t stack = 0;  ///< 0: none was recorded
+    ids::StackId stack{};     ///< 0: none was recorded
     symbols::CodePlace place; ///< empty without a stack
     std::string source;       ///< text of the line; empty: not known, or not to be shown
 
@@ -21,7 +21,7 @@ struct ResolvedPlace {
 };
 
 /// Reads the source file of its line.
-ResolvedPlace resolve_place(Report& report, std::uint64_t stack, std::string what);
+ResolvedPlace resolve_place(Report& report, ids::StackId stack, std::string what);
 
 /// One part of a remedy.
 struct ResolvedEdit {

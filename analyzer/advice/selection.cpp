@@ -40,8 +40,8 @@ bool matches_any(const std::vector<FindingPattern>& patterns, std::string_view r
 
 std::vector<symbols::CodePlace> places_of(const rules::Finding& finding, Report& report) {
     std::vector<symbols::CodePlace> places;
-    for (const std::uint64_t stack : {finding.stack, finding.allocation_stack})
-        if (stack != 0)
+    for (const ids::StackId stack : {finding.stack, finding.allocation_stack})
+        if (stack.known())
             places.push_back(report.symbolizer.line(stack));
     return places;
 }

@@ -1,16 +1,20 @@
 /// Maps that are asked for the same keys again and again.
 #pragma once
 
+#include "analyzer/ids/call_site.hpp"
+
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <type_traits>
 #include <vector>
 
 namespace umadvisor::facts {
 
 /// A std::map or std::unordered_map with a table of its entries in front, since the calls of a program's loops
-/// come from few places. A key is a number, or has a `stack` and an `entry`, which are enough to distinguish
-/// most keys; where they are not, the map is searched. Entries stay where they are.
+/// come from few places. A key is a number, or derives from a CallSite, which is enough to distinguish most
+/// keys; where they are not, the map is searched. Entries stay where they are.
 template <class Map>
 class CachedMap {
 public:
@@ -35,12 +39,8 @@ private:
     static constexpr int most_probes = 8; ///< an entry that is further from its slot is not in the table
 
     std::size_t slot_of(const Key& key) const {
-        std::uint64_t number;
-        if constexpr (std::integral<Key>)
-            number = key;
-        else
-            number = key.stack * 1021 + key.entry;
-        return static_cast<std::size_t>(number * 0x9e3779b97f4a7c15 >> shift_);
+        using Hashed = std::conditional_t<std::derived_from<Key, ids::CallSite>, ids::CallSite, Key>;
+        return static_cast<std::size_t>(std::hash<Hashed>()(key) * 0x9e3779b97f4a7c15 >> shift_);
     }
     std::size_t after(std::size_t slot) const { return (slot + 1) & (slots_.size() - 1); }
 

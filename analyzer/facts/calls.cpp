@@ -80,7 +80,7 @@ Call Calls::begin(const Record& record, std::uint32_t thread) {
                       record.stack;
                       record.entry;
                   })
-        call.site = {record.stack, record.entry};
+        call.site = ids::CallSite::of(record);
     call.start = at(record.start);
     call.duration = length(record.duration);
     call.thread = thread;
@@ -126,7 +126,7 @@ const Calls::Kernel& Calls::kernel(const reader::Shape& shape, std::uint32_t thr
         const std::uint64_t of_plane = reader::saturated_product(shape.grid[0], shape.grid[1]);
         const std::uint64_t key = key_of(shape);
         // Each line has work of its own for a kernel.
-        kernel = {group(mixed(mixed(9, key), shape.stack) | 1), group(key),
+        kernel = {group(mixed(mixed(9, key), shape.stack.packed()) | 1), group(key),
                   reader::saturated_product(of_plane, shape.grid[2]) >= wide_blocks};
     }
     return kernel;
@@ -141,7 +141,7 @@ std::optional<Call> Calls::of(const trace::Launch& record, const reader::ThreadC
     const reader::Shape* const shape = cursor.shape();
     if (shape == nullptr)
         return call;
-    call.site = {shape->stack, shape->entry};
+    call.site = ids::CallSite::of(*shape);
     if (record.status != 0 || shape->captured)
         return call;
     call.sample = record.sample;

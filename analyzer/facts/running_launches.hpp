@@ -1,6 +1,7 @@
 /// Which launches may have been running at a moment: from the launch on, until the program has waited for them.
 #pragma once
 
+#include "analyzer/ids/stack_id.hpp"
 #include "analyzer/reader/flat_map.hpp"
 #include "trace/event_records.hpp"
 
@@ -13,7 +14,9 @@ namespace umadvisor::facts {
 
 /// A kernel as launched from one place.
 struct KernelSite {
-    std::uint64_t function = 0, stack = 0, entry = 0;
+    std::uint64_t function = 0;
+    ids::StackId stack{};
+    std::uint64_t entry = 0;
     auto operator<=>(const KernelSite&) const = default;
 };
 

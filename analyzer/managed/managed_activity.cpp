@@ -62,7 +62,7 @@ void ManagedActivity::add(const trace::Alloc& record) {
     written_.add(record);
     ManagedAllocation& allocation = ranges_.add(record);
     const auto site =
-        sites_.try_emplace({record.stack, record.entry, record.symbol, record.memory, record.origin}).first;
+        sites_.try_emplace({ids::CallSite::of(record), record.symbol, record.memory, record.origin}).first;
     allocation.site = &site->second;
     allocation.made_at = &site->first;
     allocation.number = ledger_.open(allocation.address, allocation.bytes(), site->second);
@@ -204,9 +204,9 @@ void ManagedActivity::add(const trace::Prefetch& record) {
              .kind = to_host ? UseKind::prefetch_to_host : UseKind::prefetch_to_device,
              .offset = offset,
              .bytes = std::min(record.bytes, allocation->bytes() - std::min(offset, allocation->bytes())),
-             .place = record.stack});
+             .place = ids::StackId::of(record)});
     allocation->add({record.address, record.address + std::min(record.bytes - 1, UINT64_MAX - record.address),
-                     record.start, record.stack, record.entry, is_host(record.location),
+                     record.start, ids::CallSite::of(record), is_host(record.location),
                      record.origin == trace::Origin::umadvisor});
 }
 

@@ -66,7 +66,7 @@ public:
     bool any() const { return totals_.recorded().events != 0 || totals_.exact() != nullptr; }
 
     /// Bytes that umadvisor prefetched for nothing, by why and the stack of the call that it was done for.
-    using WastedBytes = std::map<std::pair<WastedPrefetch::Why, std::uint64_t>, std::uint64_t>;
+    using WastedBytes = std::map<std::pair<WastedPrefetch::Why, ids::StackId>, std::uint64_t>;
     const WastedBytes& wasted_by_umadvisor() const { return wasted_; }
 
     Account account() const { return {totals_, ledger_}; }

@@ -1,6 +1,5 @@
 /// What the driver reported of managed memory, and who made it happen.
 #include "analyzer/managed/managed_activity.hpp"
-#include "analyzer/reader/outside.hpp"
 
 #include <algorithm>
 
@@ -29,8 +28,7 @@ void ManagedActivity::attribute_migration(ManagedAllocation& allocation, const B
     if (cause == trace::MigrationCause::user) {
         const PrefetchCall* const call =
             allocation.find_prefetch(record.address, record.start, direction == MoveDirection::to_host);
-        site.prefetched(call == nullptr ? PrefetchSite{}
-                                        : PrefetchSite{call->stack, call->entry, call->by_umadvisor},
+        site.prefetched(call == nullptr ? PrefetchSite{} : PrefetchSite{call->site, call->by_umadvisor},
                         direction, record.bytes);
     } else if (direction != MoveDirection::to_host) {
         if (direction == MoveDirection::between_devices && record.from != record.to)
@@ -39,7 +37,7 @@ void ManagedActivity::attribute_migration(ManagedAllocation& allocation, const B
         // What was launched inside belongs there also when it ran later.
         site.moves.add(bytes, movers.empty() ? inside_
                                              : std::ranges::any_of(movers, [](const facts::KernelSite& kernel) {
-                                                   return !reader::is_outside(kernel.stack);
+                                                   return !kernel.stack.outside();
                                                }));
         site.kernels.add(movers, bytes, 0);
     } else if (cause != trace::MigrationCause::eviction) {
@@ -79,7 +77,7 @@ void ManagedActivity::add(const trace::ManagedEvent& record) {
                                .offset = record.address - allocation->address,
                                .bytes = record.bytes,
                                .count = faults_of(record),
-                               .place = record.code,
+                               .place = ids::StackId(record.code),
                                .write = record.cause != static_cast<std::uint64_t>(trace::FaultAccess::read)});
         break;
     case trace::ManagedEventKind::thrashing:

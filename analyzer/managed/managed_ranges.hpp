@@ -26,7 +26,8 @@ struct ManagedSiteActivity;
 /// A call that moves a part of an allocation, or will.
 struct PrefetchCall {
     std::uint64_t address = 0, last = 0; ///< first and last byte
-    std::uint64_t start = 0, stack = 0, entry = 0;
+    std::uint64_t start = 0;
+    ids::CallSite site;
     bool to_host = false, by_umadvisor = false;
 };
 

@@ -38,8 +38,7 @@ struct KernelShares {
     void add(std::span<const facts::KernelSite> candidates, double bytes, double faults);
 };
 
-struct PrefetchSite {
-    std::uint64_t stack = 0, entry = 0;
+struct PrefetchSite : ids::CallSite {
     bool by_umadvisor = false;
     auto operator<=>(const PrefetchSite&) const = default;
 };

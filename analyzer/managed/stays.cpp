@@ -263,7 +263,7 @@ void Stays::host_fault(const UseStep& step) {
     stay.lowest = std::min(stay.lowest, step.offset);
     stay.highest = std::max(stay.highest, end_of(step) - 1);
     if (stay.code == 0)
-        stay.code = step.place;
+        stay.code = step.place.number();
 }
 
 void Stays::totals(const UseStep& step) {

@@ -42,7 +42,7 @@ struct Stay {
     trace::Regularity
         regularity{}; ///< of what it held when all of it was here; irregular: no kernel could have made it
 
-    std::uint64_t prefetch_stack = 0; ///< of the call that brought it
+    ids::StackId prefetch_stack{}; ///< of the call that brought it
 
     std::uint64_t arrived() const { return by_fault + by_prefetch; }
 };
@@ -51,7 +51,7 @@ struct Stay {
 struct RedundantPrefetches {
     std::uint64_t calls = 0, bytes = 0;
     std::uint64_t first = UINT64_MAX, last = 0; ///< their span
-    std::uint64_t stack = 0;
+    ids::StackId stack{};
 };
 
 /// Steps of all allocations that wait for others which may come late.

@@ -45,7 +45,7 @@ void VerdictTally::add(const VerdictTally& other) {
             add_some(totals.kernels, kernel);
         for (const std::uint64_t code : from.host_codes)
             add_some(totals.host_codes, code);
-        for (const std::uint64_t stack : from.prefetches)
+        for (const ids::StackId stack : from.prefetches)
             add_some(totals.prefetches, stack);
     }
 }

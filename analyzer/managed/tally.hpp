@@ -14,7 +14,7 @@ struct VerdictTotals {
     std::uint64_t new_bytes = 0, taken_back = 0, prefetched_back = 0, written = 0;
     std::set<facts::KernelSite> kernels; ///< these and what follows: a few of them
     std::set<std::uint64_t> host_codes;  ///< frames
-    std::set<std::uint64_t> prefetches;  ///< stacks
+    std::set<ids::StackId> prefetches;   ///< stacks
 };
 
 class VerdictTally {

@@ -25,7 +25,7 @@ struct UseStep {
     UseKind kind{};
     std::uint64_t offset = 0, bytes = 0; ///< prefetch: its range; host fault: the pages; arrival: no offset
     std::uint64_t count = 1;             ///< launches, host faults
-    std::uint64_t place = 0;             ///< host fault: frame of the instruction; prefetch: stack
+    ids::StackId place{};                ///< host fault: frame of the instruction; prefetch: stack
     bool write = false;                  ///< host fault
     bool faults_known = false;           ///< look: had the host faulted, its faults would have been recorded
     std::uint64_t host_bytes = 0;        ///< look: mapped by the host; totals: moved to the host

@@ -76,7 +76,7 @@ struct Verdict {
     std::uint64_t written = 0;         ///< of what came to the host by its faults, what the host wrote
     facts::KernelSite kernel{};        ///< one that took part; function, stack and entry 0: none
     std::uint64_t host_code = 0;       ///< frame of the host's access; 0: none is known
-    std::uint64_t prefetch_stack = 0;  ///< 0: none
+    ids::StackId prefetch_stack{};     ///< 0: none
 };
 
 /// Prefetches behind a launch that their own evidence does not show to be late.
@@ -95,7 +95,8 @@ struct WastedPrefetch {
         unused_on_host,   ///< it left before the host could have used the half of it
     };
     Why why{};
-    std::uint64_t stack = 0, bytes = 0;
+    ids::StackId stack{};
+    std::uint64_t bytes = 0;
 };
 /// Of all prefetches, umadvisor's among them; by stay, so several may be of one call site.
 std::vector<WastedPrefetch> wasted_prefetches(const Subject& subject);

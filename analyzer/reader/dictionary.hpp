@@ -1,6 +1,7 @@
 /// The definitions of a trace, found before its events are read.
 #pragma once
 
+#include "analyzer/ids/stack_id.hpp"
 #include "analyzer/reader/flat_map.hpp"
 #include "analyzer/reader/graph_versions.hpp"
 #include "trace/records.hpp"
@@ -65,8 +66,8 @@ public:
         return known != nullptr && *known;
     }
     /// Whether a stack has Python frames.
-    bool is_python(std::uint64_t stack) const {
-        const auto frame = frames.find(stack);
+    bool is_python(ids::StackId stack) const {
+        const auto frame = frames.find(stack.number());
         return frame != frames.end() && frame->second.python != 0;
     }
     /// Mangled kernel name; empty where it is not known.

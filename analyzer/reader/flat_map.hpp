@@ -3,28 +3,29 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <utility>
 #include <vector>
 
 namespace umadvisor::reader {
 
-/// By number, with the entries side by side in no order that means anything: a look-up takes two memory
+/// By number or id, with the entries side by side in no order that means anything: a look-up takes two memory
 /// accesses where a node-based map follows chains, and an entry takes no allocation. Entries move when others
 /// come or go.
-template <class Value>
+template <class Value, class Key = std::uint64_t>
 class FlatMap {
 public:
-    using Entry = std::pair<std::uint64_t, Value>;
+    using Entry = std::pair<Key, Value>;
 
     /// nullptr: it is not there.
-    Value* find(std::uint64_t key) { return const_cast<Value*>(std::as_const(*this).find(key)); }
-    const Value* find(std::uint64_t key) const {
+    Value* find(Key key) { return const_cast<Value*>(std::as_const(*this).find(key)); }
+    const Value* find(Key key) const {
         const std::uint32_t position = places_[place_of(key)];
         return position == nowhere ? nullptr : &entries_[position - 1].second;
     }
-    bool contains(std::uint64_t key) const { return find(key) != nullptr; }
+    bool contains(Key key) const { return find(key) != nullptr; }
     /// Made if it is not there.
-    Value& operator[](std::uint64_t key) {
+    Value& operator[](Key key) {
         std::size_t place = place_of(key);
         if (places_[place] == nowhere) {
             if (places_an_entry * entries_.size() >= places_.size()) {
@@ -36,7 +37,7 @@ public:
         }
         return entries_[places_[place] - 1].second;
     }
-    void erase(std::uint64_t key) {
+    void erase(Key key) {
         const std::size_t place = place_of(key);
         const std::uint32_t position = places_[place];
         if (position == nowhere)
@@ -65,11 +66,12 @@ private:
     static constexpr std::size_t places_an_entry = 4; ///< at least: look-ups seldom meet others
     static constexpr std::uint32_t nowhere = 0;
 
-    std::size_t home_of(std::uint64_t key) const {
-        return static_cast<std::size_t>(key * 0x9e3779b97f4a7c15 >> shift_); // numbers in a row fall far apart
+    std::size_t home_of(Key key) const {
+        return static_cast<std::size_t>(std::hash<Key>()(key) * 0x9e3779b97f4a7c15 >>
+                                        shift_); // numbers in a row fall far apart
     }
     /// The index in `places_` that holds the entry's position, or would hold it.
-    std::size_t place_of(std::uint64_t key) const {
+    std::size_t place_of(Key key) const {
         std::size_t place = home_of(key);
         while (places_[place] != nowhere && entries_[places_[place] - 1].first != key)
             place = after(place);

@@ -18,7 +18,7 @@ DroppedCalls calls_of(const std::uint64_t (&slot)[words_in_slot]) {
     if (calls.known) {
         calls.entry = (site & 0x7ff) - 1;
         calls.function = site >> 11 & 0x1fffff;
-        calls.stack = site >> 32;
+        calls.stack = ids::StackId(site >> 32);
     }
     calls.calls = slot[1];
     calls.failed = slot[2];

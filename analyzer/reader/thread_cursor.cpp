@@ -1,7 +1,6 @@
 #include "analyzer/reader/thread_cursor.hpp"
 
 #include "analyzer/reader/chunk_walk.hpp"
-#include "analyzer/reader/outside.hpp"
 
 #include <algorithm>
 #include <type_traits>
@@ -25,6 +24,7 @@ bool ThreadCursor::open_chunk() {
         state_ = {};
         state_.time = chunk.base_time;
         shapes_.clear();
+        twins_.clear();
         if (time_ == 0)
             time_ = chunk.base_time;
         return true;
@@ -39,18 +39,18 @@ void ThreadCursor::give_up() {
     at_ = end_;
 }
 
-void ThreadCursor::define(const trace::LaunchShape& r) {
-    const std::size_t known = shapes_.size();
-    Shape& shape = shapes_[r.shape];
-    shape = {.place = shapes_.size() != known ? static_cast<std::uint32_t>(known) : shape.place,
+void ThreadCursor::define(const trace::LaunchShape& r, bool outside) {
+    const std::size_t known = shapes_.size() + twins_.size();
+    Shape& shape = (outside ? twins_ : shapes_)[r.shape];
+    shape = {.place = shapes_.size() + twins_.size() != known ? static_cast<std::uint32_t>(known) : shape.place,
              .scanned = r.scanned != 0,
              .captured = r.captured != 0,
              .number = r.shape,
              .entry = r.entry,
              .function = r.function,
              .stream = r.stream,
-             .stack = r.stack,
              .untold = r.untold,
+             .stack = ids::StackId(r.stack, outside),
              .touched = {r.touched.begin(), r.touched.end()},
              .host_ranges = {r.host_ranges.begin(), r.host_ranges.end()},
              .grid = {r.grid_x, r.grid_y, r.grid_z},
@@ -75,7 +75,7 @@ ThreadCursor::Decoded ThreadCursor::decode_event(const trace::RawRecord& raw) {
     shape_ = nullptr;
     if constexpr (std::is_same_v<Record, trace::LaunchShape>) {
         define(record);
-        twin_follows_ = twins_;
+        twin_follows_ = has_twins_;
         return Decoded::event;
     } else {
         if constexpr (std::is_same_v<Record, trace::Launch>)
@@ -102,10 +102,7 @@ ThreadCursor::Decoded ThreadCursor::decode(const trace::RawRecord& raw) {
 }
 
 void ThreadCursor::define_twin() {
-    auto& record = std::get<trace::LaunchShape>(event_);
-    record.shape |= outside_mark;
-    record.stack |= outside_mark;
-    define(record);
+    define(std::get<trace::LaunchShape>(event_), true);
 }
 
 void ThreadCursor::mark_outside() {
@@ -113,9 +110,9 @@ void ThreadCursor::mark_outside() {
         [this](auto& record) {
             using Record = std::decay_t<decltype(record)>;
             if constexpr (std::is_same_v<Record, trace::Launch>)
-                shape_ = shapes_.find(record.shape | outside_mark);
+                shape_ = twins_.find(record.shape);
             else if constexpr (!std::is_same_v<Record, trace::LaunchShape> && requires { record.stack; })
-                record.stack |= outside_mark;
+                record.stack = ids::StackId(record.stack, true).packed();
         },
         event_);
 }

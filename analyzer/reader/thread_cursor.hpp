@@ -1,6 +1,7 @@
 /// Reading one thread's events, chunk after chunk.
 #pragma once
 
+#include "analyzer/ids/stack_id.hpp"
 #include "analyzer/reader/flat_map.hpp"
 #include "analyzer/reader/trace_file.hpp"
 #include "trace/decoder.hpp"
@@ -26,7 +27,8 @@ struct Shape {
     // First what each launch is asked for.
     std::uint32_t place = 0; ///< among the shapes of its chunk, counted from 0 without gaps
     bool scanned = false, captured = false;
-    std::uint64_t number = 0, entry = 0, function = 0, stream = 0, stack = 0, untold = 0;
+    std::uint64_t number = 0, entry = 0, function = 0, stream = 0, untold = 0;
+    ids::StackId stack{};
     std::vector<std::uint64_t> touched;
     std::vector<std::uint64_t> host_ranges; ///< pageable memory among the parameters
     std::uint64_t grid[3] = {}, block[3] = {}, shared_bytes = 0;
@@ -44,8 +46,8 @@ public:
 
     /// From here on each LaunchShape comes twice, the second time for what is launched outside the ranges that
     /// are looked at.
-    void tell_outside_apart() { twins_ = true; }
-    /// The current record is of a call outside: its stack, and that of its shape, carry outside_mark from here
+    void tell_outside_apart() { has_twins_ = true; }
+    /// The current record is of a call outside: its stack, and that of its shape, is one of outside from here
     /// on.
     void mark_outside();
 
@@ -69,7 +71,7 @@ private:
     Decoded decode(const trace::RawRecord& raw);
     template <class Record>
     Decoded decode_event(const trace::RawRecord& raw);
-    void define(const trace::LaunchShape& record);
+    void define(const trace::LaunchShape& record, bool outside = false);
     void define_twin();
     void give_up();
 
@@ -82,11 +84,11 @@ private:
     const std::uint8_t* at_ = nullptr;
     const std::uint8_t* end_ = nullptr;
     trace::DeltaState state_;
-    FlatMap<Shape> shapes_;
+    FlatMap<Shape> shapes_, twins_;
     Event event_;
     const Shape *shape_ = nullptr, *defined_ = nullptr;
     std::uint64_t time_ = 0;
-    bool twins_ = false, twin_follows_ = false; ///< of the current LaunchShape
+    bool has_twins_ = false, twin_follows_ = false; ///< of the current LaunchShape
 };
 
 } // namespace umadvisor::reader

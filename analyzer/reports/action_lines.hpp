@@ -20,7 +20,7 @@ struct WastedBytes {
 };
 
 struct ActionPlace {
-    std::uint64_t stack = 0; ///< of the program's call that it was done for
+    ids::StackId stack{}; ///< of the program's call that it was done for
     tables::ActionTotals totals;
     WastedBytes wasted;
     std::optional<double> gain_ns; ///< below zero: the program was slower with it; nothing: not known

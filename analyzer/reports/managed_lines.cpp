@@ -19,19 +19,22 @@ double ratio(std::uint64_t whole, std::uint64_t part) {
     return part == 0 ? 1 : static_cast<double>(whole) / static_cast<double>(part);
 }
 
+ids::StackId line_stack(advice::Report& report, ids::StackId stack) {
+    return stack.known() ? report.symbolizer.line_stack(stack) : stack;
+}
+
 std::vector<ManagedKernelLine> kernel_lines(advice::Report& report, const managed::KernelShares& shares,
                                             double scale, double faults_scale) {
-    std::map<std::pair<std::uint64_t, std::uint64_t>, std::pair<std::uint64_t, managed::MoverShare>> lines;
+    std::map<std::pair<std::uint64_t, ids::StackId>, managed::MoverShare> lines;
     managed::MoverShare whole = shares.others;
     whole.add(shares.nobody);
     for (const auto& [site, share] : shares.sites) {
-        const std::uint64_t stack = site.stack == 0 ? 0 : report.symbolizer.line_stack(site.stack);
-        lines[{site.function, stack}].second.add(share);
+        const ids::StackId stack = line_stack(report, site.stack);
+        lines[{site.function, stack}].add(share);
         whole.add(share);
     }
     std::vector<ManagedKernelLine> list;
-    for (const auto& [key, line] : lines) {
-        const managed::MoverShare& share = line.second;
+    for (const auto& [key, share] : lines) {
         const double part = whole.bytes > 0    ? share.bytes / whole.bytes
                             : whole.faults > 0 ? share.faults / whole.faults
                                                : 0;
@@ -58,9 +61,9 @@ std::vector<ManagedHostLine> host_lines(advice::Report& report, const managed::M
         others += share.bytes;
     const double whole = by_faults + others;
     const double scale = whole > 0 ? static_cast<double>(moved) / whole : 1;
-    std::map<std::uint64_t, ManagedHostLine> lines;
+    std::map<ids::StackId, ManagedHostLine> lines;
     for (const auto& [code, access] : activity.host_codes) {
-        const std::uint64_t stands_for = code == 0 ? 0 : report.symbolizer.line_stack(code);
+        const ids::StackId stands_for = line_stack(report, ids::StackId(code));
         ManagedHostLine& line = lines[stands_for];
         line.code = stands_for;
         reader::add_saturated(line.faults, access.faults);
@@ -78,9 +81,9 @@ std::vector<ManagedHostLine> host_lines(advice::Report& report, const managed::M
 std::vector<ManagedPrefetchLine> prefetch_lines(advice::Report& report,
                                                 const managed::ManagedSiteActivity& activity,
                                                 const ManagedScale& scale) {
-    std::map<std::tuple<std::uint64_t, std::uint64_t, bool>, ManagedPrefetchLine> lines;
+    std::map<std::tuple<ids::StackId, std::uint64_t, bool>, ManagedPrefetchLine> lines;
     for (const auto& [site, moved] : activity.prefetches) {
-        const std::uint64_t stack = site.stack == 0 ? 0 : report.symbolizer.line_stack(site.stack);
+        const ids::StackId stack = line_stack(report, site.stack);
         ManagedPrefetchLine& line = lines[{stack, site.entry, site.by_umadvisor}];
         line.stack = stack;
         line.entry = site.entry;
@@ -106,7 +109,7 @@ std::vector<ManagedLine> managed_lines(advice::Report& report) {
         if (activity.empty())
             continue;
         ids::AllocationSite key = site;
-        key.stack = site.stack == 0 ? 0 : report.symbolizer.line_stack(site.stack);
+        key.stack = line_stack(report, site.stack);
         ManagedLine& line = by_line[key];
         line.site = key;
         line.activity.add(activity);

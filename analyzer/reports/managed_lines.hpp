@@ -12,20 +12,22 @@
 namespace umadvisor::reports {
 
 struct ManagedKernelLine {
-    std::uint64_t function = 0, stack = 0; ///< stack: of one launch from that line
+    std::uint64_t function = 0;
+    ids::StackId stack{}; ///< stack: of one launch from that line
     double share = 0; ///< of what was pulled to the device, in bytes; in faults where no bytes were recorded
     double bytes = 0, faults = 0; ///< with what was not recorded
     bool candidates = false;      ///< in part shared with others that ran at the same time
 };
 
 struct ManagedHostLine {
-    std::uint64_t code = 0; ///< frame; 0: not known
+    ids::StackId code{}; ///< of the innermost frame alone, where it is known
     std::uint64_t faults = 0;
     double bytes = 0; ///< with what was not recorded
 };
 
 struct ManagedPrefetchLine {
-    std::uint64_t stack = 0, entry = 0; ///< 0: no such call is known
+    ids::StackId stack{};
+    std::uint64_t entry = 0; ///< 0: no such call is known
     bool by_umadvisor = false;
     double bytes_to_device = 0, bytes_to_host = 0;
 };

@@ -43,14 +43,13 @@ std::uint64_t MemoryHistory::most_free(std::uint64_t device) const {
     return all - std::min(all, held == device_bytes_.end() ? 0 : held->second);
 }
 
-void MemoryHistory::release(Held held, const HeldMemory& by, std::uint64_t start) {
+void MemoryHistory::release(Held held, const ids::CallSite& by, std::uint64_t start) {
     HeldMemory memory = held->second;
     if (memory.managed == 0)
         device_bytes_[memory.device] -= memory.bytes;
     addresses_.erase(memory.allocation);
     held_.erase(held);
-    memory.stack = by.stack;
-    memory.entry = by.entry;
+    memory.site = by;
     for (const std::string_view action : {"free_requested", "free_completed", "segment_free"})
         step(action, memory, start);
 }
@@ -70,9 +69,13 @@ void MemoryHistory::make_room(const HeldMemory& memory, std::uint64_t start) {
 void MemoryHistory::add(const trace::Alloc& record) {
     if (!is_followed(record))
         return;
-    HeldMemory memory{
-        record.allocation, record.address, std::min(record.bytes, most_bytes),     record.device, record.stream,
-        record.stack,      record.entry,   record.memory == trace::Memory::managed};
+    HeldMemory memory{record.allocation,
+                      record.address,
+                      std::min(record.bytes, most_bytes),
+                      record.device,
+                      record.stream,
+                      ids::CallSite::of(record),
+                      record.memory == trace::Memory::managed};
     if (record.status == tables::out_of_memory && facts::is_program_call(record)) {
         any_oom_ = true;
         step("oom", memory, record.start, most_free(record.device));
@@ -98,7 +101,7 @@ void MemoryHistory::add(const trace::Free& record) {
     const auto known = addresses_.find(record.allocation);
     if (record.status != 0 || record.captured != 0 || known == addresses_.end() || (at_oom_ && any_oom_))
         return;
-    release(held_.find(known->second), {.stack = record.stack, .entry = record.entry}, record.start);
+    release(held_.find(known->second), ids::CallSite::of(record), record.start);
 }
 
 } // namespace umadvisor::reports

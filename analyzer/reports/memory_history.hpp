@@ -1,6 +1,7 @@
 /// What a program had allocated on its devices, call by call.
 #pragma once
 
+#include "analyzer/ids/call_site.hpp"
 #include "analyzer/reader/dictionary.hpp"
 #include "trace/event_records.hpp"
 
@@ -15,7 +16,8 @@ namespace umadvisor::reports {
 
 /// Memory that the driver has given out and that is not freed.
 struct HeldMemory {
-    std::uint64_t allocation = 0, address = 0, bytes = 0, device = 0, stream = 0, stack = 0, entry = 0;
+    std::uint64_t allocation = 0, address = 0, bytes = 0, device = 0, stream = 0;
+    ids::CallSite site;
     std::uint64_t managed = 0; ///< 1: it may be on the host
 };
 
@@ -58,7 +60,7 @@ private:
     using Held = std::map<std::uint64_t, HeldMemory>::iterator;
     bool is_followed(const trace::Alloc& record) const;
     void make_room(const HeldMemory& memory, std::uint64_t start);
-    void release(Held held, const HeldMemory& by, std::uint64_t start);
+    void release(Held held, const ids::CallSite& by, std::uint64_t start);
     void step(std::string_view action, const HeldMemory& memory, std::uint64_t start, std::uint64_t free = 0);
     std::uint64_t most_free(std::uint64_t device) const;
 

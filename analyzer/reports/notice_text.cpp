@@ -11,12 +11,12 @@ std::string notice_text(advice::Report& report, const trace::Notice& notice) {
         found != allocations.end() && found->second.bytes != 0) {
         const auto& [entry, bytes, stack] = found->second;
         text += fmt::format(" ({} {}", report.profile.call_name(entry), text::bytes_text(bytes));
-        if (stack != 0)
+        if (stack.known())
             text += ", allocated at " + report.symbolizer.line(stack).text();
         text += ")";
     }
     if (notice.stack != 0)
-        text += fmt::format(" (at {})", report.symbolizer.line(notice.stack).text());
+        text += fmt::format(" (at {})", report.symbolizer.line(ids::StackId(notice.stack)).text());
     return text;
 }
 

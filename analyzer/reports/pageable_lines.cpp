@@ -19,12 +19,12 @@ constexpr std::size_t most_shown = 3; ///< without --all
 
 std::vector<PageableLine> pageable_lines(advice::Report& report) {
     const auto& ranges = report.trace.dictionary.host_ranges;
-    std::map<std::pair<std::uint64_t, std::uint64_t>, PageableLine> by_line; ///< and range
+    std::map<std::pair<ids::StackId, std::uint64_t>, PageableLine> by_line; ///< and range
     for (const auto& [use, totals] : report.profile.counted<rules::PageableUses>().launches()) {
         const auto range = ranges.find(use.host_range);
         if (range == ranges.end()) // its record is lost
             continue;
-        const std::uint64_t stack = report.symbolizer.line_stack(use.call.stack);
+        const ids::StackId stack = report.symbolizer.line_stack(use.call.stack);
         PageableLine& line = by_line[{stack, use.host_range}];
         line.stack = stack;
         line.function = totals.function;
@@ -52,7 +52,7 @@ void write_pageable(std::ostream& out, advice::Report& report) {
         out << "      " << text::bytes_text(line.bytes) << " (" << name(line.kind) << ") by "
             << text::count_text(line.launches, "launch") << " of "
             << rules::kernels_text(report.profile, {line.function}) << "   "
-            << (line.stack == 0 ? "no stack recorded" : report.symbolizer.line(line.stack).text()) << "\n";
+            << (line.stack.known() ? report.symbolizer.line(line.stack).text() : "no stack recorded") << "\n";
     }
     if (shown < lines.size())
         out << "      and " << lines.size() - shown << " more (--all)\n";

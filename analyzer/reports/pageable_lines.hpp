@@ -12,7 +12,8 @@ namespace umadvisor::reports {
 
 /// Launches at one line that were given addresses inside of one piece of memory.
 struct PageableLine {
-    std::uint64_t stack = 0, function = 0; ///< function: of the last kernel
+    ids::StackId stack{};
+    std::uint64_t function = 0;            ///< function: of the last kernel
     std::uint64_t launches = 0, bytes = 0; ///< bytes: of the whole piece
     trace::HostRangeKind kind{};
 };

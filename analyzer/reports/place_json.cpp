@@ -7,7 +7,7 @@
 namespace umadvisor::reports {
 
 nlohmann::ordered_json place_json(const advice::ResolvedPlace& at) {
-    if (at.stack == 0)
+    if (!at.stack.known())
         return nullptr;
     return {
         {"text", at.text()},
@@ -19,7 +19,7 @@ nlohmann::ordered_json place_json(const advice::ResolvedPlace& at) {
         {"source", at.source}};
 }
 
-nlohmann::ordered_json place_json(advice::Report& report, std::uint64_t stack) {
+nlohmann::ordered_json place_json(advice::Report& report, ids::StackId stack) {
     return place_json(advice::resolve_place(report, stack, ""));
 }
 

@@ -12,6 +12,6 @@ namespace umadvisor::reports {
 nlohmann::ordered_json place_json(const advice::ResolvedPlace& at);
 
 /// The line of a stack; null for stack 0.
-nlohmann::ordered_json place_json(advice::Report& report, std::uint64_t stack);
+nlohmann::ordered_json place_json(advice::Report& report, ids::StackId stack);
 
 } // namespace umadvisor::reports

@@ -1,6 +1,5 @@
 #include "analyzer/reports/range_lines.hpp"
 
-#include "analyzer/reader/outside.hpp"
 #include "analyzer/reader/shown_name.hpp"
 #include "analyzer/reports/place_json.hpp"
 #include "analyzer/rules/words.hpp"
@@ -68,10 +67,10 @@ std::string why_text(advice::Report& report, const RangeTotals& steps, const Ran
         return {};
     std::string text = fmt::format(": {} more {}", time_text(most.ns), most.text);
     if (most.in_calls && steps.longest_ns * 2 > most.ns) {
-        const std::uint64_t stack = reader::plain_stack(steps.longest.stack);
+        const ids::StackId stack = steps.longest.stack.plain();
         text += fmt::format(", {} in one {}{}", time_text(steps.longest_ns),
                             report.profile.call_name(steps.longest.entry),
-                            stack == 0 ? "" : " at " + report.symbolizer.line(stack).text());
+                            stack.known() ? " at " + report.symbolizer.line(stack).text() : "");
     }
     if (worst.host_faults > 2 * median.host_faults + 10)
         text += fmt::format(", {} of the host more",
@@ -152,7 +151,7 @@ Json ranges_json(advice::Report& report) {
         if (totals->longest_ns > 0)
             object["worst_call"] = {{"call", report.profile.call_name(totals->longest.entry)},
                                     {"time_ns", totals->longest_ns},
-                                    {"line", place_json(report, reader::plain_stack(totals->longest.stack))}};
+                                    {"line", place_json(report, totals->longest.stack.plain())}};
         list.push_back(std::move(object));
     }
     return list;

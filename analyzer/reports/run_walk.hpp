@@ -17,7 +17,8 @@ enum class WorkKind : std::uint8_t { none, kernel, copy, set, prefetch, graph, h
 /// Times are nanoseconds since the trace began.
 struct WalkedCall : facts::CallNote {
     std::uint32_t thread = 0; ///< as the file numbers it
-    std::uint64_t entry = 0, stack = 0;
+    std::uint64_t entry = 0;
+    ids::StackId stack{};
     std::uint64_t status = 0; ///< CUresult
     std::int64_t start_ns = 0;
     std::uint64_t duration_ns = 0;

@@ -52,7 +52,7 @@ std::size_t text_of(const std::vector<CodePlace>& frames) {
 
 } // namespace
 
-std::vector<CodePlace> shown_frames(symbols::Symbolizer& symbolizer, std::uint64_t stack, bool full) {
+std::vector<CodePlace> shown_frames(symbols::Symbolizer& symbolizer, ids::StackId stack, bool full) {
     std::vector<CodePlace> frames = symbolizer.places(stack);
     if (full || frames.empty())
         return frames;

@@ -31,7 +31,7 @@ WeighedStacks weighed_stacks(const rules::Profile& profile, symbols::Symbolizer&
 
 /// The program's own frames of a stack, the innermost first, or all of them with `full`; never none where the
 /// stack has any.
-std::vector<symbols::CodePlace> shown_frames(symbols::Symbolizer& symbolizer, std::uint64_t stack, bool full);
+std::vector<symbols::CodePlace> shown_frames(symbols::Symbolizer& symbolizer, ids::StackId stack, bool full);
 
 /// "upload (upload.cu:41)", "f (libf.so)", "libf.so+0x1234", "cudaMemcpy".
 std::string frame_text(const symbols::CodePlace& frame);

@@ -1,7 +1,6 @@
 #include "analyzer/reports/weights.hpp"
 
 #include "analyzer/reader/error.hpp"
-#include "analyzer/reader/outside.hpp"
 #include "analyzer/reader/saturated.hpp"
 
 #include <array>
@@ -35,14 +34,14 @@ Sums bytes_copied(const rules::Profile& profile, bool pageable_only) {
     for (const auto& [site, totals] : profile.copies().sites())
         if (!pageable_only || site.source == trace::Memory::pageable ||
             site.destination == trace::Memory::pageable)
-            sums[{{site.stack, site.entry}, 0}] += totals.small.bytes + totals.large.bytes;
+            sums[{site, 0}] += totals.small.bytes + totals.large.bytes;
     return sums;
 }
 
 Sums bytes_allocated(const rules::Profile& profile) {
     Sums sums;
     for (const auto& [site, totals] : profile.allocations().sites())
-        sums[{{site.stack, site.entry}, 0}] += totals.bytes;
+        sums[{site, 0}] += totals.bytes;
     return sums;
 }
 
@@ -57,7 +56,7 @@ Sums page_faults(const rules::Profile& profile) {
     Sums sums;
     for (const auto& [memory, activity] : profile.managed().sites()) {
         for (const auto& [code, access] : activity.host_codes)
-            reader::add_saturated(sums[{{code, 0}, 0}], access.faults);
+            reader::add_saturated(sums[{{ids::StackId(code), 0}, 0}], access.faults);
         for (const auto& [kernel, share] : activity.kernels.sites)
             reader::add_saturated(sums[{{kernel.stack, kernel.entry}, kernel.function}],
                                   reader::saturated(std::round(share.faults * totals.device_faults_each())));
@@ -73,7 +72,7 @@ void add_unknown_faults(const managed::ManagedTotals& totals, const Sums& sums,
         reader::add_saturated(site.first.entry == 0 ? host : device, sum);
     const auto add = [&result](std::uint64_t all, std::uint64_t known, bool of_device) {
         if (all > known)
-            result.push_back({{0, 0}, 0, all - known, of_device});
+            result.push_back({{}, 0, all - known, of_device});
     };
     add(totals.host_faults().value_or(0), host, false);
     add(totals.device_faults().value_or(0), device, true);
@@ -109,7 +108,7 @@ std::vector<WeighedSite> weigh(const rules::Profile& profile, Weight weight) {
     std::vector<WeighedSite> result;
     const Sums sums = sums_of(profile, weight);
     for (const auto& [site, sum] : sums)
-        if (sum != 0 && !reader::is_outside(site.first.stack))
+        if (sum != 0 && !site.first.stack.outside())
             result.push_back({site.first, site.second, sum});
     if (weight == Weight::faults)
         add_unknown_faults(profile.managed().totals(), sums, result);

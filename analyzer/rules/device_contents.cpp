@@ -25,8 +25,8 @@ bool DeviceContents::holds_download(std::uint64_t allocation, std::uint64_t firs
 FateTotals& DeviceContents::totals(std::uint64_t allocation, const Range& range, Fate fate) {
     FateTotals& totals = sites_[{range.site, fate, range.bytes < tables::small_copy_bytes}];
     if (const Memory* const memory = live_.find(allocation)) {
-        totals.allocation_stack = memory->stack;
-        totals.allocation_entry = memory->entry;
+        totals.allocation_stack = memory->site.stack;
+        totals.allocation_entry = memory->site.entry;
         totals.allocation_bytes = memory->bytes;
     }
     return totals;
@@ -38,8 +38,7 @@ void DeviceContents::add(const trace::Alloc& record) {
     if (record.status == 0 && (record.memory == trace::Memory::device || array) && record.part == 0)
         live_[record.allocation] = {record.address + record.bytes,
                                     record.bytes,
-                                    record.stack,
-                                    record.entry,
+                                    ids::CallSite::of(record),
                                     false,
                                     array,
                                     record.symbol != 0};
@@ -53,7 +52,7 @@ bool DeviceContents::is_followed(std::uint64_t allocation, const Range& range) c
     return memory != nullptr && (memory->reached || memory->array || memory->variable);
 }
 
-void DeviceContents::end_unused(std::uint64_t allocation, const Range& range, std::uint64_t stack, bool freed) {
+void DeviceContents::end_unused(std::uint64_t allocation, const Range& range, ids::StackId stack, bool freed) {
     if (!range.pending || !is_followed(allocation, range))
         return;
     FateTotals& unused = totals(allocation, range, Fate::unused);
@@ -67,7 +66,7 @@ void DeviceContents::add(const trace::Free& record) {
         return;
     if (const std::vector<Range>* const ranges = sent_.find(record.allocation)) {
         for (const Range& range : *ranges)
-            end_unused(record.allocation, range, record.stack, true);
+            end_unused(record.allocation, range, ids::StackId::of(record), true);
         sent_.erase(record.allocation);
     }
     live_.erase(record.allocation);

@@ -57,7 +57,8 @@ public:
 private:
     /// Allocated by the program for itself, or a variable.
     struct Memory {
-        std::uint64_t end = 0, bytes = 0, stack = 0, entry = 0;
+        std::uint64_t end = 0, bytes = 0;
+        ids::CallSite site;
         bool reached = false;                 ///< by a parameter of a launch
         bool array = false, variable = false; ///< kernels reach them without a parameter
     };
@@ -76,11 +77,11 @@ private:
         bool pending = false;
         tables::CopySite site;
         std::uint64_t ticks = 0;
-        std::uint64_t stack = 0;    ///< of the latest call that gave the content
+        ids::StackId stack{};       ///< of the latest call that gave the content
         std::uint64_t launches = 0; ///< before it did
         Repeat repeat{};
-        bool compared = false;          ///< all bytes of both, or the host had no time to change them
-        std::uint64_t source_stack = 0; ///< of the upload that it repeats
+        bool compared = false;       ///< all bytes of both, or the host had no time to change them
+        ids::StackId source_stack{}; ///< of the upload that it repeats
     };
 
     /// A download whose content is recorded later.
@@ -102,7 +103,7 @@ private:
     void bound();
     bool is_there(std::uint64_t allocation, std::vector<Range>& ranges, const Range& sent);
     bool is_followed(std::uint64_t allocation, const Range& range) const;
-    void end_unused(std::uint64_t allocation, const Range& range, std::uint64_t stack, bool freed);
+    void end_unused(std::uint64_t allocation, const Range& range, ids::StackId stack, bool freed);
     void use_reached(const reader::Shape* shape);
     void use(std::uint64_t allocation, bool changed);
     void use(std::uint64_t allocation, Range& range);

@@ -28,7 +28,7 @@ tables::Tally share_of(const tables::Tally& tally, std::uint64_t part, std::uint
 /// and all bytes of none were seen to differ, they are believed.
 void believe_many_constants(std::map<FateSite, FateTotals>& sites) {
     struct Buffers {
-        std::set<std::uint64_t> allocated;
+        std::set<ids::StackId> allocated;
         std::uint64_t differed = 0;
     };
     std::map<std::pair<std::uint64_t, std::uint64_t>, Buffers> values;
@@ -62,11 +62,11 @@ void share_between_sites(std::map<FateSite, FateTotals>& sites) {
     struct Evidence {
         std::uint64_t equal = 0, differed = 0;
     };
-    std::map<std::pair<Fate, std::uint64_t>, Evidence> lines; // by where the memory was allocated
+    std::map<std::pair<Fate, ids::StackId>, Evidence> lines; // by where the memory was allocated
     const auto of = [&lines](const FateSite& site, const FateTotals& totals) -> Evidence* {
         const bool same_source = site.fate == Fate::again || site.fate == Fate::twice;
-        return same_source && totals.allocation_stack != 0 ? &lines[{site.fate, totals.allocation_stack}]
-                                                           : nullptr;
+        return same_source && totals.allocation_stack.known() ? &lines[{site.fate, totals.allocation_stack}]
+                                                              : nullptr;
     };
     for (const auto& [site, totals] : sites)
         if (Evidence* const line = of(site, totals)) {

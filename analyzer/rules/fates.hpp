@@ -40,9 +40,10 @@ struct FateTotals {
     std::uint64_t places = 0, differed_in_places = 0;
     std::uint64_t freed = 0;                                   ///< of those unused, the others were overwritten
     std::uint64_t equal_elsewhere = 0, differed_elsewhere = 0; ///< by other calls into memory of the same line
-    std::uint64_t counterpart = 0; ///< stack of what sent, read or ended the last before
-    std::uint64_t value = 0, value_bytes = 0, part_hash = 0;                        ///< of the last constant
-    std::uint64_t allocation_stack = 0, allocation_entry = 0, allocation_bytes = 0; ///< of the last
+    ids::StackId counterpart{}; ///< stack of what sent, read or ended the last before
+    std::uint64_t value = 0, value_bytes = 0, part_hash = 0; ///< of the last constant
+    ids::StackId allocation_stack{};
+    std::uint64_t allocation_entry = 0, allocation_bytes = 0; ///< of the last
 
     /// The transfers that have this fate. Those compared in part count where whole comparisons agreed at least
     /// twice and never disagreed, or where many places elsewhere were equal in many of them and differed in few

@@ -39,7 +39,7 @@ double within_recorded(const Profile& profile, double saving_ns) {
     return recorded > 0 ? std::min(saving_ns, recorded) : saving_ns;
 }
 
-void add_order_place(Finding& finding, const std::string& what, std::uint64_t stack) {
+void add_order_place(Finding& finding, const std::string& what, ids::StackId stack) {
     const auto end = finding.places.begin() + static_cast<std::ptrdiff_t>(finding.order_places);
     const std::pair place(what, stack);
     if (std::find(finding.places.begin(), end, place) != end)

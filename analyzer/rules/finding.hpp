@@ -49,13 +49,13 @@ std::string_view name(EditKind kind);
 /// `stream` stand for the program's own.
 struct CodeEdit {
     EditKind kind{};
-    std::string text;        ///< code to insert; what is removed; or the words
-    std::uint64_t stack = 0; ///< of the line; 0: none is known
+    std::string text;     ///< code to insert; what is removed; or the words
+    ids::StackId stack{}; ///< of the line; 0: none is known
 };
 
 /// What the run did in order and the edited run would not.
 struct OrderLoss {
-    std::uint64_t first = 0, second = 0; ///< stacks; second: 0 of the host's own use
+    ids::StackId first{}, second{}; ///< stacks; second: 0 of the host's own use
     std::uint64_t times = 0;
     bool by_host = false; ///< the host reads or changes what the first works on
 };
@@ -67,12 +67,12 @@ struct Finding {
     std::vector<std::pair<std::string_view, double>>
         evidence{};                     ///< the same in numbers; keys end in their unit
     std::vector<std::string> details{}; ///< further sentences
-    std::uint64_t stack = 0;            ///< offending line; 0: none recorded
-    std::uint64_t library_stack = 0;    ///< through the library's function that is called there; 0: none
+    ids::StackId stack{};               ///< offending line; 0: none recorded
+    ids::StackId library_stack{};       ///< through the library's function that is called there; 0: none
     bool touched_by_host = false;       ///< there: the code is known, what called it may not be
-    std::uint64_t allocation_stack = 0; ///< line of the CUDA allocation concerned; 0: none
+    ids::StackId allocation_stack{};    ///< line of the CUDA allocation concerned; 0: none
     std::string allocation_text{}; ///< "cudaMallocManaged 32 MiB"; empty where no CUDA allocation is concerned
-    std::vector<std::pair<std::string, std::uint64_t>> places{}; ///< further lines that matter: what and stack
+    std::vector<std::pair<std::string, ids::StackId>> places{}; ///< further lines that matter: what and stack
     std::size_t order_places = 0;       ///< the first of them, between which something must keep the order
     std::string advice{};               ///< what to write instead
     std::vector<CodeEdit> code_edits{}; ///< the same, line by line; empty where it is a rework
@@ -105,7 +105,7 @@ struct Finding {
 double within_recorded(const Profile& profile, double saving_ns);
 
 /// Adds a line between which and others something must keep the order, unless it is listed as such.
-void add_order_place(Finding& finding, const std::string& what, std::uint64_t stack);
+void add_order_place(Finding& finding, const std::string& what, ids::StackId stack);
 
 /// `part` counts what `larger` does, so `larger` mentions it, and its saving adds nothing.
 void fold(Finding& larger, const Finding& part);

@@ -18,7 +18,7 @@ Finding gap_finding(const Profile& profile, const Rule& rule, const GapLine& lin
     finding.evidence = {{"waits", static_cast<double>(line.gaps)},
                         {"waited_ns", line.waited_ns},
                         {"device_idle_ns", line.idle_ns}};
-    if (line.next_stack != 0)
+    if (line.next_stack.known())
         finding.places.emplace_back("the device gets its next work here", line.next_stack);
     const bool needed = &rule == &uma_505;
     if (&rule == &uma_503 && !line.frees) { // the rest of such a copy is for other rules
@@ -57,7 +57,7 @@ std::vector<Finding> find_gaps(const Profile& profile, const LineOf& line_of, co
     std::map<ids::CallSite, std::uint64_t> calls;
     for (const auto& [site, totals] : sites)
         calls[site.call] += totals.calls;
-    std::map<std::uint64_t, GapLine> lines;
+    std::map<ids::StackId, GapLine> lines;
     for (const auto& [site, totals] : sites) {
         if (std::ranges::find(reasons, site.reason) == reasons.end())
             continue;
@@ -73,13 +73,13 @@ std::vector<Finding> find_gaps(const Profile& profile, const LineOf& line_of, co
         for (const ids::CallSite& call : totals.behind)
             line.behind.add(call, 1);
         line.entry = site.call.entry;
-        if (totals.next_stack != 0)
+        if (totals.next_stack.known())
             line.next_stack = totals.next_stack;
         line.waited_ns += static_cast<double>(profile.nanoseconds(totals.waited_ticks));
         line.idle_ns += static_cast<double>(profile.nanoseconds(totals.idle_ticks));
         line.overlap_ns += static_cast<double>(profile.nanoseconds(totals.overlap_ticks));
     }
-    const auto judge = [&](const Profile&, std::uint64_t, const GapLine& line) -> std::optional<Finding> {
+    const auto judge = [&](const Profile&, ids::StackId, const GapLine& line) -> std::optional<Finding> {
         if (line.gaps < least_gaps || line.overlap_ns < least_saving_ns)
             return std::nullopt;
         Finding finding = gap_finding(profile, rule, line);

@@ -50,7 +50,7 @@ void Hazards::add(const trace::Alloc& record) {
     Memory& memory = live_[record.allocation];
     memory = {.address = record.address,
               .bytes = record.bytes,
-              .site = {record.stack, record.entry, record.symbol, record.memory, record.origin},
+              .site = {ids::CallSite::of(record), record.symbol, record.memory, record.origin},
               .on_host = facts::is_page_locked(record.memory),
               .pooled = dictionary_.is_stream_ordered(record.entry)};
 }

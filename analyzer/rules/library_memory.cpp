@@ -43,9 +43,10 @@ bool name_matches(const char* glob, const std::string& name) {
 /// Calls `visit(name of the object, id of the frame)` for each frame with an object that is not CUDA's, the
 /// innermost first, until it returns false.
 template <class Visit>
-void walk_objects(const reader::Dictionary& dictionary, std::uint64_t stack, const Visit& visit) {
+void walk_objects(const reader::Dictionary& dictionary, ids::StackId stack, const Visit& visit) {
     std::size_t depth = 0;
-    for (std::uint64_t id = stack, parent = 0; id != 0 && depth < symbols::deepest; ++depth, id = parent) {
+    for (std::uint64_t id = stack.number(), parent = 0; id != 0 && depth < symbols::deepest;
+         ++depth, id = parent) {
         const auto frame = dictionary.frames.find(id);
         if (frame == dictionary.frames.end())
             return;
@@ -71,7 +72,7 @@ const LibraryMemory* library_at(std::string_view path) {
     return known == std::end(libraries) ? nullptr : &known->memory;
 }
 
-const LibraryMemory* library_memory_at(const reader::Dictionary& dictionary, std::uint64_t stack) {
+const LibraryMemory* library_memory_at(const reader::Dictionary& dictionary, ids::StackId stack) {
     bool in_allocator = false;
     const LibraryMemory* found = nullptr;
     walk_objects(dictionary, stack, [&](const std::string& name, std::uint64_t) {
@@ -85,14 +86,14 @@ const LibraryMemory* library_memory_at(const reader::Dictionary& dictionary, std
     return found;
 }
 
-LibraryCall library_call_at(const reader::Dictionary& dictionary, std::uint64_t stack) {
+LibraryCall library_call_at(const reader::Dictionary& dictionary, ids::StackId stack) {
     LibraryCall call;
     walk_objects(dictionary, stack, [&](const std::string& name, std::uint64_t frame) {
         if (const LibraryMemory* const library = library_at(name)) {
             call.memory = library;
             return true;
         }
-        call.caller = call.memory == nullptr ? 0 : frame;
+        call.caller = call.memory == nullptr ? ids::StackId() : ids::StackId(frame);
         return false;
     });
     return call;

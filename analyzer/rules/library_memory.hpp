@@ -19,14 +19,14 @@ struct LibraryMemory {
 const LibraryMemory* library_at(std::string_view path);
 
 /// Whose workspace an allocation made at this stack is; nullptr: it is no library's.
-const LibraryMemory* library_memory_at(const reader::Dictionary& dictionary, std::uint64_t stack);
+const LibraryMemory* library_memory_at(const reader::Dictionary& dictionary, ids::StackId stack);
 
 /// A call of the program that led to one of the driver by way of such a library.
 struct LibraryCall {
-    std::uint64_t caller = 0;              ///< stack from the program's call on outwards; 0: no library's
+    ids::StackId caller{};                 ///< stack from the program's call on outwards; 0: no library's
     const LibraryMemory* memory = nullptr; ///< of the library that the program called
 };
-LibraryCall library_call_at(const reader::Dictionary& dictionary, std::uint64_t stack);
+LibraryCall library_call_at(const reader::Dictionary& dictionary, ids::StackId stack);
 
 /// What libraries took from the driver for themselves, in one line; empty: nothing to speak of.
 std::string library_memory_text(const Profile& profile);

@@ -40,7 +40,7 @@ struct CallTally {
 template <class Tally>
 struct Line {
     const Profile& profile;
-    std::uint64_t stack = 0; ///< stands for all stacks with that line
+    ids::StackId stack{};    ///< stands for all stacks with that line
     std::uint64_t entry = 0; ///< of its call sites, that with most ticks
     Tally tally{};           ///< of all its call sites
     EditedCalls calls{};     ///< all of them
@@ -55,7 +55,7 @@ struct Line {
 namespace detail {
 
 template <class Key>
-std::uint64_t stack_of(const Key& key) {
+ids::StackId stack_of(const Key& key) {
     if constexpr (requires { std::get<0>(key); })
         return std::get<0>(key);
     else
@@ -79,7 +79,7 @@ std::vector<Finding> judge_lines(const Rule& rule, const Profile& profile, const
             finding->rule = &rule;
         if (finding->title.empty())
             finding->title = finding->rule->title;
-        if (finding->stack == 0)
+        if (!finding->stack.known())
             finding->stack = detail::stack_of(key);
         findings.push_back(std::move(*finding));
     }
@@ -96,9 +96,9 @@ public:
     template <const Rule& rule>
     static std::vector<Finding> find(const Profile& profile, const LineOf& line_of) {
         const Of& counts = profile.counted<Of>();
-        std::map<std::uint64_t, std::pair<Line<Tally>, std::uint64_t>> lines;
+        std::map<ids::StackId, std::pair<Line<Tally>, std::uint64_t>> lines;
         for (const auto& [site, tally] : counts.sites_.map()) {
-            const std::uint64_t stack = line_of(site.stack);
+            const ids::StackId stack = line_of(site.stack);
             auto& [line, most_ticks] = lines.try_emplace(stack, Line<Tally>{profile, stack}, 0).first->second;
             if (tally.ticks >= most_ticks) {
                 most_ticks = tally.ticks;
@@ -112,7 +112,7 @@ public:
         }
         return judge_lines(
             rule, profile, lines,
-            [&](const Profile&, std::uint64_t, const auto& line) { return counts.judge(line.first); }, 0);
+            [&](const Profile&, ids::StackId, const auto& line) { return counts.judge(line.first); }, 0);
     }
 
 protected:

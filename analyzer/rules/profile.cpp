@@ -1,7 +1,6 @@
 #include "analyzer/rules/profile.hpp"
 
 #include "analyzer/reader/event_stream.hpp"
-#include "analyzer/reader/outside.hpp"
 #include "analyzer/reader/shown_name.hpp"
 #include "analyzer/rules/clocks.hpp"
 #include "analyzer/tables/api_names.hpp"
@@ -90,12 +89,12 @@ void Profile::replay_graphs() {
     graphs_.replay([this](const tables::GraphSite& site, const reader::GraphNode& node, std::uint64_t count) {
         if (node.kind == trace::GraphNodeKind::kernel) {
             tables::LaunchGroup group = tables::group_of(node);
-            group.outside = reader::is_outside(site.stack);
+            group.outside = site.stack.outside();
             launches_.add_replayed(group, count);
         } else if (node.kind == trace::GraphNodeKind::copy) {
             trace::Copy copy;
             copy.entry = site.entry;
-            copy.stack = site.stack;
+            copy.stack = site.stack.packed();
             copy.bytes = node.bytes;
             copy.source_memory = node.source;
             copy.destination_memory = node.destination;

@@ -2,7 +2,6 @@
 #include "analyzer/facts/direction.hpp"
 #include "analyzer/facts/own_calls.hpp"
 #include "analyzer/facts/waiting.hpp"
-#include "analyzer/reader/outside.hpp"
 #include "analyzer/rules/clocks.hpp"
 #include "analyzer/rules/profile.hpp"
 #include "analyzer/tables/named_ranges.hpp"
@@ -116,7 +115,7 @@ void Profile::describe_failure(const Record& record, tables::FailedTotals& first
 
 template <class Record>
 void Profile::count_call(const ids::CallSite& site, const Record& record, std::uint32_t thread) {
-    if (reader::is_outside(site.stack))
+    if (site.stack.outside())
         return;
     CallTotals& totals = calls_[site.entry];
     ++totals.count;
@@ -146,7 +145,7 @@ void Profile::count(const Record& record, std::uint32_t thread) {
                       record.status;
                   }) {
         if (facts::is_program_call(record))
-            count_call({record.stack, record.entry}, record, thread);
+            count_call(ids::CallSite::of(record), record, thread);
     }
     if constexpr (requires { record.captured; } && !std::is_same_v<Record, trace::LaunchShape>)
         captured_ += record.captured != 0;
@@ -198,7 +197,7 @@ void Profile::observe(const trace::Launch& record, const reader::Shape* shape, s
     action_gains_.launch(record, shape, thread);
     lifetimes_.launch(record, shape);
     if (shape != nullptr)
-        count_call({shape->stack, shape->entry}, record, thread);
+        count_call(ids::CallSite::of(*shape), record, thread);
     const bool node = shape != nullptr && shape->captured;
     tables::Launches::Group* const group = node ? nullptr : launches_.add(thread, record, shape);
     counters_.add(Launched{record, shape, group, thread}, thread, node);
@@ -238,7 +237,7 @@ void Profile::add(const trace::GraphLaunch& record, const reader::ThreadCursor& 
     launches_.graph_launched(cursor.index());
     for (const tables::GraphTouch& touch : graphs_.touches(record.version)) {
         allocations_.reach(touch.allocation, touch.group);
-        managed_.reach(touch.allocation, {touch.group.function, record.stack, record.entry}, record,
+        managed_.reach(touch.allocation, {touch.group.function, ids::StackId::of(record), record.entry}, record,
                        cursor.index());
     }
 }
@@ -251,7 +250,7 @@ void Profile::add(const trace::Sync& record, const reader::ThreadCursor& cursor)
 void Profile::add(const trace::Context& record, const reader::ThreadCursor&) {
     const bool makes =
         record.action == trace::ContextAction::create || record.action == trace::ContextAction::retain_primary;
-    if (makes && !reader::is_outside(record.stack))
+    if (makes && !ids::StackId::of(record).outside())
         context_ticks_ += record.duration;
 }
 

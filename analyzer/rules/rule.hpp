@@ -22,7 +22,7 @@ struct Finding;
 
 /// Maps a stack to one that stands for all stacks with the same line of the program, so that a line with many
 /// call paths is one finding.
-using LineOf = std::function<std::uint64_t(std::uint64_t stack)>;
+using LineOf = std::function<ids::StackId(ids::StackId stack)>;
 
 /// Finds what a rule reports from what a profile counted; each line is reported once.
 using Find = std::vector<Finding>(const Profile& profile, const LineOf& line_of);
@@ -84,6 +84,7 @@ struct Rule {
 };
 
 #define RULE(number) extern const Rule uma_##number;
+#include "analyzer/ids/stack_id.hpp"
 #include "analyzer/rules/rules.def"
 #undef RULE
 

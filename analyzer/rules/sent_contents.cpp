@@ -28,8 +28,7 @@ bool is_unknown(trace::Memory memory, std::uint64_t allocation) {
 }
 
 tables::CopySite site_of(const trace::Copy& copy) {
-    return {copy.stack,
-            copy.entry,
+    return {ids::CallSite::of(copy),
             copy.host_range,
             copy.source_memory,
             copy.destination_memory,
@@ -77,7 +76,7 @@ void DeviceContents::add(const trace::Copy& record, std::uint32_t thread) {
     sent.pending = record.batch == 0 && record.origin == trace::Origin::program;
     sent.site = site_of(record);
     sent.ticks = record.duration;
-    sent.stack = record.stack;
+    sent.stack = ids::StackId::of(record);
     sent.launches = launches_;
     if (sent.pending && record.status == 0 && facts::is_host_memory(record.source_memory)) {
         Looks& looks = looks_[{sent.site, record.bytes < tables::small_copy_bytes}];
@@ -149,12 +148,12 @@ void DeviceContents::add(const trace::Set& record) {
     sent.last = record.address + record.bytes;
     sent.bytes = record.bytes;
     sent.pending = true;
-    sent.site.stack = record.stack;
+    sent.site.stack = ids::StackId::of(record);
     sent.site.entry = record.entry;
     sent.site.destination = record.memory;
     sent.site.asynchronous = record.asynchronous != 0;
     sent.ticks = record.duration;
-    sent.stack = record.stack;
+    sent.stack = ids::StackId::of(record);
     sent.launches = launches_;
     write(record.allocation, sent, record.width == 0 && record.status == 0);
 }
@@ -262,7 +261,7 @@ void DeviceContents::download(const trace::Copy& copy, std::vector<Range>& range
     brought.to = copy.destination;
     brought.content = copy.content;
     brought.downloaded = true;
-    brought.stack = copy.stack;
+    brought.stack = ids::StackId::of(copy);
     brought.launches = launches_;
     Range before;
     if (same != ranges.end()) {

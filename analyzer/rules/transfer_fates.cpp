@@ -58,8 +58,8 @@ bool fates_are_known(const Profile& profile) {
     return !work_is_unknown(profile) && std::ranges::none_of(profile.counted(), &CountedEntry::moves_memory);
 }
 
-std::map<std::uint64_t, FateGroup> transfers_of_fate(const Profile& profile, Fate fate, const LineOf& line_of) {
-    std::map<std::uint64_t, FateGroup> groups;
+std::map<ids::StackId, FateGroup> transfers_of_fate(const Profile& profile, Fate fate, const LineOf& line_of) {
+    std::map<ids::StackId, FateGroup> groups;
     if (!fates_are_known(profile))
         return groups;
     const bool surfaces = std::ranges::any_of(profile.counted(), [](const CountedEntry& entry) {
@@ -75,7 +75,7 @@ std::map<std::uint64_t, FateGroup> transfers_of_fate(const Profile& profile, Fat
         FateGroup& group = groups[line_of(site.copy.stack)];
         group.transfers.add(told);
         if (!site.copy.graph)
-            group.calls.add({site.copy.stack, site.copy.entry}, told.count);
+            group.calls.add(site.copy, told.count);
         const std::uint64_t not_looked_at = totals.counted_as_alike(fate).count;
         group.not_looked_at += not_looked_at;
         group.in_part += told.count - not_looked_at - std::min(told.count - not_looked_at, totals.seen.count);

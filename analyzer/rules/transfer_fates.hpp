@@ -28,7 +28,7 @@ struct FateGroup {
 bool fates_are_known(const Profile& profile);
 
 /// By line. Empty where fates cannot be known.
-std::map<std::uint64_t, FateGroup> transfers_of_fate(const Profile& profile, Fate fate, const LineOf& line_of);
+std::map<ids::StackId, FateGroup> transfers_of_fate(const Profile& profile, Fate fate, const LineOf& line_of);
 
 /// A finding with what all fates have in common: allocation, evidence, and the edit that removes the transfers.
 Finding begin_finding(const Profile& profile, const FateGroup& group);

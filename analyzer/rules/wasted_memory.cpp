@@ -80,7 +80,7 @@ std::vector<Finding> find_wasted(const Profile& profile, const LineOf& line_of, 
                                  trace::Memory memory, tables::Waste waste, DescribeWaste describe) {
     if (memory_use_is_unknown(profile))
         return {};
-    using Key = std::pair<std::uint64_t, std::uint64_t>; ///< line and device
+    using Key = std::pair<ids::StackId, std::uint64_t>; ///< line and device
     std::map<Key, WastedLine> lines;
     for (const auto& [site, totals] : profile.lifetimes().sites()) {
         const tables::WasteTotals* const wasted = totals.find(waste);

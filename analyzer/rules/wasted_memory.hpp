@@ -10,7 +10,7 @@ struct WastedLine {
     std::uint64_t count = 0;
     std::uint64_t bytes = 0, held_bytes = 0; ///< by which the peak could be lower; of all these allocations
     std::uint64_t entry = 0;
-    std::uint64_t other = 0;      ///< stack: where memory was made that this could have served for; 0: none
+    ids::StackId other{};         ///< stack: where memory was made that this could have served for; 0: none
     std::uint64_t peak_bytes = 0; ///< of that kind of memory on that device
     double idle_ns = 0, life_ns = 0, call_ns = 0; ///< sums
     double mean_idle_ns() const { return idle_ns / static_cast<double>(count); }

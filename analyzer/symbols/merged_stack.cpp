@@ -8,9 +8,9 @@ namespace umadvisor::symbols {
 namespace {
 
 /// Native frames, the innermost first.
-std::vector<std::uint64_t> native_frames(const reader::Dictionary& dictionary, std::uint64_t stack) {
+std::vector<std::uint64_t> native_frames(const reader::Dictionary& dictionary, std::uint64_t id) {
     std::vector<std::uint64_t> frames;
-    for (std::uint64_t id = stack; id != 0 && frames.size() < deepest;) {
+    while (id != 0 && frames.size() < deepest) {
         const auto frame = dictionary.frames.find(id);
         if (frame == dictionary.frames.end())
             break;
@@ -58,15 +58,15 @@ private:
 
 } // namespace
 
-void for_each_frame(const reader::Dictionary& dictionary, PythonLines& lines, std::uint64_t stack,
+void for_each_frame(const reader::Dictionary& dictionary, PythonLines& lines, ids::StackId stack,
                     const std::function<InterpreterFrame(std::uint64_t native)>& kind,
                     const VisitFrame& visit) {
-    const auto joined = dictionary.frames.find(stack);
+    const auto joined = dictionary.frames.find(stack.number());
     const std::uint64_t innermost = joined == dictionary.frames.end() ? 0 : joined->second.python;
     PythonFrames python(innermost == 0 ? std::vector<PythonPlace>()
                                        : python_stack(dictionary, lines, innermost));
     const std::vector<std::uint64_t> native =
-        native_frames(dictionary, innermost == 0 ? stack : joined->second.parent);
+        native_frames(dictionary, innermost == 0 ? stack.number() : joined->second.parent);
     std::size_t outermost = native.size(); // of the interpreter's frames
     for (std::size_t i = 0; i < native.size() && python.any(); ++i)
         if (is_in_interpreter(dictionary, native[i]))

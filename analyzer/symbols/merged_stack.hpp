@@ -1,6 +1,7 @@
 /// Stacks in which Python frames stand where the interpreter ran them.
 #pragma once
 
+#include "analyzer/ids/stack_id.hpp"
 #include "analyzer/symbols/python_stack.hpp"
 
 #include <cstdint>
@@ -26,7 +27,7 @@ using VisitFrame = std::function<bool(std::uint64_t native, const PythonPlace* p
 /// Goes through the stack that events name. Each call of the interpreter's loop gives way to the Python frames
 /// that it ran, its other C frames to nothing. `kind` is asked for frames of the interpreter's object only, and
 /// only where there are Python frames.
-void for_each_frame(const reader::Dictionary& dictionary, PythonLines& lines, std::uint64_t stack,
+void for_each_frame(const reader::Dictionary& dictionary, PythonLines& lines, ids::StackId stack,
                     const std::function<InterpreterFrame(std::uint64_t native)>& kind, const VisitFrame& visit);
 
 } // namespace umadvisor::symbols

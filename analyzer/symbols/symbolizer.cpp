@@ -1,7 +1,6 @@
 #include "analyzer/symbols/symbolizer.hpp"
 
 #include "analyzer/reader/dictionary.hpp"
-#include "analyzer/reader/outside.hpp"
 #include "analyzer/reader/plain.hpp"
 #include "analyzer/reader/shown_name.hpp"
 #include "analyzer/symbols/demangle.hpp"
@@ -177,7 +176,7 @@ PackedSymbols Symbolizer::pack() {
     return all;
 }
 
-std::vector<CodePlace> Symbolizer::places(std::uint64_t stack) {
+std::vector<CodePlace> Symbolizer::places(ids::StackId stack) {
     std::vector<CodePlace> places;
     walk(stack, [&](std::uint64_t native, const PythonPlace* python) {
         if (python != nullptr)
@@ -189,7 +188,7 @@ std::vector<CodePlace> Symbolizer::places(std::uint64_t stack) {
     return places;
 }
 
-void Symbolizer::walk(std::uint64_t stack, const VisitFrame& visit) {
+void Symbolizer::walk(ids::StackId stack, const VisitFrame& visit) {
     const auto kind = [this](std::uint64_t native) {
         // The function itself, not what was inlined into it.
         const CodePlace& place = frame_places(native).back();
@@ -197,7 +196,7 @@ void Symbolizer::walk(std::uint64_t stack, const VisitFrame& visit) {
             return InterpreterFrame::evaluation;
         return owner(place) == Owner::interpreter ? InterpreterFrame::c_code : InterpreterFrame::other;
     };
-    for_each_frame(dictionary_, python_lines_, reader::plain_stack(stack), kind, visit);
+    for_each_frame(dictionary_, python_lines_, stack.plain(), kind, visit);
 }
 
 bool Symbolizer::is_launch_stub(const CodePlace& place) {
@@ -224,11 +223,11 @@ const SharedText& Symbolizer::module_path(const trace::Frame& frame) {
     return entry->second;
 }
 
-CodePlace Symbolizer::line(std::uint64_t stack) {
+CodePlace Symbolizer::line(ids::StackId stack) {
     return chosen_line(stack).place;
 }
 
-std::optional<PythonFramework> Symbolizer::python_framework(std::uint64_t stack) {
+std::optional<PythonFramework> Symbolizer::python_framework(ids::StackId stack) {
     const ChosenLine& line = chosen_line(stack);
     if (line.place.language == Language::python)
         return line.framework;
@@ -239,8 +238,8 @@ std::optional<PythonFramework> Symbolizer::python_framework(std::uint64_t stack)
     return own_thread ? std::optional(line.framework) : std::nullopt;
 }
 
-const Symbolizer::ChosenLine& Symbolizer::chosen_line(std::uint64_t stack) {
-    stack = reader::plain_stack(stack);
+const Symbolizer::ChosenLine& Symbolizer::chosen_line(ids::StackId stack) {
+    stack = stack.plain();
     const auto [entry, fresh] = lines_.try_emplace(stack);
     if (!fresh)
         return entry->second;
@@ -286,8 +285,8 @@ const Symbolizer::ChosenLine& Symbolizer::chosen_line(std::uint64_t stack) {
     return entry->second;
 }
 
-std::uint64_t Symbolizer::line_stack(std::uint64_t stack) {
-    stack = reader::plain_stack(stack);
+ids::StackId Symbolizer::line_stack(ids::StackId stack) {
+    stack = stack.plain();
     const CodePlace& place = chosen_line(stack).place;
     // Without lines two calls in one function are two places.
     const std::uint64_t number = place.file.empty() ? place.offset : static_cast<std::uint64_t>(place.line);

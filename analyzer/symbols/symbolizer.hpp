@@ -41,16 +41,16 @@ public:
     Symbolizer& operator=(const Symbolizer&) = delete;
 
     /// All places of a stack, innermost first, inlined functions included; empty for stack 0.
-    std::vector<CodePlace> places(std::uint64_t stack);
+    std::vector<CodePlace> places(ids::StackId stack);
     /// The place to show first: the innermost of the program's own code, as LineChoice has it.
-    CodePlace line(std::uint64_t stack);
+    CodePlace line(ids::StackId stack);
     /// The framework that line() called to reach the driver, the outermost where one calls another; none where
     /// it reached it otherwise. Nothing where the line is not Python's to change.
-    std::optional<PythonFramework> python_framework(std::uint64_t stack);
+    std::optional<PythonFramework> python_framework(ids::StackId stack);
     /// Whose code a place is; the stub that launches a kernel of this trace is CUDA's.
     Owner owner(const CodePlace& place);
     /// The first stack asked about that has the same line() as this one.
-    std::uint64_t line_stack(std::uint64_t stack);
+    ids::StackId line_stack(ids::StackId stack);
     /// That line of the source, where the file may be shown; else empty.
     std::string source_text(const CodePlace& place);
 
@@ -69,13 +69,13 @@ private:
         CodePlace place;
         PythonFramework framework = PythonFramework::none; ///< of the frames from the driver to this one
     };
-    const ChosenLine& chosen_line(std::uint64_t stack);
+    const ChosenLine& chosen_line(ids::StackId stack);
     Module* module_of(std::uint64_t id);
     Module* find_module(std::uint64_t id);
     const std::vector<CodePlace>& frame_places(std::uint64_t frame);
     const std::vector<CodePlace>* look_up(const trace::Frame& frame);
     /// Each frame of either language, the innermost first.
-    void walk(std::uint64_t stack, const VisitFrame& visit);
+    void walk(ids::StackId stack, const VisitFrame& visit);
     bool is_launch_stub(const CodePlace& place);
     const SharedText& module_path(const trace::Frame& frame);
 
@@ -93,9 +93,9 @@ private:
     std::unordered_map<std::uint64_t, const std::vector<CodePlace>*> frames_;
     std::map<std::pair<std::uint64_t, std::uint64_t>, std::vector<CodePlace>>
         places_; ///< by module and address
-    std::unordered_map<std::uint64_t, ChosenLine> lines_;
+    std::unordered_map<ids::StackId, ChosenLine> lines_;
     /// By module, file and line; without a file by module and address.
-    std::map<std::tuple<SharedText, SharedText, std::uint64_t>, std::uint64_t> line_stacks_;
+    std::map<std::tuple<SharedText, SharedText, std::uint64_t>, ids::StackId> line_stacks_;
     std::set<std::string> kernels_; ///< short names
     bool kernels_known_ = false;
     std::vector<std::string> warnings_;

@@ -129,7 +129,7 @@ ActionGains::Round ActionGains::usual(const Rounds& alone) {
 }
 
 /// A launch at the site, or an action for it. Ends a round, and begins the next, where a wait came between.
-ActionGains::Site& ActionGains::reach(std::uint64_t stack, Thread& thread, std::uint64_t time) {
+ActionGains::Site& ActionGains::reach(ids::StackId stack, Thread& thread, std::uint64_t time) {
     Site& site = thread.sites[stack];
     if (site.open && site.waits == thread.waits)
         return site;
@@ -144,7 +144,7 @@ ActionGains::Site& ActionGains::reach(std::uint64_t stack, Thread& thread, std::
 }
 
 void ActionGains::launch(const trace::Launch& record, const reader::Shape* shape, std::uint32_t thread) {
-    if (!acts_ || shape == nullptr || shape->stack == 0 || shape->captured)
+    if (!acts_ || shape == nullptr || !shape->stack.known() || shape->captured)
         return;
     Thread& of = threads_[thread];
     reach(shape->stack, of, record.start);
@@ -152,10 +152,10 @@ void ActionGains::launch(const trace::Launch& record, const reader::Shape* shape
 }
 
 void ActionGains::add(const trace::GraphLaunch& record, std::uint32_t thread) {
-    if (!acts_ || record.stack == 0 || record.captured != 0)
+    if (!acts_ || !ids::StackId::of(record).known() || record.captured != 0)
         return;
     Thread& of = threads_[thread];
-    reach(record.stack, of, record.start);
+    reach(ids::StackId::of(record), of, record.start);
     of.calls += record.duration;
 }
 
@@ -168,20 +168,20 @@ void ActionGains::add(const trace::Sync& record, std::uint32_t thread) {
 }
 
 void ActionGains::add(const trace::Prefetch& record, std::uint32_t thread) {
-    if (!is_own(record.origin) || record.stack == 0)
+    if (!is_own(record.origin) || !ids::StackId::of(record).known())
         return;
     acts_ = true;
     Thread& of = threads_[thread];
     const ActionKind kind = kind_of(record.reason);
     if (kind == ActionKind::prefetch_to_device)
-        reach(record.stack, of, record.start);
+        reach(ids::StackId::of(record), of, record.start);
     if (kind != ActionKind::prefetch_to_host)
         of.calls += record.duration;
     if (record.status != 0 || text_of(kind).measure != Measure::rounds)
         return;
     ++of.prefetches;
-    const Done done{{kind, record.stack}, record.start, record.bytes};
-    for (const std::uint64_t stack : of.compared)
+    const Done done{{kind, ids::StackId::of(record)}, record.start, record.bytes};
+    for (const ids::StackId stack : of.compared)
         of.sites[stack].places[done.site] += done.bytes;
     of.done.push_back(done);
     if (of.done.size() > most_done)
@@ -192,19 +192,19 @@ void ActionGains::add(const trace::Comparison& record, std::uint32_t thread) {
     acts_ = true;
     Thread& of = threads_[thread];
     if (record.leaves != 0) {
-        const std::uint64_t last = of.sites[record.stack].begun;
-        Site& site = reach(record.stack, of, record.start);
+        const std::uint64_t last = of.sites[ids::StackId::of(record)].begun;
+        Site& site = reach(ids::StackId::of(record), of, record.start);
         site.left = true;
         site.alone.clear();
-        if (std::ranges::find(of.compared, record.stack) != of.compared.end())
+        if (std::ranges::find(of.compared, ids::StackId::of(record)) != of.compared.end())
             return;
         for (const Done& done : of.done)
             if (done.start >= last && last != 0)
                 site.places[done.site] += done.bytes;
-        of.compared.push_back(record.stack);
+        of.compared.push_back(ids::StackId::of(record));
         return;
     }
-    Site& site = of.sites[record.stack];
+    Site& site = of.sites[ids::StackId::of(record)];
     if (!site.left)
         return;
     if (record.whole != 0)
@@ -218,7 +218,7 @@ void ActionGains::add(const trace::Comparison& record, std::uint32_t thread) {
 }
 
 void ActionGains::add(const trace::Advise& record, std::uint32_t thread) {
-    if (!is_own(record.origin) || record.stack == 0)
+    if (!is_own(record.origin) || !ids::StackId::of(record).known())
         return;
     acts_ = true;
     Thread& of = threads_[thread];
@@ -226,7 +226,7 @@ void ActionGains::add(const trace::Advise& record, std::uint32_t thread) {
     const ActionKind kind = kind_of(record.reason);
     if (record.status != 0 || text_of(kind).measure != Measure::earlier)
         return;
-    Site& site = reach(record.stack, of, record.start);
+    Site& site = reach(ids::StackId::of(record), of, record.start);
     if (record.reason == trace::Reason::no_relief) {
         site.relief = site.relief == Relief::given ? Relief::taken_back : site.relief;
     } else if (site.relief == Relief::none) {
@@ -249,7 +249,7 @@ void ActionGains::add(const trace::Copy& record, std::uint32_t thread) {
     if (record.status != 0 || record.bytes == 0 || (!acted && !left))
         return;
     const facts::Direction direction = facts::direction_of(record, dictionary_.symbol(record.entry));
-    Copies& copies = copies_[{record.stack, direction, std::bit_width(record.bytes)}];
+    Copies& copies = copies_[{ids::StackId::of(record), direction, std::bit_width(record.bytes)}];
     const auto bytes = static_cast<double>(record.bytes);
     const auto ticks = static_cast<double>(record.duration - std::min(record.duration, record.wait_duration));
     if (acted) {
@@ -266,7 +266,7 @@ void ActionGains::add(const trace::Copy& record, std::uint32_t thread) {
 /// round that holds it.
 void ActionGains::tell_compared(const Thread& thread) {
     std::vector<const Site*> sites;
-    for (const std::uint64_t stack : thread.compared)
+    for (const ids::StackId stack : thread.compared)
         if (const Site& site = thread.sites.at(stack); !site.compared.empty() && !site.last_acted.empty())
             sites.push_back(&site);
     std::ranges::stable_sort(sites,
@@ -312,7 +312,7 @@ void ActionGains::tell_compared(const Thread& thread) {
     }
 }
 
-void ActionGains::tell_relief(std::uint64_t stack, const Site& site) {
+void ActionGains::tell_relief(ids::StackId stack, const Site& site) {
     if (site.relief == Relief::none || site.before.size() < fewest_before || site.after.empty())
         return;
     const std::vector<double> before = totals(site.before), after = totals(site.after);

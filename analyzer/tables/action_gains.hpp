@@ -90,10 +90,10 @@ private:
     };
     struct Thread {
         std::uint64_t waits = 0, prefetches = 0;
-        std::uint64_t calls = 0;                       ///< ticks
-        std::unordered_map<std::uint64_t, Site> sites; ///< by stack
-        std::vector<std::uint64_t> compared;           ///< stacks of those with comparisons
-        std::deque<Done> done;                         ///< the last prefetches
+        std::uint64_t calls = 0;                      ///< ticks
+        std::unordered_map<ids::StackId, Site> sites; ///< by stack
+        std::vector<ids::StackId> compared;           ///< stacks of those with comparisons
+        std::deque<Done> done;                        ///< the last prefetches
     };
     struct Acted {
         std::uint64_t count = 0;
@@ -106,20 +106,20 @@ private:
         std::map<ActionKind, Acted> acted;
     };
 
-    Site& reach(std::uint64_t stack, Thread& thread, std::uint64_t time);
+    Site& reach(ids::StackId stack, Thread& thread, std::uint64_t time);
     static Round round_until(const Site& site, const Thread& thread, std::uint64_t time);
     static void close(Site& site, const Thread& thread, std::uint64_t time);
     static Round usual(const Rounds& alone);
     static void remember(Site& site, const Round& round, bool acted);
     void tell_compared(const Thread& thread);
-    void tell_relief(std::uint64_t stack, const Site& site);
+    void tell_relief(ids::StackId stack, const Site& site);
     void tell_copies();
 
     const reader::Dictionary& dictionary_;
     bool acts_ = false;
     std::uint32_t brief_; ///< ticks
     std::map<std::uint32_t, Thread> threads_;
-    std::map<std::tuple<std::uint64_t, facts::Direction, int>, Copies> copies_;
+    std::map<std::tuple<ids::StackId, facts::Direction, int>, Copies> copies_;
     std::map<ActionSite, ActionGain> sites_;
 };
 

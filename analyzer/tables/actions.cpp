@@ -43,7 +43,7 @@ ActionKind kind_of(const trace::Copy& record, const reader::Dictionary& dictiona
 
 template <class Record>
 void Actions::count(ActionKind kind, const Record& record, std::uint64_t bytes) {
-    ActionTotals& totals = sites_[{kind, record.stack}];
+    ActionTotals& totals = sites_[{kind, ids::StackId::of(record)}];
     ++totals.count;
     reader::add_saturated(totals.ticks, record.duration);
     if (record.status != 0)

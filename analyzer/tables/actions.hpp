@@ -43,7 +43,7 @@ ActionKind kind_of(const trace::Copy& record, const reader::Dictionary& dictiona
 
 struct ActionSite {
     ActionKind kind{};
-    std::uint64_t stack = 0; ///< of the program's call that it was done for
+    ids::StackId stack{}; ///< of the program's call that it was done for
     auto operator<=>(const ActionSite&) const = default;
 };
 

@@ -23,7 +23,7 @@ void PopulatedParts::add(const PopulatedParts& other) {
         launch(group, some.stack, some.count);
 }
 
-void PopulatedParts::launch(const LaunchGroup& group, std::uint64_t stack, double count) {
+void PopulatedParts::launch(const LaunchGroup& group, ids::StackId stack, double count) {
     const auto found = launches.find(group);
     if (found != launches.end())
         found->second.count += count;
@@ -32,7 +32,7 @@ void PopulatedParts::launch(const LaunchGroup& group, std::uint64_t stack, doubl
 }
 
 void Allocations::add(const trace::Alloc& record) {
-    AllocationTotals& site = sites_[{record.stack, record.entry, record.symbol, record.memory, record.origin}];
+    AllocationTotals& site = sites_[ids::AllocationSite::of(record)];
     if (record.status != 0) {
         ++site.failed;
         return;
@@ -81,7 +81,7 @@ void Allocations::reach_all(const trace::Launch& record, const reader::Shape& sh
 }
 
 void Allocations::reach(std::uint64_t allocation, const LaunchGroup& group, std::uint64_t sample,
-                        std::uint64_t stack) {
+                        ids::StackId stack) {
     Live* const live = find_managed(allocation);
     if (live == nullptr)
         return;

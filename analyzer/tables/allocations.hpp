@@ -29,7 +29,7 @@ struct FirstLaunch {
 /// The first launch on managed memory that nothing had used before: its faults populate the pages.
 struct PopulatingLaunch {
     FirstLaunch launch;
-    std::uint64_t stack = 0;
+    ids::StackId stack{};
 };
 
 /// Memory whose pages launches populated, one part after the other: the driver counted faults of devices and
@@ -37,14 +37,14 @@ struct PopulatingLaunch {
 struct PopulatedParts {
     struct Launches {
         double count = 0; ///< launches that make pages of several allocations count in parts
-        std::uint64_t stack = 0;
+        ids::StackId stack{};
     };
     std::uint64_t bytes = 0; ///< of the allocations, which may have pages in part
     double faults = 0;
     std::map<LaunchGroup, Launches> launches; ///< at most a few
 
     void add(const PopulatedParts& other);
-    void launch(const LaunchGroup& group, std::uint64_t stack, double count);
+    void launch(const LaunchGroup& group, ids::StackId stack, double count);
 };
 
 struct AllocationTotals {
@@ -77,7 +77,7 @@ public:
     /// A launched graph has a kernel that may reach `allocation`, after its copies and memory sets.
     void reach(std::uint64_t allocation, const LaunchGroup& group) {
         touch(allocation);
-        reach(allocation, group, 0, 0);
+        reach(allocation, group, 0, {});
     }
     void add(const trace::Residency& record);
     void add(const trace::Sync& record);
@@ -130,7 +130,7 @@ private:
     }
     void open_parts(const reader::Shape& shape);
     void settle(Live& live, std::uint64_t on_host);
-    void reach(std::uint64_t allocation, const LaunchGroup& group, std::uint64_t sample, std::uint64_t stack);
+    void reach(std::uint64_t allocation, const LaunchGroup& group, std::uint64_t sample, ids::StackId stack);
     void reach_all(const trace::Launch& record, const reader::Shape& shape);
     Live* find_managed(std::uint64_t allocation);
     void touch(std::uint64_t allocation);

@@ -15,7 +15,7 @@ CopyTotals* Copies::add(const trace::Copy& copy) {
         ++failed_;
         return nullptr;
     }
-    CopyTotals& totals = sites_[{copy.stack, copy.entry, copy.host_range, copy.source_memory,
+    CopyTotals& totals = sites_[{ids::CallSite::of(copy), copy.host_range, copy.source_memory,
                                  copy.destination_memory, copy.asynchronous != 0, copy.batch != 0, false}];
     if (totals.small.count + totals.large.count == 0) // of a site all go the same way
         totals.direction = facts::direction_of(copy, dictionary_.symbol(copy.entry));
@@ -56,7 +56,7 @@ void CopyTotals::settle(const facts::Call& call, double, double own_ns) {
 }
 
 void Copies::add_replayed(const trace::Copy& copy, std::uint64_t count) {
-    CopyTotals& totals = sites_[{copy.stack, copy.entry, copy.host_range, copy.source_memory,
+    CopyTotals& totals = sites_[{ids::CallSite::of(copy), copy.host_range, copy.source_memory,
                                  copy.destination_memory, true, false, true}];
     totals.direction = facts::direction_of(copy, {});
     Tally& tally = copy.bytes < small_copy_bytes ? totals.small : totals.large;

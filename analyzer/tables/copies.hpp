@@ -44,8 +44,8 @@ inline constexpr std::uint64_t small_copy_bytes = 64 * 1024;
 /// From this size on a copy shows the rate of the link.
 inline constexpr std::uint64_t link_copy_bytes = 16 * 1024 * 1024;
 
-struct CopySite {
-    std::uint64_t stack = 0, entry = 0, host_range = 0;
+struct CopySite : ids::CallSite {
+    std::uint64_t host_range = 0;
     trace::Memory source{}, destination{};
     bool asynchronous = false, batched = false;
     bool graph = false; ///< nodes of graphs: `entry` and `stack` are of the graph's launch

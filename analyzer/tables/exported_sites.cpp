@@ -6,9 +6,9 @@ namespace umadvisor::tables {
 
 void ExportedSites::add(const trace::Alloc& record) {
     if (record.reason == trace::Reason::never_rewrite)
-        ++sites_[record.stack].left;
+        ++sites_[ids::StackId::of(record)].left;
     else if (record.origin == trace::Origin::umadvisor && record.status == 0)
-        live_.insert_or_assign(record.address, Rewritten{record.bytes, record.stack});
+        live_.insert_or_assign(record.address, Rewritten{record.bytes, ids::StackId::of(record)});
 }
 
 void ExportedSites::add(const trace::Free& record) {

@@ -1,6 +1,7 @@
 /// Call sites whose memory `--act rewrite` has to leave to the driver: it is shared with other processes.
 #pragma once
 
+#include "analyzer/ids/stack_id.hpp"
 #include "trace/event_records.hpp"
 #include "trace/memory_records.hpp"
 
@@ -22,14 +23,15 @@ public:
     void add(const trace::Ipc& record);
 
     /// By the stack of the allocating call.
-    const std::map<std::uint64_t, ExportedTotals>& sites() const { return sites_; }
+    const std::map<ids::StackId, ExportedTotals>& sites() const { return sites_; }
 
 private:
     struct Rewritten {
-        std::uint64_t bytes, stack;
+        std::uint64_t bytes;
+        ids::StackId stack{};
     };
     std::map<std::uint64_t, Rewritten> live_; ///< by address
-    std::map<std::uint64_t, ExportedTotals> sites_;
+    std::map<ids::StackId, ExportedTotals> sites_;
 };
 
 } // namespace umadvisor::tables

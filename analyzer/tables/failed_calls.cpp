@@ -30,7 +30,7 @@ void FailedCalls::add(const trace::Graph& record, std::uint32_t thread) {
         return;
     std::erase_if(captures_, [&](const Capture& capture) { return capture.stream == record.stream; });
     if (begins && captures_.size() < most_captures)
-        captures_.push_back({record.stream, thread, {record.stack, record.entry}, {}});
+        captures_.push_back({record.stream, thread, ids::CallSite::of(record), {}});
 }
 
 FailedTotals* FailedCalls::add(const ids::CallSite& site, std::uint64_t status, std::uint64_t start,
@@ -45,7 +45,7 @@ FailedTotals* FailedCalls::add(const ids::CallSite& site, std::uint64_t status, 
         fatal_ = {site, status};
     const bool by_capture = std::ranges::find(capture_statuses, status) != capture_statuses.end();
     Capture* const capture = by_capture || status == capture_ended ? capture_of(thread) : nullptr;
-    if (capture != nullptr && by_capture && capture->ended_by.stack == 0)
+    if (capture != nullptr && by_capture && !capture->ended_by.stack.known())
         capture->ended_by = site;
     FailedTotals& totals = sites_[{site, status}];
     if (totals.count++ != 0) {
@@ -67,7 +67,7 @@ void FailedCalls::tried(const trace::Alloc& record, std::uint32_t thread) {
     const bool failed = record.status == out_of_memory && fatal_.status == 0;
     if (before == tries_.end() && !failed)
         return;
-    const ids::CallSite site{record.stack, record.entry};
+    const ids::CallSite site = ids::CallSite::of(record);
     const bool follows = before != tries_.end() && record.memory == before->second.memory &&
                          (record.bytes == before->second.bytes ||
                           (site == before->second.last && record.bytes < before->second.bytes));

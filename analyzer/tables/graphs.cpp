@@ -58,7 +58,7 @@ void Graphs::add(const trace::GraphLaunch& launch) {
         ++work_.failed;
         return;
     }
-    GraphTotals& totals = sites_[{launch.version, launch.stack, launch.entry}];
+    GraphTotals& totals = sites_[{launch.version, ids::StackId::of(launch), launch.entry}];
     ++totals.count;
     totals.ticks += launch.duration;
     samples_.await(launch.sample, [&totals](std::uint64_t ns) {

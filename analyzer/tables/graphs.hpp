@@ -15,7 +15,9 @@
 namespace umadvisor::tables {
 
 struct GraphSite {
-    std::uint64_t version = 0, stack = 0, entry = 0;
+    std::uint64_t version = 0;
+    ids::StackId stack{};
+    std::uint64_t entry = 0;
     auto operator<=>(const GraphSite&) const = default;
 };
 

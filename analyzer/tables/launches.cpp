@@ -1,7 +1,5 @@
 #include "analyzer/tables/launches.hpp"
 
-#include "analyzer/reader/outside.hpp"
-
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -32,7 +30,7 @@ LaunchGroup Launches::group_of(const reader::Shape& shape) {
             {shape.grid[0], shape.grid[1], shape.grid[2]},
             {shape.block[0], shape.block[1], shape.block[2]},
             shape.shared_bytes,
-            reader::is_outside(shape.stack)};
+            shape.stack.outside()};
 }
 
 void Launches::define(std::uint32_t thread, const reader::Shape& shape) {

@@ -54,7 +54,7 @@ void Lifetimes::add(const trace::Alloc& record) {
         peak.peak_bytes = peak.live_bytes;
         peak.at = made_at;
     }
-    Site& site = sites_.entry({record.stack, record.entry, record.device, record.memory});
+    Site& site = sites_.entry({ids::CallSite::of(record), record.device, record.memory});
     site.second.peak = &peak;
     live_[record.allocation] = {.site = &site,
                                 .peak = &peak,
@@ -65,7 +65,7 @@ void Lifetimes::add(const trace::Alloc& record) {
                                 .call_ticks = record.duration,
                                 .slot = peak.use.add(record.bytes)};
     if (record.memory == trace::Memory::device)
-        remember({made_at, record.stack, record.allocation}, record.device, record.bytes);
+        remember({made_at, ids::StackId::of(record), record.allocation}, record.device, record.bytes);
 }
 
 void Lifetimes::remember(const Made& one, std::uint64_t device, std::uint64_t bytes) {
@@ -232,7 +232,7 @@ void Lifetimes::judge(std::uint64_t allocation, const Live& live, std::uint64_t 
 }
 
 std::vector<IdleHolding> Lifetimes::idle(std::uint64_t now) const {
-    std::map<std::pair<std::uint64_t, std::uint64_t>, IdleHolding> lines;
+    std::map<ids::CallSite, IdleHolding> lines;
     for (const auto& [allocation, live] : live_) {
         const LifetimeSite& site = live.site->first;
         if (paused_ || site.memory != trace::Memory::device || live.first_use == 0 || live.awaited ||
@@ -241,9 +241,7 @@ std::vector<IdleHolding> Lifetimes::idle(std::uint64_t now) const {
         const std::uint64_t ticks = now - live.last_use;
         if (static_cast<double>(ticks) < close_ticks_ || ticks < (now - live.start) / least_idle_share)
             continue;
-        IdleHolding& line =
-            lines.try_emplace({site.stack, site.entry}, IdleHolding{site.stack, site.entry, 0, ticks})
-                .first->second;
+        IdleHolding& line = lines.try_emplace(site, IdleHolding{site, 0, ticks}).first->second;
         line.bytes += live.bytes;
         line.ticks = std::min(line.ticks, ticks);
     }

@@ -31,8 +31,8 @@ inline constexpr std::size_t wastes = 6;
 /// Such memory is used, but not at the peak.
 bool is_about_time(Waste waste);
 
-struct LifetimeSite {
-    std::uint64_t stack = 0, entry = 0, device = 0;
+struct LifetimeSite : ids::CallSite {
+    std::uint64_t device = 0;
     trace::Memory memory{}; ///< device, pinned or registered
     auto operator<=>(const LifetimeSite&) const = default;
 };
@@ -43,7 +43,7 @@ struct WasteTotals {
     std::uint64_t held_bytes = 0;                 ///< with what is not wasted
     std::uint64_t idle_ticks = 0, life_ticks = 0; ///< of all of them
     std::uint64_t call_ticks = 0;                 ///< allocations and frees
-    std::uint64_t other = 0;                      ///< reusable: stack of an allocation that could have had it
+    ids::StackId other{};                         ///< reusable: stack of an allocation that could have had it
     std::uint64_t peak_at = 0;                    ///< the moment that these figures are of
 };
 
@@ -69,8 +69,7 @@ struct LockTotals {
 };
 
 /// What one line has allocated that is live and was used, but not for a long time.
-struct IdleHolding {
-    std::uint64_t stack = 0, entry = 0;
+struct IdleHolding : ids::CallSite {
     std::uint64_t bytes = 0;
     std::uint64_t ticks = 0; ///< since the last use of any of it
 };
@@ -129,7 +128,9 @@ private:
     };
     /// Allocations of one size, when they were made.
     struct Made {
-        std::uint64_t start, stack, allocation;
+        std::uint64_t start;
+        ids::StackId stack{};
+        std::uint64_t allocation;
     };
     /// A launch of the same shape this shortly after one that was looked at adds nothing.
     struct Recent {

@@ -33,7 +33,8 @@ void NarrowRows::add(const trace::Copy& copy) {
         return;
     const bool pageable =
         copy.source_memory == trace::Memory::pageable || copy.destination_memory == trace::Memory::pageable;
-    NarrowRowsTotals& totals = sites_[{copy.stack, copy.entry, direction, copy.asynchronous != 0 && !pageable}];
+    NarrowRowsTotals& totals =
+        sites_[{ids::CallSite::of(copy), direction, copy.asynchronous != 0 && !pageable}];
     const std::uint64_t rows = rows_of(copy);
     ++totals.copies;
     totals.rows += rows;

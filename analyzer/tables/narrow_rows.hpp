@@ -19,8 +19,7 @@ inline constexpr std::uint64_t narrow_row_bytes = 256;
 /// Rows that lie apart on one side at least. Not those of arrays, whose layout is the driver's.
 bool has_narrow_rows(const trace::Copy& copy);
 
-struct NarrowRowsSite {
-    std::uint64_t stack = 0, entry = 0;
+struct NarrowRowsSite : ids::CallSite {
     facts::Direction direction{};
     bool asynchronous = false; ///< and both ends such that the call does not wait
     auto operator<=>(const NarrowRowsSite&) const = default;

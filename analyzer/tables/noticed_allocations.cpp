@@ -12,7 +12,7 @@ void NoticedAllocations::add(const trace::Alloc& record) {
     if (all_.empty())
         return;
     if (const auto found = all_.find(record.allocation); found != all_.end() && record.status == 0)
-        found->second = {record.entry, record.bytes, record.stack};
+        found->second = {record.entry, record.bytes, ids::StackId::of(record)};
 }
 
 } // namespace umadvisor::tables

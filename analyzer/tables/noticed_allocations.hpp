@@ -1,6 +1,7 @@
 /// The allocations that the recorder's notices name.
 #pragma once
 
+#include "analyzer/ids/stack_id.hpp"
 #include "trace/definitions.hpp"
 #include "trace/event_records.hpp"
 
@@ -11,7 +12,8 @@
 namespace umadvisor::tables {
 
 struct NoticedAllocation {
-    std::uint64_t entry = 0, bytes = 0, stack = 0; ///< of the call that made it
+    std::uint64_t entry = 0, bytes = 0;
+    ids::StackId stack{}; ///< of the call that made it
 };
 
 /// Memory: one entry an allocation that a notice names.

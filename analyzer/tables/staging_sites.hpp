@@ -21,10 +21,10 @@ public:
     void add(const trace::Copy& record);
 
     /// By the stack of the copying call.
-    const std::map<std::uint64_t, StagingTotals>& sites() const { return sites_; }
+    const std::map<ids::StackId, StagingTotals>& sites() const { return sites_; }
 
 private:
-    std::map<std::uint64_t, StagingTotals> sites_;
+    std::map<ids::StackId, StagingTotals> sites_;
 };
 
 } // namespace umadvisor::tables

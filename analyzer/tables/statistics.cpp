@@ -2,7 +2,6 @@
 
 #include "analyzer/facts/own_calls.hpp"
 #include "analyzer/reader/dictionary.hpp"
-#include "analyzer/reader/outside.hpp"
 #include "analyzer/reader/saturated.hpp"
 
 #include <algorithm>
@@ -11,7 +10,7 @@
 namespace umadvisor::tables {
 
 void Statistics::add(const trace::Copy& copy) {
-    if (reader::is_outside(copy.stack) || copy.status != 0 || copy.captured != 0 ||
+    if (ids::StackId::of(copy).outside() || copy.status != 0 || copy.captured != 0 ||
         copy.origin == trace::Origin::umadvisor)
         return;
     const facts::Direction direction = facts::direction_of(copy, dictionary_.symbol(copy.entry));
@@ -28,7 +27,7 @@ void Statistics::observe(const reader::ThreadCursor& cursor) {
             using Record = std::decay_t<decltype(record)>;
             if constexpr (std::is_same_v<Record, trace::Launch>) {
                 const reader::Shape* const shape = cursor.shape();
-                if (shape == nullptr || reader::is_outside(shape->stack))
+                if (shape == nullptr || shape->stack.outside())
                     return;
                 if (record.duration != 0)
                     calls_[shape->entry].add(record.duration, reader::saturated_sum(1, record.stands_for));
@@ -44,7 +43,7 @@ void Statistics::observe(const reader::ThreadCursor& cursor) {
                                      record.status;
                                  }) {
                 if constexpr (requires { record.stack; })
-                    if (reader::is_outside(record.stack))
+                    if (ids::StackId::of(record).outside())
                         return;
                 if (facts::is_program_call(record))
                     calls_[record.entry].add(record.duration);

@@ -19,24 +19,24 @@ class Waits {
 public:
     void add(const trace::Sync& record) {
         if (facts::waits_for_work(record))
-            ticks_[{record.stack, record.entry}] += record.duration;
+            ticks_[ids::CallSite::of(record)] += record.duration;
     }
     void add(const trace::Copy& record) {
         const bool pageable = record.source_memory == trace::Memory::pageable ||
                               record.destination_memory == trace::Memory::pageable;
         if (record.origin == trace::Origin::program && (record.asynchronous == 0 || pageable))
-            ticks_[{record.stack, record.entry}] += record.duration;
+            ticks_[ids::CallSite::of(record)] += record.duration;
     }
     void add(const trace::Alloc& record) { add_own(record, record.part); }
     void add(const trace::Free& record) { add_own(record, record.part); }
 
-    using Ticks = std::unordered_map<ids::CallSite, std::uint64_t, ids::CallSiteHash>;
+    using Ticks = std::unordered_map<ids::CallSite, std::uint64_t>;
     const Ticks& ticks() const { return ticks_.map(); }
 
 private:
     void add_own(const trace::Call& record, std::uint64_t part) {
         if (part == 0) // else the call has a record of its own
-            ticks_[{record.stack, record.entry}] += record.duration;
+            ticks_[ids::CallSite::of(record)] += record.duration;
     }
 
     facts::CachedMap<Ticks> ticks_;

@@ -113,7 +113,7 @@ private:
     Unknown unknown_;
     std::vector<Group> groups_;
     const Clock* earlier_ = nullptr;
-    facts::CachedMap<std::unordered_map<ids::CallSite, Site, ids::CallSiteHash>> sites_;
+    facts::CachedMap<std::unordered_map<ids::CallSite, Site>> sites_;
     facts::Awaited<std::uint32_t> awaited_; ///< groups of samples
     std::vector<double> latencies_;
     double latency_ = 4500; ///< from a launch to the return of a wait for it, without the work itself

@@ -10,7 +10,7 @@ namespace {
 using What = Change::What;
 
 std::uint64_t key_of(const ids::CallSite& site) {
-    return ids::CallSiteHash()(site);
+    return std::hash<ids::CallSite>()(site);
 }
 
 } // namespace

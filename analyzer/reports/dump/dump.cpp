@@ -139,7 +139,7 @@ void add_shape(Json& object, const reader::Shape& shape, RepeatedNames& names) {
     object["function"] = names.function(shape.function);
     object["function_id"] = shape.function;
     object["stream"] = hexadecimal(shape.stream);
-    object["stack"] = shape.stack;
+    object["stack"] = shape.stack.packed();
     object["grid"] = shape.grid;
     object["block"] = shape.block;
     object["shared_bytes"] = shape.shared_bytes;
@@ -155,7 +155,7 @@ Json to_json(const reader::DroppedCalls& site, const reader::Trace& trace, Repea
             {"entry", site.known ? Json(names.entry(site.entry)) : Json()},
             {"function", names.function(site.function)},
             {"function_id", site.function},
-            {"stack", site.stack},
+            {"stack", site.stack.number()},
             {"count", site.calls},
             {"failed", site.failed},
             {"bytes", site.bytes},

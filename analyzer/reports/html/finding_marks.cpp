@@ -11,7 +11,7 @@ using Json = nlohmann::ordered_json;
 
 /// A call of a line, or its work, that a detail has.
 struct Shown {
-    std::uint64_t detail = 0; ///< its stack
+    ids::StackId detail{}; ///< its stack
     double begin = 0, length = 0;
 };
 
@@ -69,8 +69,8 @@ private:
             line.shown.back() = piece;
     }
 
-    const OfLine* of_line(std::uint64_t stack) {
-        const auto found = stack == 0 ? lines_.end() : lines_.find(report_.symbolizer.line_stack(stack));
+    const OfLine* of_line(ids::StackId stack) {
+        const auto found = stack.known() ? lines_.find(report_.symbolizer.line_stack(stack)) : lines_.end();
         return found == lines_.end() ? nullptr : &found->second;
     }
 
@@ -113,7 +113,7 @@ private:
     Json mark(const rules::Finding& finding) {
         Json mark{{"row", nullptr}, {"at", nullptr}, {"from", nullptr}, {"until", nullptr}, {"length", 0}};
         const Shown* shown = nullptr;
-        const auto look = [&](std::uint64_t stack) {
+        const auto look = [&](ids::StackId stack) {
             const OfLine* const line = of_line(stack);
             if (line == nullptr || shown != nullptr)
                 return;
@@ -140,9 +140,9 @@ private:
     }
 
     void mark_line(const rules::Finding& finding, Json& mark, bool is_shown) {
-        if (finding.allocation_stack == 0)
+        if (!finding.allocation_stack.known())
             return;
-        const std::uint64_t stack = report_.symbolizer.line_stack(finding.allocation_stack);
+        const ids::StackId stack = report_.symbolizer.line_stack(finding.allocation_stack);
         for (std::size_t i = 0; i < timeline_.lines.size(); ++i) {
             const LineRow& line = timeline_.lines[i];
             if (line.stack != stack)
@@ -164,9 +164,9 @@ private:
     advice::Report& report_;
     const Timeline& timeline_;
     const std::unordered_map<std::size_t, std::size_t>& line_numbers_;
-    std::unordered_map<std::uint64_t, OfLine> lines_;
-    std::vector<std::uint64_t> chosen_; ///< stacks of details that the page has
-    std::size_t pieces_left_ = 64'000;  ///< that these may have
+    std::unordered_map<ids::StackId, OfLine> lines_;
+    std::vector<ids::StackId> chosen_; ///< stacks of details that the page has
+    std::size_t pieces_left_ = 64'000; ///< that these may have
 };
 
 } // namespace

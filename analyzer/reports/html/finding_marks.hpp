@@ -13,8 +13,8 @@
 namespace umadvisor::html {
 
 struct FindingMarks {
-    nlohmann::ordered_json list;        ///< one for each finding
-    std::vector<std::uint64_t> details; ///< that these lead to, by their stacks: the page has them
+    nlohmann::ordered_json list;       ///< one for each finding
+    std::vector<ids::StackId> details; ///< that these lead to, by their stacks: the page has them
 };
 
 /// `line_numbers`: of Timeline::lines, in the page.

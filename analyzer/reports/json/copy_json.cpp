@@ -1,6 +1,5 @@
 #include "analyzer/reports/json/copy_json.hpp"
 
-#include "analyzer/reader/outside.hpp"
 #include "analyzer/reports/pageable_lines.hpp"
 #include "analyzer/reports/place_json.hpp"
 #include "analyzer/symbols/demangle.hpp"
@@ -26,7 +25,7 @@ constexpr std::size_t most_copy_lines = 1'000;
 Json copies_json(const rules::Profile& profile) {
     std::map<std::tuple<facts::Direction, trace::Memory, trace::Memory, bool>, tables::Tally> table;
     for (const auto& [site, totals] : profile.copies().sites()) {
-        if (reader::is_outside(site.stack))
+        if (site.stack.outside())
             continue;
         tables::Tally& row = table[{totals.direction, site.source, site.destination, site.asynchronous}];
         row.add(totals.small);
@@ -59,9 +58,9 @@ Json staged_json(const rules::Profile& profile) {
 }
 
 void put_copy_lines(advice::Report& report, Json& document) {
-    std::map<std::tuple<std::uint64_t, facts::Direction, trace::Memory, trace::Memory>, tables::Tally> table;
+    std::map<std::tuple<ids::StackId, facts::Direction, trace::Memory, trace::Memory>, tables::Tally> table;
     for (const auto& [site, totals] : report.profile.copies().sites()) {
-        if (reader::is_outside(site.stack))
+        if (site.stack.outside())
             continue;
         tables::Tally& row =
             table[{report.symbolizer.line_stack(site.stack), totals.direction, site.source, site.destination}];

@@ -1,6 +1,5 @@
 #include "analyzer/reports/json/json.hpp"
 
-#include "analyzer/reader/outside.hpp"
 #include "analyzer/reader/shown_name.hpp"
 #include "analyzer/reports/completeness_text.hpp"
 #include "analyzer/reports/json/action_json.hpp"
@@ -112,7 +111,7 @@ Json dropped_json(const reader::Trace& trace) {
     return object;
 }
 
-Json stack_json(advice::Report& report, std::uint64_t stack) {
+Json stack_json(advice::Report& report, ids::StackId stack) {
     Json list = Json::array();
     for (const advice::Report::StackLine& line : report.whole_stack(stack))
         list.push_back(line.text);
@@ -212,7 +211,7 @@ Json launches_json(const rules::Profile& profile) {
 Json allocations_json(advice::Report& report) {
     Json list = Json::array();
     for (const auto& [site, totals] : report.profile.allocations().sites())
-        if (!reader::is_outside(site.stack))
+        if (!site.stack.outside())
             list.push_back({{"memory", name(site.memory)},
                             {"call", report.profile.call_name(site.entry)},
                             {"variable", reader::shown_name(report.trace.dictionary.string(site.symbol))},

@@ -184,8 +184,8 @@ ManagedJson verdicts_json(advice::Report& report, const ManagedLine& line) {
                 {{"function", symbols::demangle(report.profile.dictionary().function_symbol(kernel.function))},
                  {"line", place_json(report, kernel.stack)}});
         for (const std::uint64_t code : each.totals.host_codes)
-            host.push_back(place_json(report, code));
-        for (const std::uint64_t stack : each.totals.prefetches)
+            host.push_back(place_json(report, ids::StackId(code)));
+        for (const ids::StackId stack : each.totals.prefetches)
             prefetches.push_back(place_json(report, stack));
         list.push_back({{"verdict", managed::name(each.kind)},
                         {"rule", rules::rule_of(each.kind).id},

@@ -36,7 +36,7 @@ std::string code(std::string_view text) {
 }
 
 std::string place_markdown(const advice::ResolvedPlace& at) {
-    return at.stack == 0 ? at.text() : code(at.text());
+    return at.stack.known() ? code(at.text()) : at.text();
 }
 
 void write_place_item(const advice::ResolvedPlace& at, std::ostream& out) {
@@ -49,7 +49,7 @@ void write_section(const advice::ResolvedFinding& resolved, std::ostream& out) {
     const rules::Finding& finding = resolved.finding;
     out << "\n## " << finding.rule->id << " " << plain(finding.title) << "\n\n";
     write_place_item(resolved.line, out);
-    if (resolved.memory && resolved.memory->stack != 0)
+    if (resolved.memory && resolved.memory->stack.known())
         write_place_item(*resolved.memory, out);
     else if (resolved.memory)
         out << "- " << plain(resolved.memory->what) << "\n";

@@ -39,7 +39,7 @@ private:
         out_.key(key);
         out_.key(value);
     }
-    void frames(std::uint64_t stack);
+    void frames(ids::StackId stack);
     void segment(const HeldMemory& memory);
     void step(const MemoryStep& step);
     void history_of(const MemoryHistory& history, std::uint64_t device);
@@ -56,11 +56,11 @@ private:
     symbols::Symbolizer& symbolizer_;
     const MemoryVizOptions& options_;
     PickleWriter out_;
-    std::unordered_map<std::uint64_t, std::uint32_t> stacks_;
+    std::unordered_map<ids::StackId, std::uint32_t> stacks_;
     std::size_t frames_ = 0;
 };
 
-void Snapshot::frames(std::uint64_t stack) {
+void Snapshot::frames(ids::StackId stack) {
     out_.key("frames");
     if (const auto known = stacks_.find(stack); known != stacks_.end()) {
         out_.again(known->second);
@@ -91,7 +91,7 @@ void Snapshot::segment(const HeldMemory& memory) {
         number(key, memory.bytes);
     number("stream", memory.stream);
     word("segment_type", memory.bytes > largest_small ? "large" : "small");
-    frames(memory.stack);
+    frames(memory.site.stack);
     out_.key("blocks");
     out_.begin_list();
     out_.begin_dict();
@@ -99,7 +99,7 @@ void Snapshot::segment(const HeldMemory& memory) {
     number("size", memory.bytes);
     number("requested_size", memory.bytes);
     word("state", "active_allocated");
-    frames(memory.stack);
+    frames(memory.site.stack);
     out_.end_dict();
     out_.end_list();
     out_.end_dict();
@@ -113,9 +113,9 @@ void Snapshot::step(const MemoryStep& step) {
     number("addr", step.memory.address);
     number("size", step.memory.bytes);
     number("stream", step.memory.stream);
-    frames(step.memory.stack);
+    frames(step.memory.site.stack);
     number("time_us", microseconds(step.start));
-    word("user_metadata", step.memory.entry == 0 ? "" : call(step.memory.entry));
+    word("user_metadata", step.memory.site.entry == 0 ? "" : call(step.memory.site.entry));
     out_.end_dict();
 }
 

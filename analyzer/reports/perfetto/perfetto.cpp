@@ -28,11 +28,11 @@ public:
     explicit WorstCalls(advice::Report& report) : report_(report) {
         for (const std::vector<rules::Finding>* const list : {&report.findings, &report.unpriced})
             for (const rules::Finding& finding : *list)
-                if (finding.stack != 0)
+                if (finding.stack.known())
                     worst_[line_of(finding.stack)];
     }
     void add(const WalkedCall& call) {
-        if (worst_.empty() || call.stack == 0)
+        if (worst_.empty() || !call.stack.known())
             return;
         const auto worst = worst_.find(line_of(call.stack));
         if (worst != worst_.end() && (!worst->second.any || call.duration_ns > worst->second.duration_ns))
@@ -40,7 +40,7 @@ public:
     }
     /// When it began; the run's begin where no call of its line is known.
     std::int64_t of(const rules::Finding& finding) {
-        const auto worst = worst_.find(finding.stack == 0 ? 0 : line_of(finding.stack));
+        const auto worst = worst_.find(finding.stack.known() ? line_of(finding.stack) : ids::StackId());
         return worst == worst_.end() ? 0 : worst->second.start_ns;
     }
 
@@ -50,7 +50,7 @@ private:
         std::int64_t start_ns = 0;
         std::uint64_t duration_ns = 0;
     };
-    std::uint64_t line_of(std::uint64_t stack) {
+    ids::StackId line_of(ids::StackId stack) {
         const auto [known, fresh] = lines_.try_emplace(stack, 0);
         if (fresh)
             known->second = report_.symbolizer.line_stack(stack);
@@ -58,8 +58,8 @@ private:
     }
 
     advice::Report& report_;
-    std::unordered_map<std::uint64_t, std::uint64_t> lines_; ///< by stack
-    std::unordered_map<std::uint64_t, Worst> worst_;         ///< by line
+    std::unordered_map<ids::StackId, ids::StackId> lines_; ///< by stack
+    std::unordered_map<ids::StackId, Worst> worst_;        ///< by line
 };
 
 std::string dimensions(const std::array<std::uint64_t, 3>& size) {

@@ -109,7 +109,7 @@ void MemoryTracks::tell_steps() {
         const std::int64_t at = run_.at(step.start);
         if (step.action == "segment_alloc") {
             Live& live =
-                live_[memory.allocation] = {&line_of(memory.stack), memory.bytes, 0, memory.managed != 0};
+                live_[memory.allocation] = {&line_of(memory.site.stack), memory.bytes, 0, memory.managed != 0};
             count_on_device(live, live.managed ? 0 : memory.bytes, at);
             count_device(memory.device, at);
         } else if (step.action == "segment_free") {
@@ -122,7 +122,7 @@ void MemoryTracks::tell_steps() {
     }
 }
 
-MemoryTracks::Line& MemoryTracks::line_of(std::uint64_t stack) {
+MemoryTracks::Line& MemoryTracks::line_of(ids::StackId stack) {
     std::string name = run_.line(stack);
     if (!has_room(lines_, name))
         name = "other lines";

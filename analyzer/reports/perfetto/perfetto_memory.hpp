@@ -72,7 +72,7 @@ private:
     void tell(const trace::ManagedEvent& record);
     void tell(const trace::ManagedCounters& record);
     void tell_steps();
-    Line& line_of(std::uint64_t stack);
+    Line& line_of(ids::StackId stack);
     void count(Line& line, std::unique_ptr<Track>& track, std::string_view what, std::uint64_t bytes,
                std::int64_t at);
     void count_move(Line& line, bool to_device, std::uint64_t bytes, std::int64_t at);

@@ -69,27 +69,27 @@ std::uint64_t Run::begin_flow(std::int64_t at) {
     return flow;
 }
 
-Stack Run::make_stack(std::uint64_t number) {
+Stack Run::make_stack(ids::StackId id) {
     Stack stack;
-    for (const symbols::CodePlace& place : shown_frames(report_.symbolizer, number, report_.full_stacks))
+    for (const symbols::CodePlace& place : shown_frames(report_.symbolizer, id, report_.full_stacks))
         stack.frames.push_back(texts_.frame(place));
-    stack.number = stack.frames.empty() ? 0 : number;
+    stack.number = stack.frames.empty() ? 0 : id.packed();
     if (stack.number != 0)
-        stack.line = texts_.frame(report_.symbolizer.line(number));
+        stack.line = texts_.frame(report_.symbolizer.line(id));
     return stack;
 }
 
-const Stack& Run::stack(std::uint64_t number) {
-    const auto [known, fresh] = stacks_.try_emplace(number);
-    if (fresh && number != 0)
-        known->second = make_stack(number);
+const Stack& Run::stack(ids::StackId id) {
+    const auto [known, fresh] = stacks_.try_emplace(id);
+    if (fresh && id.known())
+        known->second = make_stack(id);
     return known->second;
 }
 
-const std::string& Run::line(std::uint64_t stack) {
+const std::string& Run::line(ids::StackId stack) {
     const auto [known, fresh] = lines_.try_emplace(stack);
     if (fresh)
-        known->second = stack == 0 ? "no stack recorded" : report_.symbolizer.line(stack).text();
+        known->second = stack.known() ? report_.symbolizer.line(stack).text() : "no stack recorded";
     return known->second;
 }
 

@@ -36,9 +36,9 @@ public:
     std::unique_ptr<SliceTrack> slices(const Description& description) {
         return std::make_unique<SliceTrack>(file_, texts_, next_uuid(), began_, description);
     }
-    const Stack& stack(std::uint64_t number);
+    const Stack& stack(ids::StackId id);
     /// "main.cu:12 in main()"; "no stack recorded".
-    const std::string& line(std::uint64_t stack);
+    const std::string& line(ids::StackId stack);
     /// A number for a flow that begins at `at`: of one that has ended by then, where there is one. Events that
     /// are alike take little room.
     std::uint64_t begin_flow(std::int64_t at);
@@ -49,7 +49,7 @@ public:
 
 private:
     std::uint64_t next_uuid();
-    Stack make_stack(std::uint64_t number);
+    Stack make_stack(ids::StackId id);
 
     PacketFile& file_;
     advice::Report& report_;
@@ -61,8 +61,8 @@ private:
     using Ended = std::pair<std::int64_t, std::uint64_t>;           ///< when, and the flow
     std::uint64_t uuids_ = 0, flows_ = 0;
     std::priority_queue<Ended, std::vector<Ended>, std::greater<>> ended_flows_; ///< the first first
-    std::unordered_map<std::uint64_t, Stack> stacks_;
-    std::unordered_map<std::uint64_t, std::string> lines_;
+    std::unordered_map<ids::StackId, Stack> stacks_;
+    std::unordered_map<ids::StackId, std::string> lines_;
     std::unique_ptr<Track> process_;
 };
 

@@ -45,8 +45,8 @@ void Plan::add_returns(advice::Report& report) {
             returns_[key] = {{"key", key_text(key)},
                              {"first", each.first},
                              {"last", each.last},
-                             {"wait", plan_line(report, each.stack)},
-                             {"allocation", plan_line(report, each.allocation_stack)},
+                             {"wait", plan_line(report, ids::StackId(each.stack))},
+                             {"allocation", plan_line(report, ids::StackId(each.allocation_stack))},
                              {"allocation_bytes", each.bytes}};
     }
 }

@@ -17,17 +17,17 @@ std::string key_text(std::uint64_t key) {
     return text;
 }
 
-std::uint64_t stack_key(const advice::Report& report, std::uint64_t stack) {
+std::uint64_t stack_key(const advice::Report& report, ids::StackId stack) {
     const auto& frames = report.trace.dictionary.frames;
-    const auto found = frames.find(stack);
+    const auto found = frames.find(stack.number());
     return found == frames.end() ? 0 : found->second.key;
 }
 
-std::string plan_line(advice::Report& report, std::uint64_t stack) {
-    return stack == 0 ? "" : report.symbolizer.line(stack).text();
+std::string plan_line(advice::Report& report, ids::StackId stack) {
+    return stack.known() ? report.symbolizer.line(stack).text() : "";
 }
 
-nlohmann::ordered_json never_entry(advice::Report& report, std::uint64_t stack, std::string_view why) {
+nlohmann::ordered_json never_entry(advice::Report& report, ids::StackId stack, std::string_view why) {
     return {{"key", key_text(stack_key(report, stack))}, {"line", plan_line(report, stack)}, {"why", why}};
 }
 

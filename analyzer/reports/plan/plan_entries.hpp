@@ -16,12 +16,12 @@ using PlanEntries = std::map<std::uint64_t, nlohmann::ordered_json>; ///< by key
 
 std::string key_text(std::uint64_t key);
 /// The same in each run; 0: the stack has none, and no plan can name it.
-std::uint64_t stack_key(const advice::Report& report, std::uint64_t stack);
+std::uint64_t stack_key(const advice::Report& report, ids::StackId stack);
 /// Of the program, for people; empty without a stack.
-std::string plan_line(advice::Report& report, std::uint64_t stack);
+std::string plan_line(advice::Report& report, ids::StackId stack);
 
 /// A call that something is never done to.
-nlohmann::ordered_json never_entry(advice::Report& report, std::uint64_t stack, std::string_view why);
+nlohmann::ordered_json never_entry(advice::Report& report, ids::StackId stack, std::string_view why);
 
 /// Calls that modes are to leave alone: one of these for each mode.
 using PlanNever = std::array<PlanEntries, trace::act_mode_count>;

@@ -77,10 +77,10 @@ SarifJson result_of(advice::Report& report, const rules::Finding& finding, std::
     if (SarifJson location = location_of(place, ""); !location.empty())
         result["locations"] = {std::move(location)};
     SarifJson related = SarifJson::array();
-    if (resolved.memory && resolved.memory->stack != 0)
+    if (resolved.memory && resolved.memory->stack.known())
         related.push_back(location_of(resolved.memory->place, resolved.memory->what));
     for (const advice::ResolvedPlace& each : resolved.others)
-        if (each.stack != 0)
+        if (each.stack.known())
             related.push_back(location_of(each.place, each.what));
     if (!related.empty())
         result["relatedLocations"] = std::move(related);

@@ -1,6 +1,8 @@
 /// SQLite, as far as an export needs it.
 #pragma once
 
+#include "analyzer/ids/stack_id.hpp"
+
 #include <concepts>
 #include <cstdint>
 #include <optional>
@@ -65,6 +67,7 @@ private:
     void bind(Value value) {
         bind_number(static_cast<std::int64_t>(value));
     }
+    void bind(ids::StackId stack) { bind(stack.packed()); }
     void bind(const Nullable& number) { number.known ? bind_number(number.value) : bind_null(); }
     void bind(double value);
     void bind(const std::optional<std::uint64_t>& number) { bind(number ? Nullable(*number) : Nullable()); }

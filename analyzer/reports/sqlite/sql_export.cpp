@@ -90,13 +90,14 @@ private:
     void tell_findings();
     void add_managed_lines();
     void tell_entries();
-    void tell_stack(std::uint64_t stack);
+    void tell_stack(ids::StackId stack);
 
     advice::Report& report_;
     SqlExport::Rows& rows_;
     SqlMemory memory_;
     Insert entries_, functions_, stacks_, calls_, copies_, launches_, findings_, ranks_, managed_lines_;
-    std::unordered_set<std::uint64_t> known_entries_, known_functions_, known_stacks_;
+    std::unordered_set<std::uint64_t> known_entries_, known_functions_;
+    std::unordered_set<ids::StackId> known_stacks_;
     std::unordered_map<std::uint32_t, std::int64_t> last_calls_; ///< by thread
     struct Totals {
         std::uint64_t calls = 0, call_ns = 0, waited_ns = 0, copies = 0, copy_ns = 0, to_device = 0,
@@ -105,8 +106,8 @@ private:
     Totals totals_;
 };
 
-void RunRows::tell_stack(std::uint64_t stack) {
-    if (stack == 0 || !known_stacks_.insert(stack).second)
+void RunRows::tell_stack(ids::StackId stack) {
+    if (!stack.known() || !known_stacks_.insert(stack).second)
         return;
     const symbols::CodePlace place = report_.symbolizer.line(stack);
     std::string frames;
@@ -223,7 +224,7 @@ void RunRows::add_managed_lines() {
 }
 
 void RunRows::finish(const std::string& job) {
-    memory_.finish([this](std::uint64_t stack) { tell_stack(stack); },
+    memory_.finish([this](ids::StackId stack) { tell_stack(stack); },
                    [this](std::uint64_t entry) { known_entries_.insert(entry); });
     tell_findings();
     add_managed_lines();

@@ -43,7 +43,7 @@ SqlMemory::SqlMemory(Database& database, const advice::Report& report, std::int6
 
 void SqlMemory::tell(const Allocation& allocation) {
     const trace::Alloc& made = allocation.made;
-    stacks_.insert(made.stack);
+    stacks_.insert(ids::StackId::of(made));
     stacks_.insert(allocation.free_stack);
     entries_.insert(made.entry);
     const Nullable freed = allocation.freed == 0 ? Nullable() : Nullable(trace_.time.at(allocation.freed));
@@ -82,7 +82,7 @@ void SqlMemory::add(const trace::Free& record) {
     if (record.status != 0 || record.captured != 0 || known == known_.end() || known->second.freed != 0)
         return;
     known->second.freed = std::max<std::uint64_t>(1, record.start);
-    known->second.free_stack = record.stack;
+    known->second.free_stack = ids::StackId::of(record);
     freed_.push_back(record.allocation);
     if (freed_.size() <= most_freed)
         return;
@@ -131,7 +131,7 @@ void SqlMemory::move(const trace::ManagedEvent& record, Allocation* allocation) 
 void SqlMemory::fault(const trace::ManagedEvent& record, Allocation* allocation) {
     const bool of_host = record.kind == trace::ManagedEventKind::host_fault;
     const std::uint64_t count = reader::saturated_sum(record.count, 1);
-    stacks_.insert(record.code);
+    stacks_.insert(ids::StackId(record.code));
     faults_.row(run_, trace_.time.at(record.start), of_host ? -1 : device_of(record.to), number_of(allocation),
                 record.address, record.bytes, access_of(record), count, record.thread, record.code);
     if (allocation != nullptr)
@@ -146,12 +146,12 @@ void SqlMemory::add(const trace::ManagedEvent& record) {
         fault(record, at(record.address));
 }
 
-void SqlMemory::finish(const std::function<void(std::uint64_t)>& stack,
+void SqlMemory::finish(const std::function<void(ids::StackId)>& stack,
                        const std::function<void(std::uint64_t)>& entry) {
     for (const auto& [id, allocation] : known_)
         tell(allocation);
     known_.clear();
-    for (const std::uint64_t each : stacks_)
+    for (const ids::StackId each : stacks_)
         stack(each);
     for (const std::uint64_t each : entries_)
         entry(each);

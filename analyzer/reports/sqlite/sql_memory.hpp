@@ -26,7 +26,7 @@ public:
     void add(const trace::Copy& record);
     void add(const trace::ManagedEvent& record);
     /// Call once, after the last. Calls the functions for each stack and entry point that its rows name.
-    void finish(const std::function<void(std::uint64_t)>& stack,
+    void finish(const std::function<void(ids::StackId)>& stack,
                 const std::function<void(std::uint64_t)>& entry);
 
     struct Totals {
@@ -37,7 +37,8 @@ public:
 private:
     struct Allocation {
         trace::Alloc made;
-        std::uint64_t freed = 0, free_stack = 0; ///< freed: ticks; 0: not yet
+        std::uint64_t freed = 0;
+        ids::StackId free_stack{}; ///< freed: ticks; 0: not yet
         std::uint64_t copied_to_device = 0, copied_to_host = 0, moved_to_device = 0, moved_to_host = 0,
                       host_faults = 0, device_faults = 0;
     };
@@ -56,7 +57,8 @@ private:
     std::unordered_map<std::uint64_t, Allocation> known_;
     std::map<std::uint64_t, std::uint64_t> managed_; ///< allocations by address
     std::deque<std::uint64_t> freed_;
-    std::unordered_set<std::uint64_t> stacks_, entries_; ///< that rows name
+    std::unordered_set<ids::StackId> stacks_; ///< that rows name
+    std::unordered_set<std::uint64_t> entries_;
     Totals totals_;
 };
 

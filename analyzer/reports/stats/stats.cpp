@@ -1,6 +1,5 @@
 #include "analyzer/reports/stats/stats.hpp"
 
-#include "analyzer/reader/outside.hpp"
 #include "analyzer/reader/shown_name.hpp"
 #include "analyzer/reports/managed_lines.hpp"
 #include "analyzer/symbols/demangle.hpp"
@@ -168,7 +167,7 @@ text::Table allocations_table(advice::Report& report) {
                       {}};
     std::map<std::pair<trace::Memory, std::string>, tables::AllocationTotals> kinds;
     for (const auto& [site, totals] : report.profile.allocations().sites()) {
-        if (reader::is_outside(site.stack))
+        if (site.stack.outside())
             continue;
         tables::AllocationTotals& sum = kinds[{site.memory, report.profile.call_name(site.entry)}];
         sum.count += totals.count;

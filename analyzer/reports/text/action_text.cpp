@@ -49,7 +49,7 @@ void write_actions(advice::Report& report, std::ostream& out) {
         out << "        " << (line.gain_ns ? "from " : "") << line.basis << "\n";
         for (const ActionPlace* const place : known_places(line))
             out << "        "
-                << (place->stack == 0 ? "no stack recorded" : report.symbolizer.line(place->stack).text())
+                << (place->stack.known() ? report.symbolizer.line(place->stack).text() : "no stack recorded")
                 << "   " << action_text(report, place->totals, place->wasted, place->gain_ns) << "\n";
     }
     for (const trace::Notice& notice : report.trace.dictionary.notices)

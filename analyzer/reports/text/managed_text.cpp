@@ -136,8 +136,8 @@ std::string events_text(const advice::Report& report, const ManagedLine& line) {
     return text;
 }
 
-std::string place_text(advice::Report& report, std::uint64_t stack) {
-    return stack == 0 ? "an unknown place" : report.symbolizer.line(stack).text();
+std::string place_text(advice::Report& report, ids::StackId stack) {
+    return stack.known() ? report.symbolizer.line(stack).text() : "an unknown place";
 }
 
 std::string amount_text(double bytes, double faults) {
@@ -161,7 +161,7 @@ void write_kernels(std::ostream& out, advice::Report& report, const std::vector<
 void write_verdicts(std::ostream& out, advice::Report& report, const ManagedLine& line) {
     for (const VerdictLine& each : verdict_lines(report, line)) {
         out << "      ! " << managed::title(each.kind) << ": " << each.text << "\n";
-        for (const std::uint64_t stack : each.totals.prefetches)
+        for (const ids::StackId stack : each.totals.prefetches)
             out << "        prefetched at " << place_text(report, stack) << "\n";
     }
 }
@@ -214,8 +214,7 @@ void write_life(std::ostream& out, const advice::Report& report, const managed::
 }
 
 void write_line(std::ostream& out, advice::Report& report, const ManagedLine& line) {
-    out << "    "
-        << (line.site.symbol != 0 || line.site.stack == 0 ? "" : place_text(report, line.site.stack) + "   ")
+    out << "    " << (line.site.made_at().known() ? place_text(report, line.site.stack) + "   " : "")
         << allocation_name(report, line) << ": " << both_ways(line.moved.to_device, line.moved.to_host)
         << between_text(report.profile.managed().totals(), line.between_devices) << basis_text(line.basis)
         << events_text(report, line);

@@ -118,7 +118,7 @@ void write_finding(std::ostream& out, advice::Report& report, const rules::Findi
         << per_step_text(report, finding) << " · confidence "
         << text::Styled{style_of(finding.confidence), name(finding.confidence)} << "\n";
     write_place(out, report, resolved.line);
-    if (resolved.memory && resolved.memory->stack != 0)
+    if (resolved.memory && resolved.memory->stack.known())
         write_place(out, report, *resolved.memory);
     else if (resolved.memory)
         out << "    " << resolved.memory->what << "\n";
@@ -165,7 +165,7 @@ void write_small(std::ostream& out, advice::Report& report, const std::vector<co
     for (std::size_t i = 0; i < std::min(small.size(), most_small); ++i) {
         const rules::Finding& finding = *small[i];
         out << "      " << finding.rule->id << " " << finding.title << "   "
-            << (finding.stack == 0 ? "no stack recorded" : report.symbolizer.line(finding.stack).text())
+            << (finding.stack.known() ? report.symbolizer.line(finding.stack).text() : "no stack recorded")
             << "   " << text::saving_lead(finding.saving_ns, finding.saving_bytes)
             << text::Styled{text::Style::saving, text::saving_text(finding.saving_ns, finding.saving_bytes)}
             << "\n";
@@ -183,7 +183,8 @@ void write_unpriced(std::ostream& out, advice::Report& report) {
     for (std::size_t i = 0; i < report.unpriced.size() && (report.all || i < most_small); ++i) {
         const rules::Finding& finding = report.unpriced[i];
         out << "      " << finding.rule->id << " " << finding.title << "   "
-            << (finding.stack == 0 ? "no stack recorded" : report.symbolizer.line(finding.stack).text()) << "\n"
+            << (finding.stack.known() ? report.symbolizer.line(finding.stack).text() : "no stack recorded")
+            << "\n"
             << "        " << finding.summary << "\n        write: " << finding.advice
             << "\n        saving: " << finding.basis << "\n";
     }
@@ -220,7 +221,7 @@ void write_dropped_calls(std::ostream& out, advice::Report& report) {
         out << "      " << count_text(sites[i].calls, "call") << " of "
             << (sites[i].known ? report.profile.call_name(sites[i].entry) : "other sites") << ", "
             << time_text(report.profile.nanoseconds(sites[i].ticks)) << "   "
-            << (sites[i].stack != 0 ? report.symbolizer.line(sites[i].stack).text() : "") << "\n";
+            << (sites[i].stack.known() ? report.symbolizer.line(sites[i].stack).text() : "") << "\n";
     if (sites.size() > most_dropped)
         out << "      and " << count_text(sites.size() - most_dropped, "further site") << "\n";
 }

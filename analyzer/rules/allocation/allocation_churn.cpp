@@ -81,7 +81,7 @@ Finding describe_churn(const Profile& profile, const Rule& rule, const ChurnLine
 
 template <const Rule& rule, Made made>
 std::vector<Finding> find_churn(const Profile& profile, const LineOf& line_of) {
-    const auto judge = [&](const Profile&, std::uint64_t, const ChurnLine& line) {
+    const auto judge = [&](const Profile&, ids::StackId, const ChurnLine& line) {
         return is_churn(profile, line) ? std::optional(describe_churn(profile, rule, line)) : std::nullopt;
     };
     return judge_lines(rule, profile, churn_lines(profile, line_of, {made}), judge);

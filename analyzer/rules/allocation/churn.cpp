@@ -97,7 +97,7 @@ void Churn::end(const Live& live, const Record& call, std::uint64_t ticks) {
         totals.largest_alloc_ticks += live.duration + live.upkeep_ticks;
         totals.largest_free_ticks += ticks;
     }
-    totals.free_stack = call.stack;
+    totals.free_stack = ids::StackId::of(call);
     totals.free_entry = call.entry;
     if (queued_) {
         totals.quickest_busy = totals.busy_frees == 0 ? ticks : std::min(totals.quickest_busy, ticks);
@@ -125,7 +125,7 @@ void Churn::make(LiveByKey& alive, std::uint64_t key, Made made, const Record& c
         return;
     if (const Live* const old = alive.find(key)) // its end went unseen
         forget(*old);
-    alive[key] = begin({call.stack, call.entry, made, 0}, call.start, call.duration, 0);
+    alive[key] = begin({ids::CallSite::of(call), made, 0}, call.start, call.duration, 0);
 }
 
 void Churn::add(const trace::Alloc& record) {
@@ -135,7 +135,7 @@ void Churn::add(const trace::Alloc& record) {
         dictionary_.is_stream_ordered(record.entry))
         return;
     memory_[record.allocation] =
-        begin({record.stack, record.entry, *made, 0}, record.start, record.duration, record.bytes);
+        begin({ids::CallSite::of(record), *made, 0}, record.start, record.duration, record.bytes);
 }
 
 void Churn::add(const trace::Free& record) {
@@ -210,7 +210,7 @@ void Churn::instantiate(const trace::Graph& record) {
     const auto version = dictionary_.graph_versions.find(record.version);
     if (version == dictionary_.graph_versions.end() || version->second.base != 0 || version->second.untold != 0)
         return;
-    Live live = begin({record.stack, record.entry, Made::graph, version->second.shape | 1}, record.start,
+    Live live = begin({ids::CallSite::of(record), Made::graph, version->second.shape | 1}, record.start,
                       record.duration, version->second.nodes.size());
     live.built_ticks = built;
     live.content = version->second.content | 1;
@@ -257,7 +257,7 @@ void Churn::map(const trace::VirtualMemory& record) {
     Live& live = mappings_[record.address];
     if (live.totals != nullptr)
         forget(live);
-    live = begin({record.stack, record.entry, Made::mapping, 0}, record.start,
+    live = begin({ids::CallSite::of(record), Made::mapping, 0}, record.start,
                  record.duration + std::exchange(handle.ticks, 0), record.bytes);
     handle.mapped = record.address;
     handle.totals = live.totals;

@@ -19,8 +19,7 @@ namespace umadvisor::rules {
 
 enum class Made : std::uint8_t { device, managed, pinned, registered, graph, mapping, stream, event };
 
-struct ChurnSite {
-    std::uint64_t stack = 0, entry = 0;
+struct ChurnSite : ids::CallSite {
     Made made{};
     std::uint64_t shape = 0; ///< of graphs: only one of the same shape can serve again
     auto operator<=>(const ChurnSite&) const = default;
@@ -39,10 +38,11 @@ struct ChurnTotals {
     std::uint64_t first = 0, last = 0; ///< ticks: the first was made, and the end of the last was over
     /// Of the pairs whose memory was the largest: that memory could replace all others.
     std::uint64_t largest_bytes = 0, largest_pairs = 0, largest_alloc_ticks = 0, largest_free_ticks = 0;
-    std::uint64_t free_stack = 0, free_entry = 0; ///< of the last
-    std::uint64_t uses = 0;                       ///< of graphs: launches
-    std::uint64_t built_ticks = 0;                ///< of graphs: from the beginning of captures to their ends
-    std::uint64_t alike = 0; ///< of graphs: pairs whose nodes do what those of the pair before did
+    ids::StackId free_stack{};
+    std::uint64_t free_entry = 0;  ///< of the last
+    std::uint64_t uses = 0;        ///< of graphs: launches
+    std::uint64_t built_ticks = 0; ///< of graphs: from the beginning of captures to their ends
+    std::uint64_t alike = 0;       ///< of graphs: pairs whose nodes do what those of the pair before did
     std::uint64_t content = 0;
 
     std::uint64_t free_ticks() const { return idle_ticks + busy_ticks; }

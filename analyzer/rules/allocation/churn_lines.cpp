@@ -34,7 +34,7 @@ void add_spans(ChurnLine& line, std::vector<Span>& spans) {
 
 void add_site(ChurnLine& line, const Profile& profile, const ChurnSite& site, const ChurnTotals& totals) {
     line.pairs += totals.pairs;
-    line.calls.add({site.stack, site.entry}, totals.pairs);
+    line.calls.add(site, totals.pairs);
     line.bytes += totals.bytes;
     line.largest_bytes = std::max(line.largest_bytes, totals.largest_bytes);
     line.entry = site.entry;
@@ -79,14 +79,14 @@ timeline::Edit apart(const Profile& profile, const ChurnLine& line, double spare
 
 } // namespace
 
-std::map<std::uint64_t, ChurnLine> churn_lines(const Profile& profile, const LineOf& line_of,
-                                               std::initializer_list<Made> kinds) {
-    std::map<std::uint64_t, ChurnLine> lines;
-    std::map<std::uint64_t, std::vector<Span>> spans;
+std::map<ids::StackId, ChurnLine> churn_lines(const Profile& profile, const LineOf& line_of,
+                                              std::initializer_list<Made> kinds) {
+    std::map<ids::StackId, ChurnLine> lines;
+    std::map<ids::StackId, std::vector<Span>> spans;
     for (const auto& [site, totals] : profile.counted<Churn>().sites()) {
         if (std::ranges::find(kinds, site.made) == kinds.end())
             continue;
-        const std::uint64_t place = line_of(site.stack);
+        const ids::StackId place = line_of(site.stack);
         ChurnLine& line = lines[place];
         add_site(line, profile, site, totals);
         const double kept = kept_site_ns(line, profile, site, totals);
@@ -110,7 +110,7 @@ double spared_ns(const ChurnLine& line) {
 
 Finding churn_finding(const Profile& profile, const ChurnLine& line, std::string_view end_place) {
     Finding finding;
-    if (line.free_stack != 0)
+    if (line.free_stack.known())
         finding.places.emplace_back(end_place, line.free_stack);
     finding.saving_ns = spared_ns(line);
     finding.edit = apart(profile, line, finding.saving_ns);

@@ -11,7 +11,9 @@
 namespace umadvisor::rules {
 
 struct ChurnLine {
-    std::uint64_t pairs = 0, bytes = 0, entry = 0, free_stack = 0, free_entry = 0;
+    std::uint64_t pairs = 0, bytes = 0, entry = 0;
+    ids::StackId free_stack{};
+    std::uint64_t free_entry = 0;
     std::uint64_t peak_live = 0, largest_bytes = 0;
     std::uint64_t upkeep_calls = 0;    ///< on each that one which stays needs once: advice, access rights
     std::uint64_t uses = 0, alike = 0; ///< of graphs, as in ChurnTotals
@@ -23,8 +25,8 @@ struct ChurnLine {
 };
 
 /// By line, of these kinds.
-std::map<std::uint64_t, ChurnLine> churn_lines(const Profile& profile, const LineOf& line_of,
-                                               std::initializer_list<Made> kinds);
+std::map<ids::StackId, ChurnLine> churn_lines(const Profile& profile, const LineOf& line_of,
+                                              std::initializer_list<Made> kinds);
 
 /// The time that the program saves when it makes one set of the largest size and keeps it.
 double spared_ns(const ChurnLine& line);

@@ -53,7 +53,7 @@ void AllocationFailures::add(const trace::Alloc& record) {
     if (record.status == 0) {
         live_bytes_ += record.bytes;
     } else if (record.status == tables::out_of_memory && record.memory == trace::Memory::device) {
-        FailureTotals& totals = sites_[{record.stack, record.entry}];
+        FailureTotals& totals = sites_[ids::CallSite::of(record)];
         ++totals.count;
         if (record.bytes > totals.bytes) {
             totals.bytes = record.bytes;
@@ -79,7 +79,7 @@ struct FailureLine {
     FailureTotals totals;
 };
 
-Finding describe_fragmentation(const Profile& profile, std::uint64_t, const FailureLine& line) {
+Finding describe_fragmentation(const Profile& profile, ids::StackId, const FailureLine& line) {
     const FailureTotals& totals = line.totals;
     const std::uint64_t device_bytes = profile.dictionary().devices.front().memory_bytes;
     const auto bytes = static_cast<double>(totals.bytes);
@@ -109,7 +109,7 @@ std::vector<Finding> find_fragmentation(const Profile& profile, const LineOf& li
     if (memory_use_is_unknown(profile) || profile.dictionary().devices.size() != 1)
         return {};
     const std::uint64_t device_bytes = profile.dictionary().devices.front().memory_bytes;
-    std::map<std::uint64_t, FailureLine> lines;
+    std::map<ids::StackId, FailureLine> lines;
     for (const auto& [site, totals] : profile.counted<AllocationFailures>().sites()) {
         if (static_cast<double>(totals.live_bytes + totals.bytes) >
                 most_filled * static_cast<double>(device_bytes) ||

@@ -19,8 +19,8 @@
 namespace umadvisor::rules {
 namespace {
 
-struct GrowthSite {
-    std::uint64_t stack = 0, entry = 0, device = 0;
+struct GrowthSite : ids::CallSite {
+    std::uint64_t device = 0;
     auto operator<=>(const GrowthSite&) const = default;
 };
 
@@ -91,8 +91,9 @@ void Growth::add(const trace::Alloc& record) {
     live.peak_bytes = std::max(live.peak_bytes, live.bytes);
     Place& place = places_[record.allocation];
     place = {.device = record.device, .bytes = record.bytes};
-    const GrowthSite site{record.stack, record.entry, record.device};
-    if (!dictionary_.is_python(record.stack) || (sites_.size() == most_sites && !sites_.contains(site)))
+    const GrowthSite site{ids::CallSite::of(record), record.device};
+    if (!dictionary_.is_python(ids::StackId::of(record)) ||
+        (sites_.size() == most_sites && !sites_.contains(site)))
         return;
     GrowthTotals& totals = sites_[site];
     totals.complete &= totals.pieces.size() < most_pieces;
@@ -152,7 +153,7 @@ struct GrowingLine {
     }
 };
 
-using Lines = std::map<std::uint64_t, GrowingLine>; ///< by line
+using Lines = std::map<ids::StackId, GrowingLine>; ///< by line
 
 void add(GrowingLine& line, const GrowthSite& site, const GrowthTotals& totals, std::uint64_t first,
          std::uint64_t launches) {
@@ -174,7 +175,7 @@ void add(GrowingLine& line, const GrowthSite& site, const GrowthTotals& totals, 
 /// Lines that grow, by device.
 std::map<std::uint64_t, Lines> growing_lines(const Growth& counted, const LineOf& line_of) {
     // Launches before its first allocation, by device and line.
-    std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> first;
+    std::map<std::pair<std::uint64_t, ids::StackId>, std::uint64_t> first;
     for (const auto& [site, totals] : counted.sites())
         for (const GrowthPiece& piece : totals.pieces) {
             const auto [entry, fresh] = first.try_emplace({site.device, line_of(site.stack)}, piece.launches);
@@ -183,7 +184,8 @@ std::map<std::uint64_t, Lines> growing_lines(const Growth& counted, const LineOf
     std::map<std::uint64_t, Lines> devices;
     const std::uint64_t launches = counted.launches();
     for (const auto& [site, totals] : counted.sites()) {
-        const std::uint64_t line = line_of(site.stack), begin = first[{site.device, line}];
+        const ids::StackId line = line_of(site.stack);
+        const std::uint64_t begin = first[{site.device, line}];
         if (launches - begin >= least_launches)
             add(devices[site.device][line], site, totals, begin, launches);
     }

@@ -26,15 +26,15 @@ constexpr double least_handle_share = 0.01;
 /// What a library does for one call of the program.
 struct LibraryWork {
     std::string_view library;
-    std::uint64_t stack = 0; ///< of the last call of the driver in it
+    ids::StackId stack{};    ///< of the last call of the driver in it
     std::uint64_t times = 0; ///< in a row without another library call of the program
     double ns = 0;           ///< from the first call of the driver to the end of the last
     EditedCalls calls;       ///< of the driver
     std::uint64_t made = 0;  ///< of `times`, those that left memory behind
     std::uint64_t live = 0, peak_live = 0;
-    std::uint64_t rounds = 0;      ///< how often what it left was freed
-    std::uint64_t frees_of = 0;    ///< stack of the call whose memory it frees; the last
-    std::uint64_t given_up_by = 0; ///< stack of the call that frees its memory
+    std::uint64_t rounds = 0;   ///< how often what it left was freed
+    ids::StackId frees_of{};    ///< stack of the call whose memory it frees; the last
+    ids::StackId given_up_by{}; ///< stack of the call that frees its memory
 };
 
 /// Memory: one entry a call of a library, by its stack, one a stack below it, and one a live allocation of
@@ -45,26 +45,26 @@ public:
 
     void add(const WorkCall& work);
 
-    const std::map<std::uint64_t, LibraryWork>& by_caller() const { return works_.map(); }
+    const std::map<ids::StackId, LibraryWork>& by_caller() const { return works_.map(); }
 
 private:
     struct Open {
-        std::uint64_t caller = 0; ///< 0: none
+        ids::StackId caller{}; ///< none: not in a library
         double end = 0;
         bool made = false, freed = false;
     };
-    const LibraryCall& call_at(std::uint64_t stack);
+    const LibraryCall& call_at(ids::StackId stack);
     void make(LibraryWork& work, Open& open, std::uint64_t allocation);
     void give_up(LibraryWork& work, Open& open, std::uint64_t allocation);
 
     const reader::Dictionary& dictionary_;
-    facts::CachedMap<std::map<std::uint64_t, LibraryWork>> works_;
-    reader::FlatMap<LibraryCall> stacks_;
-    reader::FlatMap<std::uint64_t> makers_; ///< by allocation
+    facts::CachedMap<std::map<ids::StackId, LibraryWork>> works_;
+    reader::FlatMap<LibraryCall, ids::StackId> stacks_;
+    reader::FlatMap<ids::StackId> makers_; ///< by allocation
     facts::PerThread<Open> threads_;
 };
 
-const LibraryCall& LibraryHandles::call_at(std::uint64_t stack) {
+const LibraryCall& LibraryHandles::call_at(ids::StackId stack) {
     if (const LibraryCall* const known = stacks_.find(stack))
         return *known;
     return stacks_[stack] = library_call_at(dictionary_, stack);
@@ -80,10 +80,10 @@ void LibraryHandles::make(LibraryWork& work, Open& open, std::uint64_t allocatio
 
 /// What one call both makes and gives up is its workspace, and no handle.
 void LibraryHandles::give_up(LibraryWork& work, Open& open, std::uint64_t allocation) {
-    const std::uint64_t* const maker = makers_.find(allocation);
+    const ids::StackId* const maker = makers_.find(allocation);
     if (maker == nullptr)
         return;
-    const std::uint64_t made_by = *maker;
+    const ids::StackId made_by = *maker;
     makers_.erase(allocation);
     if (made_by == open.caller || std::exchange(open.freed, true))
         return;
@@ -98,7 +98,7 @@ void LibraryHandles::add(const WorkCall& work) {
     const facts::Call& call = work.call;
     Open& open = threads_[call.thread];
     const LibraryCall in = facts::launches(call) ? LibraryCall{} : call_at(call.site.stack);
-    if (in.caller == 0) {
+    if (!in.caller.known()) {
         open = {};
         return;
     }
@@ -123,7 +123,7 @@ void LibraryHandles::add(const WorkCall& work) {
 /// The handles that one line makes.
 struct HandleLine {
     std::set<std::string_view> libraries;
-    std::uint64_t stack = 0, end_stack = 0;
+    ids::StackId stack, end_stack;
     std::uint64_t rounds = 0, peak_live = 0;
     double make_ns = 0, end_ns = 0, kept_ns = 0;
     EditedCalls calls;
@@ -142,7 +142,7 @@ struct HandleLine {
     }
 };
 
-std::optional<Finding> describe_handles(const Profile& profile, std::uint64_t, const HandleLine& line) {
+std::optional<Finding> describe_handles(const Profile& profile, ids::StackId, const HandleLine& line) {
     const double saving_ns = line.make_ns + line.end_ns - line.kept_ns;
     if (line.rounds < least_handle_rounds * line.peak_live ||
         saving_ns < least_handle_share * static_cast<double>(profile.net_ns()))
@@ -170,8 +170,8 @@ std::optional<Finding> describe_handles(const Profile& profile, std::uint64_t, c
 }
 
 std::vector<Finding> find_library_handles(const Profile& profile, const LineOf& line_of) {
-    const std::map<std::uint64_t, LibraryWork>& works = profile.counted<LibraryHandles>().by_caller();
-    std::map<std::uint64_t, HandleLine> lines;
+    const std::map<ids::StackId, LibraryWork>& works = profile.counted<LibraryHandles>().by_caller();
+    std::map<ids::StackId, HandleLine> lines;
     for (const auto& [caller, made] : works)
         if (const auto ended = works.find(made.given_up_by);
             made.rounds != 0 && ended != works.end() && ended->second.frees_of == caller)

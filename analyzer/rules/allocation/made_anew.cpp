@@ -38,7 +38,7 @@ Finding describe_made(const Profile& profile, const ChurnLine& line, const Churn
 
 /// A graph update may change the nodes' parameters, but not their number, kinds or order. A line whose graphs
 /// differ in that has one shape a round, and nothing to save.
-Finding describe_graphs(const Profile& profile, std::uint64_t, const ChurnLine& line) {
+Finding describe_graphs(const Profile& profile, ids::StackId, const ChurnLine& line) {
     const auto pairs = static_cast<double>(line.pairs);
     const bool alike = line.alike + line.peak_live >= line.pairs;
     const std::string nodes =
@@ -66,7 +66,7 @@ Finding describe_graphs(const Profile& profile, std::uint64_t, const ChurnLine& 
     return finding;
 }
 
-Finding describe_maps(const Profile& profile, std::uint64_t, const ChurnLine& line) {
+Finding describe_maps(const Profile& profile, ids::StackId, const ChurnLine& line) {
     const auto pairs = static_cast<double>(line.pairs);
     const std::string bytes = " of " + bytes_text(static_cast<double>(line.bytes) / pairs) + " on average";
     Finding finding =
@@ -81,7 +81,7 @@ Finding describe_maps(const Profile& profile, std::uint64_t, const ChurnLine& li
     return finding;
 }
 
-Finding describe_streams(const Profile& profile, std::uint64_t, const ChurnLine& line) {
+Finding describe_streams(const Profile& profile, ids::StackId, const ChurnLine& line) {
     return describe_made(profile, line,
                          {"", "destroyed here", "make them once, before the rounds, and use them again in each",
                           usual_churn_basis});

@@ -38,7 +38,7 @@ void add(LockLine& line, const tables::LifetimeSite& site, const tables::LockTot
         return std::max(0.0, time_of(bytes, pageable) - time_of(bytes, pinned));
     };
     line.count += lock.count;
-    line.calls.add({site.stack, site.entry}, lock.count);
+    line.calls.add(site, lock.count);
     line.bytes += lock.bytes;
     line.copies += lock.copies;
     line.entry = site.entry;
@@ -71,7 +71,7 @@ std::string summary_of(const Profile& profile, const LockLine& line) {
         time_text(line.slower_copies_ns));
 }
 
-std::optional<Finding> describe_lock(const Profile& profile, std::uint64_t, const LockLine& line) {
+std::optional<Finding> describe_lock(const Profile& profile, ids::StackId, const LockLine& line) {
     if (!is_worth_it(profile, line))
         return std::nullopt;
     Finding finding;
@@ -106,7 +106,7 @@ std::optional<Finding> describe_lock(const Profile& profile, std::uint64_t, cons
 std::vector<Finding> locked_for_few_copies(const Profile& profile, const LineOf& line_of) {
     if (memory_use_is_unknown(profile))
         return {};
-    std::map<std::uint64_t, LockLine> lines;
+    std::map<ids::StackId, LockLine> lines;
     for (const auto& [site, totals] : profile.lifetimes().sites())
         if (totals.lock.count != 0 || totals.lock.needed)
             add(lines[line_of(site.stack)], site, totals.lock, profile);
@@ -126,7 +126,7 @@ struct BlockLine {
     EditedCalls calls;
 };
 
-std::optional<Finding> describe_block(const Profile& profile, std::uint64_t, const BlockLine& line) {
+std::optional<Finding> describe_block(const Profile& profile, ids::StackId, const BlockLine& line) {
     const machine::Rates& rates = profile.rates();
     const double each = static_cast<double>(line.bytes) / static_cast<double>(line.count);
     const double touch_ns = time_of(line.bytes, rates.host_first_touch) / touching_threads;
@@ -160,7 +160,7 @@ std::optional<Finding> describe_block(const Profile& profile, std::uint64_t, con
 }
 
 std::vector<Finding> locked_in_one_block(const Profile& profile, const LineOf& line_of) {
-    std::map<std::uint64_t, BlockLine> lines;
+    std::map<ids::StackId, BlockLine> lines;
     for (const auto& [site, totals] : profile.allocations().sites()) {
         if (site.memory != trace::Memory::pinned || site.origin != trace::Origin::program || totals.count == 0)
             continue;
@@ -169,7 +169,7 @@ std::vector<Finding> locked_in_one_block(const Profile& profile, const LineOf& l
         line.bytes += totals.bytes;
         line.entry = site.entry;
         line.lock_ns += static_cast<double>(profile.nanoseconds(totals.ticks));
-        line.calls.add({site.stack, site.entry}, totals.count, totals.count + totals.failed);
+        line.calls.add(site, totals.count, totals.count + totals.failed);
     }
     return judge_lines(uma_409, profile, lines, describe_block);
 }

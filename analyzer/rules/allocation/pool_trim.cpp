@@ -29,7 +29,7 @@ struct PoolTrimTotals {
     double free_wait_ns = 0;      ///< that those took
     double trim_ticks = 0;        ///< in calls by which the program trims pools
     std::uint64_t trims = 0;
-    std::uint64_t last_stack = 0; ///< of the call that gave memory back last
+    ids::StackId last_stack{}; ///< of the call that gave memory back last
 };
 
 /// A pool whose release threshold is zero, as it is at first, gives what is free back at the next
@@ -64,7 +64,7 @@ private:
 
     std::uint64_t known(std::uint64_t pool) const { return usual_.contains(pool) ? 0 : pool; }
     template <class Share>
-    void give_back(Pool& pool, std::uint64_t stack, const Share& share);
+    void give_back(Pool& pool, ids::StackId stack, const Share& share);
 
     const reader::Dictionary& dictionary_;
     facts::CachedMap<std::map<ids::CallSite, PoolTrimTotals>> sites_;
@@ -95,7 +95,7 @@ void PoolTrims::add(const trace::Alloc& record) {
     if (record.status != 0 || record.part != 0 || record.allocation == 0 ||
         record.origin != trace::Origin::program || !dictionary_.is_stream_ordered(record.entry))
         return;
-    const ids::CallSite site{record.stack, record.entry};
+    const ids::CallSite site = ids::CallSite::of(record);
     PoolTrimTotals& totals = sites_[site];
     const std::uint64_t name = known(record.pool);
     Pool& pool = pools_[name];
@@ -123,7 +123,7 @@ void PoolTrims::add(const trace::Free& record) {
 
 /// Calls `share` for each site that allocated what goes back, with the site's part of those bytes.
 template <class Share>
-void PoolTrims::give_back(Pool& pool, std::uint64_t stack, const Share& share) {
+void PoolTrims::give_back(Pool& pool, ids::StackId stack, const Share& share) {
     for (const auto& [site, bytes] : pool.freed) {
         PoolTrimTotals& totals = sites_[site];
         totals.last_stack = stack;
@@ -146,7 +146,7 @@ void PoolTrims::add(const trace::Pool& record) {
     if (record.action == trace::PoolAction::set_attribute && record.attribute == release_threshold_attribute)
         pool.keeps |= record.value != 0;
     else if (record.action == trace::PoolAction::trim)
-        give_back(pool, record.stack, [&record](PoolTrimTotals& totals, double part) {
+        give_back(pool, ids::StackId::of(record), [&record](PoolTrimTotals& totals, double part) {
             ++totals.trims;
             totals.trim_ticks += part * static_cast<double>(record.duration);
         });
@@ -196,7 +196,7 @@ constexpr std::size_t most_pool_places = 4;
 
 struct PoolLine {
     std::uint64_t allocations = 0, anew = 0, anew_bytes = 0, entry = 0, returns = 0, free_waits = 0, trims = 0;
-    std::uint64_t returned_at = 0;
+    ids::StackId returned_at;
     double anew_ns = 0, free_wait_ns = 0, trim_ns = 0;
     EditedCalls calls;
 
@@ -236,7 +236,7 @@ std::string pool_advice(const Profile& profile, const PoolLine& line) {
                  "cuDeviceGetDefaultMemPool(&pool, device) or the one that is allocated from";
 }
 
-Finding describe_pool(const Profile& profile, std::uint64_t stack, const PoolLine& line) {
+Finding describe_pool(const Profile& profile, ids::StackId stack, const PoolLine& line) {
     const auto anew = static_cast<double>(line.anew);
     Finding finding;
     finding.rule = &uma_414;
@@ -262,7 +262,7 @@ Finding describe_pool(const Profile& profile, std::uint64_t stack, const PoolLin
     else if (line.returns != 0)
         finding.details.push_back("what the synchronisations took to give it back is hidden in their wait for "
                                   "the device, and left out of the saving");
-    if (line.returned_at != 0)
+    if (line.returned_at.known())
         finding.places.emplace_back("given back here", line.returned_at);
     finding.advice = pool_advice(profile, line);
     finding.saving_ns = pool_saving_ns(line, profile.rates().launch_call_ns);
@@ -276,7 +276,7 @@ Finding describe_pool(const Profile& profile, std::uint64_t stack, const PoolLin
 } // namespace
 
 std::vector<Finding> find_pool_trims(const Profile& profile, const LineOf& line_of) {
-    std::map<std::uint64_t, PoolLine> lines;
+    std::map<ids::StackId, PoolLine> lines;
     for (const auto& [site, totals] : profile.counted<PoolTrims>().sites()) {
         PoolLine& line = lines[line_of(site.stack)];
         line.allocations += totals.allocations;

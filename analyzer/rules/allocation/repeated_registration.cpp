@@ -6,7 +6,7 @@
 namespace umadvisor::rules {
 namespace {
 
-Finding describe_registration(const Profile& profile, std::uint64_t, const ChurnLine& line) {
+Finding describe_registration(const Profile& profile, ids::StackId, const ChurnLine& line) {
     const auto pairs = static_cast<double>(line.pairs);
     Finding finding = churn_finding(profile, line, "unlocked here");
     finding.summary =

@@ -32,7 +32,8 @@ constexpr std::array errors{
           "no kernel code for this device"},
     Error{400, "cudaErrorInvalidResourceHandle", "CUDA_ERROR_INVALID_HANDLE", "an invalid handle"},
     Error{500, "cudaErrorSymbolNotFound", "CUDA_ERROR_NOT_FOUND", "something that is not found"},
-    Error{tables::illegal_address, "cudaErrorIllegalAddress", "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access of a kernel"},
+    Error{tables::illegal_address, "cudaErrorIllegalAddress", "CUDA_ERROR_ILLEGAL_ADDRESS",
+          "an illegal memory access of a kernel"},
     Error{701, "cudaErrorLaunchOutOfResources", "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES",
           "a launch that asks for more than the device has"},
     Error{702, "cudaErrorLaunchTimeout", "CUDA_ERROR_LAUNCH_TIMEOUT", "a kernel that ran too long"},
@@ -70,11 +71,11 @@ bool may_fail(std::string_view entry) {
 struct FailedLine {
     std::uint64_t count = 0, answered = 0, entry = 0;
     const tables::FailedTotals* first = nullptr;
-    std::set<std::uint64_t> ended_by; ///< lines of the calls that ended the captures; 0: not known
+    std::set<ids::StackId> ended_by; ///< lines of the calls that ended the captures; 0: not known
 };
 
 /// The key is line and status.
-using FailedLines = std::map<std::pair<std::uint64_t, std::uint64_t>, FailedLine>;
+using FailedLines = std::map<std::pair<ids::StackId, std::uint64_t>, FailedLine>;
 
 /// The line whose forbidden call ended each capture that fails at `line`; nullptr: none is known to have.
 const FailedLine* cause_of(const FailedLines& lines, std::uint64_t status, const FailedLine& line) {
@@ -105,7 +106,8 @@ void add_followers(const Profile& profile, const FailedLines& lines, const Faile
 
 /// What one line held.
 struct Holder {
-    std::uint64_t stack = 0, count = 0, bytes = 0;
+    ids::StackId stack{};
+    std::uint64_t count = 0, bytes = 0;
     std::uint64_t idle_bytes = 0, idle_ticks = 0; ///< of it, what nothing uses any more
     std::string what;
 };
@@ -113,7 +115,7 @@ struct Holder {
 /// Largest first.
 std::vector<Holder> holders_of(const Profile& profile, const LineOf& line_of,
                                const tables::FailedTotals& first) {
-    std::map<std::pair<std::uint64_t, std::string>, Holder> lines;
+    std::map<std::pair<ids::StackId, std::string>, Holder> lines;
     for (const tables::Holding& holding : *first.holdings) {
         const ids::AllocationSite& site = holding.site;
         std::string what = site.symbol != 0
@@ -121,7 +123,7 @@ std::vector<Holder> holders_of(const Profile& profile, const LineOf& line_of,
                                : profile.call_name(site.entry);
         if (site.memory == trace::Memory::managed)
             what += ", managed";
-        const std::uint64_t stack = line_of(site.stack);
+        const ids::StackId stack = line_of(site.stack);
         Holder& holder = lines[{stack, what}];
         holder.stack = stack;
         holder.what = what;
@@ -211,7 +213,7 @@ std::string capture_advice(const Profile& profile, const LineOf& line_of, std::u
                            const tables::FailedTotals& first, Finding& finding) {
     const bool ended = status == tables::capture_ended;
     const ids::CallSite& other = ended ? first.ended_by : first.capture;
-    if (other.stack != 0)
+    if (other.stack.known())
         finding.places.emplace_back((ended ? "ended by this call: " : "captured from here on: ") +
                                         profile.call_name(other.entry),
                                     line_of(other.stack));
@@ -224,8 +226,8 @@ std::string capture_advice(const Profile& profile, const LineOf& line_of, std::u
                            "query while it lasts; or make this call before it begins",
                            mode);
     return fmt::format("allocate, wait and query before the capture begins or after it ends{}",
-                       first.capture.stack != 0 ? ""
-                                                : "; if another thread captures, let it begin with " + mode);
+                       first.capture.stack.known() ? ""
+                                                   : "; if another thread captures, let it begin with " + mode);
 }
 
 /// A kernel's illegal access may be that to memory which was freed before the kernel had ended. Adds the lines.
@@ -234,15 +236,16 @@ void add_frees(const Profile& profile, const LineOf& line_of, Finding& finding) 
         !profile.trace().file.completeness().whole())
         return;
     for (const auto& [site, totals] : profile.counted<Hazards>().unproved_frees()) {
-        finding.places.emplace_back("freed while " + kernels_text(profile, {totals.first_kernel}) +
-                                        " may still have used it, " + count_text(totals.times, "time"),
+        finding.places.emplace_back(fmt::format("freed while {} may still have used it, {}",
+                                                kernels_text(profile, {totals.first_kernel}),
+                                                count_text(totals.times, "time")),
                                     line_of(site.second.stack));
         finding.places.emplace_back("the launch of that kernel", line_of(site.first.stack));
         finding.advice = "have the free wait for the kernel (in the kernel's stream, or behind its event)";
     }
 }
 
-Finding describe(const Profile& profile, const LineOf& line_of, std::uint64_t stack, std::uint64_t status,
+Finding describe(const Profile& profile, const LineOf& line_of, ids::StackId stack, std::uint64_t status,
                  const FailedLine& line) {
     const tables::FailureSite* const fatal = profile.failed_calls().fatal();
     const bool ends_all = fatal != nullptr && fatal->status == status;

@@ -89,8 +89,8 @@ std::string advice_of(const Profile& profile, HazardKind kind) {
 }
 
 /// The line to look at first, and the other one.
-std::pair<std::uint64_t, std::uint64_t> lines_of(const HazardSite& site, const LineOf& line_of) {
-    const std::uint64_t first = line_of(site.first.stack), second = line_of(site.second.stack);
+std::pair<ids::StackId, ids::StackId> lines_of(const HazardSite& site, const LineOf& line_of) {
+    const ids::StackId first = line_of(site.first.stack), second = line_of(site.second.stack);
     return is_of_source(site.kind) ? std::pair(first, second) : std::pair(second, first);
 }
 
@@ -138,8 +138,7 @@ Finding describe(const Profile& profile, const LineOf& line_of, const HazardSite
 std::vector<Finding> find_hazards(const Profile& profile, const LineOf& line_of) {
     if (work_is_unknown(profile) || profile.paused() || !profile.trace().file.completeness().whole())
         return {};
-    std::map<std::tuple<HazardKind, std::uint64_t, std::uint64_t>, std::pair<HazardSite, HazardTotals>>
-        by_lines;
+    std::map<std::tuple<HazardKind, ids::StackId, ids::StackId>, std::pair<HazardSite, HazardTotals>> by_lines;
     for (const auto& [site, totals] : profile.counted<Hazards>().sites()) {
         if (!is_of_source(site.kind) && memory_use_is_unknown(profile))
             continue;

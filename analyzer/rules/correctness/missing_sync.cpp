@@ -22,11 +22,11 @@ const trace::Module* module_of(const reader::Dictionary& dictionary, std::uint64
 }
 
 /// Code of the program reads in the module that launches. A library's line (memcpy's) is nothing to change.
-bool is_program_code(const reader::Dictionary& dictionary, std::uint64_t code, std::uint64_t launch) {
+bool is_program_code(const reader::Dictionary& dictionary, std::uint64_t code, ids::StackId launch) {
     if (code == 0)
         return false;
     const trace::Module* const read_in = module_of(dictionary, code);
-    const trace::Module* const launched_in = module_of(dictionary, launch);
+    const trace::Module* const launched_in = module_of(dictionary, launch.number());
     return (read_in == nullptr && launched_in == nullptr) ||
            (read_in != nullptr && launched_in != nullptr && read_in->id == launched_in->id);
 }
@@ -38,12 +38,12 @@ Finding describe(const Profile& profile, const LineOf& line_of, const ids::Alloc
     finding.title = finding.rule->title;
     finding.allocation_stack = line_of(site.stack);
     finding.allocation_text = profile.call_name(site.entry) + " " + bytes_text(missing.bytes);
-    std::map<std::uint64_t, std::uint64_t> lines;
+    std::map<ids::StackId, std::uint64_t> lines;
     for (const auto& [code, reads] : missing.codes)
         if (is_program_code(profile.dictionary(), code, missing.kernel.stack))
-            lines[line_of(code)] += reads;
+            lines[line_of(ids::StackId(code))] += reads;
     const auto most = std::ranges::max_element(lines, {}, [](const auto& line) { return line.second; });
-    const std::uint64_t launch = line_of(missing.kernel.stack);
+    const ids::StackId launch = line_of(missing.kernel.stack);
     finding.stack = most == lines.end() ? launch : most->first;
     finding.touched_by_host = finding.stack != launch;
     const std::string kernel = kernels_text(profile, {missing.kernel.function});
@@ -73,8 +73,8 @@ Finding describe(const Profile& profile, const LineOf& line_of, const ids::Alloc
 
 } // namespace
 
-std::set<std::uint64_t> lines_that_race(const Profile& profile, const LineOf& line_of) {
-    std::set<std::uint64_t> lines;
+std::set<ids::StackId> lines_that_race(const Profile& profile, const LineOf& line_of) {
+    std::set<ids::StackId> lines;
     if (work_is_unknown(profile))
         return lines;
     for (const auto& [site, missing] : profile.counted<MissingSyncs>().sites())
@@ -85,10 +85,10 @@ std::set<std::uint64_t> lines_that_race(const Profile& profile, const LineOf& li
 std::vector<Finding> find_missing_syncs(const Profile& profile, const LineOf& line_of) {
     if (work_is_unknown(profile))
         return {};
-    std::map<std::uint64_t, Finding> by_line;
+    std::map<ids::StackId, Finding> by_line;
     for (const auto& [site, missing] : profile.counted<MissingSyncs>().sites()) {
         Finding finding = describe(profile, line_of, site, missing);
-        const std::uint64_t line = finding.stack;
+        const ids::StackId line = finding.stack;
         const auto [known, fresh] = by_line.try_emplace(line, std::move(finding));
         if (!fresh && known->second.allocation_stack != line_of(site.stack))
             known->second.places.emplace_back("allocated here, and read too early as well", site.stack);

@@ -10,6 +10,6 @@ namespace umadvisor::rules {
 
 /// Lines that allocate memory which the host reads while kernels may still write it. Advice on where that
 /// memory should be would make the fault permanent.
-std::set<std::uint64_t> lines_that_race(const Profile& profile, const LineOf& line_of);
+std::set<ids::StackId> lines_that_race(const Profile& profile, const LineOf& line_of);
 
 } // namespace umadvisor::rules

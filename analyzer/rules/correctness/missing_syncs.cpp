@@ -36,7 +36,7 @@ void MissingSyncs::add(const trace::Alloc& record) {
         on_purpose_ |= record.symbol != 0;
         retire(record.allocation, record.start);
         by_address_.insert_or_assign(record.address, record.allocation);
-        live_.insert_or_assign(record.allocation, Memory{.site = {record.stack, record.entry, record.symbol,
+        live_.insert_or_assign(record.allocation, Memory{.site = {ids::CallSite::of(record), record.symbol,
                                                                   record.memory, record.origin},
                                                          .address = record.address,
                                                          .bytes = record.bytes,

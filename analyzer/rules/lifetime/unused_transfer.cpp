@@ -6,14 +6,14 @@ namespace umadvisor::rules {
 
 namespace {
 
-Finding describe_unused(const Profile& profile, std::uint64_t stack, const FateGroup& group) {
+Finding describe_unused(const Profile& profile, ids::StackId stack, const FateGroup& group) {
     Finding finding = begin_finding(profile, group);
     const bool freed = 2 * group.freed > group.transfers.count;
     finding.summary =
         fmt::format("{} into memory that was {} before any kernel or copy used it: {} in all",
                     transfers_text(profile, group), freed ? "freed" : "overwritten", time_text(group.spent_ns));
     finding.evidence.emplace_back("freed", static_cast<double>(group.freed));
-    if (group.last.counterpart != 0 && group.last.counterpart != stack)
+    if (group.last.counterpart.known() && group.last.counterpart != stack)
         finding.places.emplace_back(freed ? "freed here" : "overwritten here", group.last.counterpart);
     finding.advice = freed ? "leave it out: nothing reads it before the memory is freed"
                            : "leave it out: what overwrites it is enough";

@@ -23,7 +23,7 @@ struct PythonAdvice {
 const PythonAdvice* python_advice(const Rule& rule, symbols::PythonFramework framework);
 
 /// Of the line of a stack; nothing where that is not Python's to change.
-using FrameworkOf = std::function<std::optional<symbols::PythonFramework>(std::uint64_t stack)>;
+using FrameworkOf = std::function<std::optional<symbols::PythonFramework>(ids::StackId stack)>;
 
 /// Puts Python's words, advice and trap, in the place of the advice of each finding whose line is Python's.
 void advise_in_python(std::vector<Finding>& findings, const FrameworkOf& framework_of);

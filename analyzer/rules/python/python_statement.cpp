@@ -50,8 +50,8 @@ constexpr struct {
     {"*-packages/torch/utils/tensorboard/*", "*"},
 };
 
-PythonFramework framework_at(const reader::Dictionary& dictionary, std::uint64_t stack) {
-    const auto joined = dictionary.frames.find(stack);
+PythonFramework framework_at(const reader::Dictionary& dictionary, ids::StackId stack) {
+    const auto joined = dictionary.frames.find(stack.number());
     if (joined == dictionary.frames.end())
         return PythonFramework::none;
     std::size_t depth = 0;
@@ -69,8 +69,8 @@ PythonFramework framework_at(const reader::Dictionary& dictionary, std::uint64_t
     return PythonFramework::none;
 }
 
-bool logs(const reader::Dictionary& dictionary, std::uint64_t stack) {
-    const auto joined = dictionary.frames.find(stack);
+bool logs(const reader::Dictionary& dictionary, ids::StackId stack) {
+    const auto joined = dictionary.frames.find(stack.number());
     if (joined == dictionary.frames.end())
         return false;
     std::size_t depth = 0;
@@ -152,7 +152,7 @@ std::string sure_time_text(const PythonStatements& statements) {
 
 std::vector<Finding> constant_uploads(const Profile& profile, const LineOf& line_of,
                                       const PythonStatements& statements) {
-    std::map<std::uint64_t, StatementLine> lines;
+    std::map<ids::StackId, StatementLine> lines;
     for (const PythonSite& site : profile.counted<Statements>().sites()) {
         if (!is_constant_upload(site))
             continue;
@@ -162,7 +162,7 @@ std::vector<Finding> constant_uploads(const Profile& profile, const LineOf& line
         line.bytes += site.bytes;
         line.framework = framework_at(profile.dictionary(), site.site.stack);
     }
-    const auto judge = [&](const Profile&, std::uint64_t, const StatementLine& line) {
+    const auto judge = [&](const Profile&, ids::StackId, const StatementLine& line) {
         const double ns = line.time.sum_ns();
         Finding finding = begin_statement(line, ns);
         finding.title = "a constant built and uploaded in every round";
@@ -183,7 +183,7 @@ std::vector<Finding> logging(const Profile& profile, const LineOf& line_of,
                              const PythonStatements& statements) {
     const std::vector<PythonSite>& sites = profile.counted<Statements>().sites();
     std::vector<bool> in_logging(sites.size());
-    std::map<std::uint64_t, StatementLine> lines;
+    std::map<ids::StackId, StatementLine> lines;
     for (std::size_t i = 0; i < sites.size(); ++i) {
         in_logging[i] = sites[i].count >= least_logs && logs(profile.dictionary(), sites[i].site.stack);
         if (!in_logging[i])
@@ -200,7 +200,7 @@ std::vector<Finding> logging(const Profile& profile, const LineOf& line_of,
     for (const auto& [step, gap] : profile.counted<Statements>().steps()) {
         if (!in_logging[step.second])
             continue;
-        const std::uint64_t line = line_of(sites[step.second].site.stack);
+        const ids::StackId line = line_of(sites[step.second].site.stack);
         double ns = static_cast<double>(profile.estimated_nanoseconds(gap.median()));
         // Between a later call and an earlier one a round may have ended.
         if (!in_logging[step.first] || step.first >= step.second ||
@@ -209,7 +209,7 @@ std::vector<Finding> logging(const Profile& profile, const LineOf& line_of,
         lines[line].time.before_ns += ns * static_cast<double>(gap.count());
         lines[line].calls.add_time_before(sites[step.second].site, ns * static_cast<double>(gap.count()));
     }
-    const auto judge = [&](const Profile&, std::uint64_t, const StatementLine& line) -> std::optional<Finding> {
+    const auto judge = [&](const Profile&, ids::StackId, const StatementLine& line) -> std::optional<Finding> {
         const double ns = line.time.sum_ns();
         if (ns < least_logging_of_run * static_cast<double>(profile.net_ns()))
             return std::nullopt;
@@ -259,7 +259,7 @@ void add_locks(FilledLine& line, const Profile& profile, const PythonSite& site)
 
 std::vector<Finding> filled_batches(const Profile& profile, const LineOf& line_of) {
     const std::vector<PythonSite>& sites = profile.counted<Statements>().sites();
-    std::map<std::uint64_t, FilledLine> lines;
+    std::map<ids::StackId, FilledLine> lines;
     SameStatement same_statement(profile.dictionary());
     for (const auto& [step, gap] : profile.counted<Statements>().steps()) {
         const PythonSite& copy = sites[step.second];
@@ -294,7 +294,7 @@ std::vector<Finding> filled_batches(const Profile& profile, const LineOf& line_o
         if (const auto line = lines.find(line_of(site.site.stack));
             line != lines.end() && locks_pages(profile.dictionary(), site))
             add_locks(line->second, profile, site);
-    const auto judge = [&](const Profile&, std::uint64_t, const FilledLine& line) -> std::optional<Finding> {
+    const auto judge = [&](const Profile&, ids::StackId, const FilledLine& line) -> std::optional<Finding> {
         const double ns = line.fill_ns + line.lock_ns;
         if (line.fills < least_batches || 2 * line.fills < line.rounds)
             return std::nullopt;
@@ -323,7 +323,7 @@ std::vector<Finding> filled_batches(const Profile& profile, const LineOf& line_o
 }
 
 std::vector<Finding> awaited_uploads(const Profile& profile, const LineOf& line_of) {
-    std::map<std::uint64_t, std::pair<StatementLine, AwaitedUploads>> lines;
+    std::map<ids::StackId, std::pair<StatementLine, AwaitedUploads>> lines;
     for (const PythonSite& site : profile.counted<Statements>().sites()) {
         const AwaitedUploads& more = site.awaited;
         if (more.uploads == 0)
@@ -337,7 +337,7 @@ std::vector<Finding> awaited_uploads(const Profile& profile, const LineOf& line_
         awaited.content.looked += more.content.looked;
         awaited.content.repeated += more.content.repeated;
     }
-    const auto judge = [&](const Profile&, std::uint64_t, const auto& found) -> std::optional<Finding> {
+    const auto judge = [&](const Profile&, ids::StackId, const auto& found) -> std::optional<Finding> {
         auto [line, awaited] = found;
         const auto ns = static_cast<double>(profile.nanoseconds(awaited.ticks));
         if (awaited.rounds < least_batches)

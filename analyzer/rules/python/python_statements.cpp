@@ -53,12 +53,12 @@ struct ElementLoop {
     std::uint64_t count = 0, groups = 0, bytes = 0, function = 0;
     StatementTime read, uploads;
     EditedCalls calls;
-    std::map<std::uint64_t, std::uint64_t> uploaded_at; ///< stacks, by line
+    std::map<ids::StackId, ids::StackId> uploaded_at; ///< stacks, by line
 };
 
 /// What one read and one upload for each group spare of the loop's statements. Reads without uploads between
 /// them are UMA-103's.
-std::optional<Finding> describe_loop(const Profile& profile, std::uint64_t, const ElementLoop& loop) {
+std::optional<Finding> describe_loop(const Profile& profile, ids::StackId, const ElementLoop& loop) {
     if (loop.uploads.calls == 0)
         return std::nullopt;
     const auto count = static_cast<double>(loop.count);
@@ -97,8 +97,8 @@ std::optional<Finding> describe_loop(const Profile& profile, std::uint64_t, cons
 
 } // namespace
 
-std::pair<std::uint64_t, int> SameStatement::place_of(std::uint64_t stack) {
-    const auto joined = dictionary_.frames.find(stack);
+std::pair<std::uint64_t, int> SameStatement::place_of(ids::StackId stack) {
+    const auto joined = dictionary_.frames.find(stack.number());
     if (joined == dictionary_.frames.end())
         return {};
     const auto frame = dictionary_.python_frames.find(joined->second.python);
@@ -125,7 +125,7 @@ PythonStatements::PythonStatements(const Profile& profile, const LineOf& line_of
 StatementTime PythonStatements::of_copy(const PythonSite& copy, EditedCalls& edited, double share) const {
     const std::vector<PythonSite>& sites = profile_.counted<Statements>().sites();
     const auto number = static_cast<std::uint32_t>(&copy - sites.data());
-    const std::uint64_t line = line_of_(copy.site.stack);
+    const ids::StackId line = line_of_(copy.site.stack);
     const auto part = [share](std::uint64_t count) {
         return static_cast<std::uint64_t>(share * static_cast<double>(count));
     };
@@ -158,7 +158,7 @@ bool reads_elements(const PythonSite& site) {
 std::vector<Finding> element_loops(const Profile& profile, const LineOf& line_of,
                                    const PythonStatements& statements) {
     const std::vector<PythonSite>& sites = profile.counted<Statements>().sites();
-    std::map<std::uint64_t, ElementLoop> loops;
+    std::map<ids::StackId, ElementLoop> loops;
     SameStatement place(profile.dictionary());
     for (const PythonSite& read : sites) {
         const std::uint64_t function = reads_elements(read) ? place.function_of(read.site.stack) : 0;

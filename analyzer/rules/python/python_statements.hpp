@@ -21,16 +21,16 @@ public:
     explicit SameStatement(const reader::Dictionary& dictionary)
         : dictionary_(dictionary), lines_(dictionary) {}
 
-    bool operator()(std::uint64_t one, std::uint64_t other) {
+    bool operator()(ids::StackId one, ids::StackId other) {
         const auto first = place_of(one);
         return first.first != 0 && first == place_of(other);
     }
     /// The code of that function; 0: not known.
-    std::uint64_t function_of(std::uint64_t stack) { return place_of(stack).first; }
+    std::uint64_t function_of(ids::StackId stack) { return place_of(stack).first; }
 
 private:
     /// Code and line; 0: not known.
-    std::pair<std::uint64_t, int> place_of(std::uint64_t stack);
+    std::pair<std::uint64_t, int> place_of(ids::StackId stack);
 
     const reader::Dictionary& dictionary_;
     symbols::PythonLines lines_;

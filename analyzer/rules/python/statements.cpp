@@ -49,11 +49,8 @@ void Statements::add(const Launched& launched) {
         return;
     if (record.duration != 0)
         launch_ticks_ += std::min(record.duration, 4 * launch_ticks_) / 16 - launch_ticks_ / 16;
-    note({{shape->stack, shape->entry},
-          PythonSite::Kind::launch,
-          record.start,
-          record.duration != 0 ? record.duration : launch_ticks_,
-          launched.thread},
+    note({ids::CallSite::of(*shape), PythonSite::Kind::launch, record.start,
+          record.duration != 0 ? record.duration : launch_ticks_, launched.thread},
          record);
 }
 
@@ -151,7 +148,7 @@ void Statements::upload(const trace::Copy& record, std::uint32_t thread) {
     state.upload.end = reader::saturated_sum(record.start, record.duration);
     reader::add_saturated(state.upload.bytes, record.bytes);
     Sameness content;
-    look(hashes_[{record.stack, record.entry}], record.content, content);
+    look(hashes_[ids::CallSite::of(record)], record.content, content);
     state.upload.looked += content.looked;
     state.upload.repeated += content.repeated;
 }

@@ -71,7 +71,7 @@ public:
     void add(const Record& record, std::uint32_t thread) {
         if (!watches_ || !facts::is_program_call(record))
             return;
-        Seen call{{record.stack, record.entry}, PythonSite::Kind::other, record.start, record.duration, thread};
+        Seen call{ids::CallSite::of(record), PythonSite::Kind::other, record.start, record.duration, thread};
         if constexpr (std::is_same_v<Record, trace::Sync>)
             call.kind = facts::waits_for_work(record) ? PythonSite::Kind::wait : PythonSite::Kind::other;
         note(call, record);
@@ -85,8 +85,7 @@ public:
     const std::map<PythonStep, facts::Distribution>& steps() const { return steps_; }
     /// Of sites whose calls come from threads without Python: between which two calls of Python code, on the
     /// thread that ran Python last, they were made, and how often.
-    using Background =
-        std::unordered_map<ids::CallSite, std::map<PythonStep, std::uint64_t>, ids::CallSiteHash>;
+    using Background = std::unordered_map<ids::CallSite, std::map<PythonStep, std::uint64_t>>;
     const Background& background() const { return background_; }
 
 private:
@@ -146,9 +145,9 @@ private:
     std::uint64_t launch_ticks_; ///< that a launch takes, of those that were not measured
     facts::PerThread<Thread> threads_;
     std::vector<PythonSite> sites_;
-    std::unordered_map<ids::CallSite, std::uint32_t, ids::CallSiteHash> numbers_;
+    std::unordered_map<ids::CallSite, std::uint32_t> numbers_;
     std::map<PythonStep, facts::Distribution> steps_;
-    std::unordered_map<ids::CallSite, Hashes, ids::CallSiteHash> hashes_;
+    std::unordered_map<ids::CallSite, Hashes> hashes_;
     std::unordered_map<std::uint64_t, Upload> events_;
     Background background_;
     std::vector<ids::CallSite> pending_; ///< without Python, since the last call of Python code

@@ -22,7 +22,7 @@ constexpr double copy_call_ns = 7'000, most_copy_call_ns = 20'000;
 
 } // namespace
 
-void IdleGaps::queue(std::uint32_t thread, std::uint64_t stack, std::uint64_t stream, std::uint64_t start,
+void IdleGaps::queue(std::uint32_t thread, ids::StackId stack, std::uint64_t stream, std::uint64_t start,
                      Concern concern) {
     if (!std::exchange(begun_, true))
         thread_ = thread;
@@ -98,8 +98,8 @@ void IdleGaps::add(const Launched& launched) {
             concern = std::max(concern, managed_.contains(allocation) ? Concern::managed
                                         : host_.contains(allocation)  ? Concern::results
                                                                       : Concern::none);
-    queue(thread, shape != nullptr ? shape->stack : 0, shape != nullptr ? shape->stream : 0, record.start,
-          concern);
+    queue(thread, shape != nullptr ? shape->stack : ids::StackId(), shape != nullptr ? shape->stream : 0,
+          record.start, concern);
 }
 
 void IdleGaps::add(const trace::Copy& record, std::uint32_t thread) {
@@ -121,7 +121,7 @@ void IdleGaps::add(const trace::Copy& record, std::uint32_t thread) {
         open_ = false;
     if (facts::is_host_memory(record.destination_memory) && site_.reason == WaitReason::needless)
         open_ = false;
-    queue(thread, record.stack, record.stream, record.start,
+    queue(thread, ids::StackId::of(record), record.stream, record.start,
           managed                                            ? Concern::managed
           : facts::is_host_memory(record.destination_memory) ? Concern::results
           : host                                             ? Concern::inputs
@@ -139,7 +139,7 @@ void IdleGaps::add(const trace::Copy& record, std::uint32_t thread) {
     const bool waited =
         !alone && record.bytes >= tables::small_copy_bytes && beyond_ns >= most_copy_call_ns + least_wait_ns;
     const bool asked = facts::is_host_memory(record.destination_memory) && record.asynchronous == 0;
-    wait({{record.stack, record.entry}, asked ? WaitReason::results : WaitReason::unasked},
+    wait({ids::CallSite::of(record), asked ? WaitReason::results : WaitReason::unasked},
          record.start + record.duration, record.duration,
          waited ? static_cast<std::uint64_t>((beyond_ns - copy_call_ns) / ns_per_tick_) : 0,
          on_one_stream(record.stream));
@@ -152,18 +152,18 @@ void IdleGaps::add(const trace::Sync& record, std::uint32_t thread) {
         return;
     if (record.status == 0 && facts::waits_for_work(record) &&
         (queued_ == 0 || nanoseconds(record.duration) < least_wait_ns)) {
-        idle_wait_ = {record.stack, record.entry};
+        idle_wait_ = ids::CallSite::of(record);
         idle_wait_end_ = record.start + record.duration;
     }
     const bool stream = record.kind == trace::SyncKind::stream, event = record.kind == trace::SyncKind::event;
     if (open_ || record.status != 0 || (!stream && !event && record.kind != trace::SyncKind::context)) {
-        pass_wait({record.stack, record.entry}, record.start, record.duration);
+        pass_wait(ids::CallSite::of(record), record.start, record.duration);
         return;
     }
     const bool covers = stream  ? on_one_stream(record.object)
                         : event ? !mixed_ && record.object == last_event_
                                 : true;
-    wait({{record.stack, record.entry}, reason_of_sync()}, record.start + record.duration, record.duration,
+    wait({ids::CallSite::of(record), reason_of_sync()}, record.start + record.duration, record.duration,
          record.duration, covers);
 }
 
@@ -176,14 +176,14 @@ void IdleGaps::add(const trace::Free& record) {
         return;
     // One in the order of a stream does not wait.
     if (open_ || nanoseconds(record.duration) < least_wait_ns) {
-        pass_wait({record.stack, record.entry}, record.start, record.duration);
+        pass_wait(ids::CallSite::of(record), record.start, record.duration);
         quickest_free_ = std::min(quickest_free_, record.duration);
         return;
     }
     quickest_free_ = std::min(quickest_free_, record.duration);
     const double own_ns = std::min(nanoseconds(quickest_free_), most_own_free_ns);
     const double waited_ns = std::max(0.0, nanoseconds(record.duration) - own_ns);
-    wait({{record.stack, record.entry}, WaitReason::freed}, record.start + record.duration, record.duration,
+    wait({ids::CallSite::of(record), WaitReason::freed}, record.start + record.duration, record.duration,
          static_cast<std::uint64_t>(waited_ns / ns_per_tick_), true);
 }
 
@@ -200,7 +200,7 @@ void IdleGaps::add(const trace::Alloc& record) {
 
 void IdleGaps::add(const trace::Set& record, std::uint32_t thread) {
     if (record.status == 0 && record.captured == 0)
-        queue(thread, record.stack, record.stream, record.start,
+        queue(thread, ids::StackId::of(record), record.stream, record.start,
               record.memory == trace::Memory::device ? Concern::none : Concern::managed);
 }
 

@@ -35,7 +35,7 @@ struct GapTotals {
     std::uint64_t waited_ticks = 0;  ///< by the host, before the gaps
     std::uint64_t idle_ticks = 0;    ///< by the device: until the host queued the next, without its CUDA calls
     std::uint64_t overlap_ticks = 0; ///< of each pair of them the shorter: what overlapping would hide
-    std::uint64_t next_stack = 0;    ///< of the call that ended the last gap
+    ids::StackId next_stack{};       ///< of the call that ended the last gap
     std::set<ids::CallSite>
         behind; ///< frees and synchronisations in the gaps: without the wait these would wait
 };
@@ -81,9 +81,9 @@ private:
     /// Work that may concern anything.
     template <class Record>
     void queue_unknown(const Record& record, std::uint32_t thread) {
-        queue(thread, record.stack, record.stream, record.start, Concern::managed);
+        queue(thread, ids::StackId::of(record), record.stream, record.start, Concern::managed);
     }
-    void queue(std::uint32_t thread, std::uint64_t stack, std::uint64_t stream, std::uint64_t start,
+    void queue(std::uint32_t thread, ids::StackId stack, std::uint64_t stream, std::uint64_t start,
                Concern concern);
     /// A call that ended at `end` and `waited` for part of its `duration`. `covers`: all that was queued.
     void wait(const GapSite& site, std::uint64_t end, std::uint64_t duration, std::uint64_t waited,

@@ -70,7 +70,7 @@ void IdleSyncs::add(const trace::Sync& record, std::uint32_t thread) {
     using trace::SyncKind;
     if (record.kind != SyncKind::context && record.kind != SyncKind::stream && record.kind != SyncKind::event)
         return;
-    IdleSyncTotals& totals = sites_[{record.stack, record.entry}];
+    IdleSyncTotals& totals = sites_[ids::CallSite::of(record)];
     ++totals.count;
     const std::uint64_t stream = record.kind == SyncKind::stream && record.object != facts::other_legacy_stream
                                      ? record.object
@@ -93,7 +93,7 @@ void IdleSyncs::add(const trace::Sync& record, std::uint32_t thread) {
         totals.covered_by = cover->stack;
         return; // what covers it goes on
     }
-    remember({object, record.start + record.duration, record.stack});
+    remember({object, record.start + record.duration, ids::StackId::of(record)});
 }
 
 void IdleSyncs::add(const trace::Copy& record, std::uint32_t thread) {

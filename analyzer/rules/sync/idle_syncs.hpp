@@ -29,7 +29,7 @@ struct QueuesNothing
 struct IdleSyncTotals {
     std::uint64_t count = 0, redundant = 0;
     std::uint64_t redundant_ticks = 0;
-    std::uint64_t covered_by = 0; ///< stack of the synchronisation before the last redundant one
+    ids::StackId covered_by{}; ///< stack of the synchronisation before the last redundant one
 };
 
 /// Follows the events in the order of time. In doubt a synchronisation is not redundant: whatever is queued on
@@ -66,7 +66,8 @@ private:
     };
     struct Cover {
         Object object;
-        std::uint64_t end = 0, stack = 0; ///< of the synchronisation
+        std::uint64_t end = 0;
+        ids::StackId stack{}; ///< of the synchronisation
     };
 
     template <class Record>

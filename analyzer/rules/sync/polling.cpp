@@ -32,7 +32,7 @@ public:
     void add(const trace::Sync& record, std::uint32_t thread) {
         if (record.kind != trace::SyncKind::stream_query && record.kind != trace::SyncKind::event_query)
             return;
-        PollTally& tally = at({record.stack, record.entry});
+        PollTally& tally = at(ids::CallSite::of(record));
         Last& last = last_[thread];
         ++tally.all;
         if (last.in_vain && last.object == record.object)

@@ -23,7 +23,7 @@ std::string query_advice(std::string_view entry) {
 }
 
 struct QueryEachStep : LineRule<QueryEachStep> {
-    void add(const trace::Query& query) { at({query.stack, query.entry}).add(query.duration); }
+    void add(const trace::Query& query) { at(ids::CallSite::of(query)).add(query.duration); }
 
     std::optional<Finding> judge(const Line<CallTally>& line) const {
         const auto queries = static_cast<double>(line.tally.count);

@@ -13,17 +13,18 @@ namespace {
 constexpr std::uint64_t least_redundant = 100;
 
 struct SyncLine {
-    std::uint64_t count = 0, redundant = 0, entry = 0, covered_by = 0, most = 0;
+    std::uint64_t count = 0, redundant = 0, entry = 0, most = 0;
+    ids::StackId covered_by;
     double redundant_ns = 0;
     EditedCalls calls;
 };
 
-using SyncKey = std::pair<std::uint64_t, std::uint64_t>; ///< line, entry
+using SyncKey = std::pair<ids::StackId, std::uint64_t>; ///< line, entry
 
 std::optional<Finding> describe_sync(const Profile& profile, const SyncKey& key, const SyncLine& line) {
     if (line.redundant < least_redundant)
         return std::nullopt;
-    const std::uint64_t stack = key.first;
+    const ids::StackId stack = key.first;
     const auto redundant = static_cast<double>(line.redundant);
     Finding finding;
     finding.summary = fmt::format(
@@ -33,7 +34,7 @@ std::optional<Finding> describe_sync(const Profile& profile, const SyncKey& key,
     finding.evidence = {{"synchronizations", static_cast<double>(line.count)},
                         {"redundant", redundant},
                         {"time_ns", line.redundant_ns}};
-    if (line.covered_by != 0 && line.covered_by != stack)
+    if (line.covered_by.known() && line.covered_by != stack)
         finding.places.emplace_back("had waited for everything already", line.covered_by);
     // The first of a run of them may be the one that waits.
     const bool always = line.redundant + 1 >= line.count;

@@ -59,7 +59,7 @@ public:
     void add(const trace::Stream& record, std::uint32_t thread) { next(record.start, thread); }
     void add(const Launched& launched);
 
-    using Sites = std::unordered_map<ids::CallSite, NeedlessTotals, ids::CallSiteHash>;
+    using Sites = std::unordered_map<ids::CallSite, NeedlessTotals>;
     const Sites& sites() const { return sites_.map(); }
 
 private:
@@ -197,7 +197,7 @@ void NeedlessWaits::add(const trace::Sync& record, std::uint32_t thread) {
     next(record.start, thread);
     if (!facts::waits_for_work(record) || record.status != 0)
         return;
-    NeedlessTotals& totals = sites_[{record.stack, record.entry}];
+    NeedlessTotals& totals = sites_[ids::CallSite::of(record)];
     ++totals.count;
     totals.event = record.kind == trace::SyncKind::event;
     const std::uint64_t seen = seen_;
@@ -218,7 +218,7 @@ struct NeedlessLine {
     bool event = false;
 };
 
-Finding describe(const Profile& profile, const std::map<std::uint64_t, NeedlessLine>& lines) {
+Finding describe(const Profile& profile, const std::map<ids::StackId, NeedlessLine>& lines) {
     NeedlessLine all;
     const auto longest = std::ranges::max_element(lines, {}, [](const auto& each) { return each.second.ns; });
     bool events = true;
@@ -263,7 +263,7 @@ Finding describe(const Profile& profile, const std::map<std::uint64_t, NeedlessL
 std::vector<Finding> find_sync_each_launch(const Profile& profile, const LineOf& line_of) {
     if (work_is_unknown(profile))
         return {};
-    std::map<std::uint64_t, NeedlessLine> lines;
+    std::map<ids::StackId, NeedlessLine> lines;
     EditedCalls calls;
     for (const auto& [site, totals] : profile.counted<NeedlessWaits>().sites()) {
         // The statement that uploads a constant goes with its wait, which is the framework's.

@@ -39,7 +39,7 @@ std::string content_text(const FateTotals& last) {
 
 /// The uploads of one line that a memory set could replace.
 struct ConstantLine {
-    std::uint64_t stack = 0;
+    ids::StackId stack{};
     FateGroup group;
     double saving_ns = 0;
 };

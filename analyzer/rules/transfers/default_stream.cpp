@@ -12,7 +12,8 @@ namespace umadvisor::rules {
 namespace {
 
 struct DefaultLine {
-    std::uint64_t between = 0, streams = 0, other_stack = 0;
+    std::uint64_t between = 0, streams = 0;
+    ids::StackId other_stack{};
     bool copies = true;
 };
 
@@ -25,7 +26,7 @@ std::string advice_of(const Profile& profile) {
                  "what does depend on it with cuStreamWaitEvent";
 }
 
-Finding describe(const Profile& profile, const std::map<std::uint64_t, DefaultLine>& lines) {
+Finding describe(const Profile& profile, const std::map<ids::StackId, DefaultLine>& lines) {
     DefaultLine all;
     for (const auto& [stack, line] : lines) {
         all.between += line.between;
@@ -59,7 +60,7 @@ Finding describe(const Profile& profile, const std::map<std::uint64_t, DefaultLi
 std::vector<Finding> find_default_stream(const Profile& profile, const LineOf& line_of) {
     if (memory_use_is_unknown(profile))
         return {};
-    std::map<std::uint64_t, DefaultLine> lines;
+    std::map<ids::StackId, DefaultLine> lines;
     EditedCalls calls;
     for (const auto& [site, totals] : profile.counted<DefaultStreamOrder>().sites()) {
         if (totals.between == 0 || totals.shares)

@@ -15,9 +15,9 @@
 namespace umadvisor::rules {
 
 struct DefaultStreamTotals {
-    std::uint64_t between = 0;     ///< how often it came after work of blocking streams and before more of it
-    std::uint64_t streams = 0;     ///< the most of these
-    std::uint64_t other_stack = 0; ///< of work that was kept waiting last
+    std::uint64_t between = 0;  ///< how often it came after work of blocking streams and before more of it
+    std::uint64_t streams = 0;  ///< the most of these
+    ids::StackId other_stack{}; ///< of work that was kept waiting last
     /// It reaches, or may reach, memory that work of these streams reaches: the order may be needed.
     bool shares = false;
     bool copies = false; ///< it is a copy

@@ -73,7 +73,7 @@ void ThroughHost::upload(Thread& thread, const trace::Copy& copy) {
         (!exchanged &&
          !contents_.holds_download(down.source_allocation, down.source, down.source + down.bytes)))
         return;
-    const ThroughHostSite site{{down.stack, down.entry}, {copy.stack, copy.entry}, from->device, to->device};
+    const ThroughHostSite site{{ids::CallSite::of(down)}, ids::CallSite::of(copy), from->device, to->device};
     ++calls_[site.down].paired;
     ++calls_[site.up].paired;
     ThroughHostTotals& totals = sites_[site];
@@ -109,7 +109,7 @@ void ThroughHost::count(const trace::Copy& copy, std::uint32_t on) {
         facts::is_host_memory(copy.source_memory) && copy.destination_memory == trace::Memory::device;
     if (!down && !up)
         return;
-    ++calls_[{copy.stack, copy.entry}].copies;
+    ++calls_[ids::CallSite::of(copy)].copies;
     Thread& thread = of(on);
     if (up) {
         upload(thread, copy);

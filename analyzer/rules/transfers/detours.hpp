@@ -92,7 +92,7 @@ private:
     facts::Samples& samples_;
     facts::PerThread<Thread> threads_;
     std::size_t threads_known_ = 0;
-    facts::CachedMap<std::unordered_map<ids::CallSite, Calls, ids::CallSiteHash>> calls_;
+    facts::CachedMap<std::unordered_map<ids::CallSite, Calls>> calls_;
     std::map<ThroughHostSite, ThroughHostTotals> sites_;
     std::set<std::pair<std::uint64_t, std::uint64_t>> peers_;
 };

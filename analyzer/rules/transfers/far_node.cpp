@@ -104,11 +104,11 @@ FarTotals* FarCopies::totals_of(const trace::Copy& copy, facts::Direction direct
         return nullptr;
     if (host_node == device_node)
         return copy.bytes >= tables::link_copy_bytes ? &near_[direction] : nullptr;
-    return &sites_[{.copy = {copy.stack, copy.entry, copy.host_range, copy.source_memory,
+    return &sites_[{.copy = {ids::CallSite::of(copy), copy.host_range, copy.source_memory,
                              copy.destination_memory, copy.asynchronous != 0, copy.batch != 0, false},
                     .device_node = device_node,
                     .host_node = host_node,
-                    .allocation = {host->stack, host->entry}}];
+                    .allocation = ids::CallSite::of(*host)}];
 }
 
 void FarCopies::add(const trace::Copy& copy) {
@@ -143,7 +143,7 @@ FarTotals FarCopies::near(facts::Direction direction) const {
 constexpr double as_fast_as_near = 0.95;
 
 /// By line, direction, and the nodes of device and memory.
-using FarKey = std::tuple<std::uint64_t, facts::Direction, std::uint64_t, std::uint64_t>;
+using FarKey = std::tuple<ids::StackId, facts::Direction, std::uint64_t, std::uint64_t>;
 
 struct FarLine {
     EditedCalls calls;
@@ -181,7 +181,7 @@ NearRate near_rate(const Profile& profile, facts::Direction direction) {
 
 /// Of a site's copies, those that no rule advises to do without.
 double kept_share(const Profile& profile, const tables::CopySite& site) {
-    if (profile.counted<ThroughHost>().tells_of({site.stack, site.entry}))
+    if (profile.counted<ThroughHost>().tells_of(site))
         return 0;
     const auto found = profile.copies().sites().find(site);
     if (!fates_are_known(profile) || found == profile.copies().sites().end())
@@ -193,8 +193,7 @@ double kept_share(const Profile& profile, const tables::CopySite& site) {
 void add_site(FarLine& line, const FarSite& site, const FarTotals& totals, double share, double near_ns) {
     const TimedCopies& timed = totals.timed();
     line.copies += share * static_cast<double>(totals.count);
-    line.calls.add({site.copy.stack, site.copy.entry},
-                   static_cast<std::uint64_t>(share * static_cast<double>(totals.count)));
+    line.calls.add(site.copy, static_cast<std::uint64_t>(share * static_cast<double>(totals.count)));
     line.bytes += share * static_cast<double>(totals.bytes);
     line.spent_ns += share * static_cast<double>(totals.bytes) * static_cast<double>(timed.ns) /
                      static_cast<double>(timed.bytes);

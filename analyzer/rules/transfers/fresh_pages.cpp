@@ -31,7 +31,7 @@ struct FreshCopies {
     }
 };
 
-std::optional<Finding> describe_fresh(const Profile& profile, std::uint64_t, const FreshCopies& group) {
+std::optional<Finding> describe_fresh(const Profile& profile, ids::StackId, const FreshCopies& group) {
     const machine::Rates& rates = profile.rates();
     // A buffer that is copied to again has its pages; the rule pageable-copy speaks of it.
     if (group.copies.bytes >= 2 * group.memory.bytes() || !group.makes_pages(rates))
@@ -71,14 +71,14 @@ std::optional<Finding> describe_fresh(const Profile& profile, std::uint64_t, con
 } // namespace
 
 std::vector<Finding> find_fresh_pages(const Profile& profile, const LineOf& line_of) {
-    std::map<std::uint64_t, FreshCopies> groups;
+    std::map<ids::StackId, FreshCopies> groups;
     for (const auto& [site, totals] : profile.copies().sites()) {
         if (site.graph || totals.direction != facts::Direction::DtoH || totals.large.count == 0 ||
             site.destination != trace::Memory::pageable)
             continue;
         FreshCopies& group = groups[line_of(site.stack)];
         group.copies.add(totals.large);
-        group.calls.add({site.stack, site.entry}, totals.large.count);
+        group.calls.add(site, totals.large.count);
         group.memory.add(totals.pageable);
         group.largest = std::max(group.largest, totals.largest);
         group.entry = site.entry;

@@ -33,7 +33,7 @@ void HostSources::add(const trace::Copy& upload) {
               upload.bytes,
               upload.content.part_hash,
               upload.content.whole_hash,
-              upload.stack,
+              ids::StackId::of(upload),
               upload.start + upload.duration + looked,
               upload.destination_allocation,
               upload.destination};

@@ -1,6 +1,7 @@
 /// What the host's memory held when it was uploaded.
 #pragma once
 
+#include "analyzer/ids/stack_id.hpp"
 #include "analyzer/reader/flat_map.hpp"
 #include "trace/copy_records.hpp"
 
@@ -16,7 +17,8 @@ namespace umadvisor::rules {
 class HostSources {
 public:
     struct Sent {
-        std::uint64_t address = 0, bytes = 0, part_hash = 0, whole_hash = 0, stack = 0;
+        std::uint64_t address = 0, bytes = 0, part_hash = 0, whole_hash = 0;
+        ids::StackId stack{};
         std::uint64_t ticks_end = 0;             ///< of the call, and of looking at it
         std::uint64_t allocation = 0, first = 0; ///< to where
     };

@@ -33,7 +33,7 @@ double time_of(const Profile& profile, const tables::CopySite& site, const table
            static_cast<double>(totals.measured_bytes);
 }
 
-using ManagedKey = std::pair<std::uint64_t, Other>;
+using ManagedKey = std::pair<ids::StackId, Other>;
 
 std::optional<Finding> describe_managed(const Profile& profile, const ManagedKey& key,
                                         const ManagedCopies& group) {
@@ -119,7 +119,7 @@ std::vector<Finding> find_managed_copies(const Profile& profile, const LineOf& l
                                                                       : Other::both_managed;
         ManagedCopies& group = groups[{line_of(site.stack), other}];
         group.copies.add(totals.large);
-        group.calls.add({site.stack, site.entry}, totals.large.count);
+        group.calls.add(site, totals.large.count);
         group.entry = site.entry;
         group.spent_ns += spent_ns;
         group.known &= !site.asynchronous;

@@ -34,7 +34,7 @@ double spent_on(const Profile& profile, const tables::NarrowRowsSite& site,
            static_cast<double>(totals.measured_rows);
 }
 
-using RowKey = std::pair<std::uint64_t, facts::Direction>;
+using RowKey = std::pair<ids::StackId, facts::Direction>;
 
 std::optional<Finding> describe_rows(const Profile& profile, const RowKey& key, const RowCopies& group) {
     // Copies of a few rows cost their calls: the rule small-copies speaks of them.
@@ -93,7 +93,7 @@ std::vector<Finding> find_narrow_rows(const Profile& profile, const LineOf& line
             continue;
         RowCopies& group = groups[{line_of(site.stack), site.direction}];
         group.copies += totals.copies;
-        group.calls.add({site.stack, site.entry}, totals.copies);
+        group.calls.add(site, totals.copies);
         group.rows += totals.rows;
         group.bytes += totals.bytes;
         group.span_bytes += totals.span_bytes;

@@ -41,7 +41,7 @@ bool is_one_pool(const Profile& profile) {
     });
 }
 
-using OneMemoryKey = std::pair<std::uint64_t, facts::Direction>;
+using OneMemoryKey = std::pair<ids::StackId, facts::Direction>;
 
 Finding describe_one_memory(const Profile& profile, const OneMemoryKey& key, const OneMemoryCopies& line) {
     const auto bytes = static_cast<double>(line.copies.bytes);
@@ -74,7 +74,7 @@ std::vector<Finding> find_one_memory_copies(const Profile& profile, const LineOf
             continue;
         OneMemoryCopies& line = lines[{line_of(site.stack), totals.direction}];
         line.copies.add(totals.large);
-        line.calls.add({site.stack, site.entry}, totals.large.count);
+        line.calls.add(site, totals.large.count);
         line.spent_ns += time_in_one_memory(site, totals);
         line.entry = site.entry;
     }

@@ -26,7 +26,7 @@ struct PageableCopies {
 };
 
 /// By line, direction, whether the program believes the copy to be asynchronous, and whether a graph made it.
-using Key = std::tuple<std::uint64_t, facts::Direction, bool, bool>;
+using Key = std::tuple<ids::StackId, facts::Direction, bool, bool>;
 
 std::string host_text(const std::set<trace::HostRangeKind>& kinds) {
     std::string text;
@@ -63,7 +63,7 @@ bool narrow_rows_of(const Profile& profile, const tables::CopySite& site) {
     if (site.graph)
         return false;
     const auto& sites = profile.narrow_rows().sites();
-    const auto found = sites.lower_bound({.stack = site.stack, .entry = site.entry});
+    const auto found = sites.lower_bound({site});
     return found != sites.end() && found->first.stack == site.stack && found->first.entry == site.entry &&
            found->second.rows >= 100 * found->second.copies;
 }
@@ -157,7 +157,7 @@ std::vector<Finding> find_pageable_copies(const Profile& profile, const LineOf& 
             continue; // the rule managed-copied advises to do without the copy
         if (narrow_rows_of(profile, site))
             continue;
-        if (!site.graph && profile.counted<ThroughHost>().tells_of({site.stack, site.entry}))
+        if (!site.graph && profile.counted<ThroughHost>().tells_of(site))
             continue; // the rule through-host advises to do without the copy
         // The rules on content advise to do without the copy.
         const tables::Tally rest =
@@ -167,7 +167,7 @@ std::vector<Finding> find_pageable_copies(const Profile& profile, const LineOf& 
             continue;
         PageableCopies& group = groups[{line_of(site.stack), totals.direction, site.asynchronous, site.graph}];
         group.copies.add(rest);
-        group.calls.add({site.stack, site.entry}, rest.count);
+        group.calls.add(site, rest.count);
         group.memory.add(totals.pageable);
         group.largest = std::max(group.largest, totals.largest);
         group.entry = site.entry;

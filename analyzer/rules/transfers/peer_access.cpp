@@ -56,7 +56,7 @@ void PeerCopies::add(const trace::Copy& copy) {
     const std::optional<facts::PeerCopy> way = peers_.between_devices(copy);
     if (!way || !way->plain || !peers_.possible(way->pair()) || peers_.enabled(way->pair()))
         return;
-    PeerTotals& totals = without_access_[{{copy.stack, copy.entry}, way->from, way->to}];
+    PeerTotals& totals = without_access_[{ids::CallSite::of(copy), way->from, way->to}];
     ++totals.count;
     reader::add_saturated(totals.bytes, copy.bytes);
     samples_.await(copy.sample, [&totals, bytes = copy.bytes](std::uint64_t ns) {
@@ -133,7 +133,7 @@ std::string basis_of(const Profile& profile, const PeerLine& line) {
                        rates.peer > 0 ? "on " + rates.whose() : "over NVLink between two H100");
 }
 
-std::optional<Finding> describe_peer_access(const Profile& profile, std::uint64_t, const PeerLine& line) {
+std::optional<Finding> describe_peer_access(const Profile& profile, ids::StackId, const PeerLine& line) {
     if (line.peer_ns >= as_fast_as_peer * line.spent_ns)
         return std::nullopt;
     const auto bytes = static_cast<double>(line.bytes);
@@ -164,7 +164,7 @@ std::vector<Finding> find_peer_access(const Profile& profile, const LineOf& line
     if (profile.dropped() != 0 || !profile.trace().file.completeness().whole())
         return {};
     const PeerCopies& copies = profile.counted<PeerCopies>();
-    std::map<std::uint64_t, PeerLine> lines;
+    std::map<ids::StackId, PeerLine> lines;
     for (const auto& [site, totals] : copies.without_access()) {
         // A program that enables it somewhere, or was refused, knows why these do without: it measures both,
         // say. What copies reach without a link of their own has to be measured.

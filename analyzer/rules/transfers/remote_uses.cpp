@@ -33,7 +33,7 @@ void RemoteUses::add(const trace::Alloc& record) {
     if (!facts::is_page_locked(record.memory) || record.bytes < least_bytes ||
         record.origin != trace::Origin::program || (record.part != 0 && !mapped))
         return;
-    const RemoteMemory site{{record.stack, record.entry}, mapped};
+    const RemoteMemory site{ids::CallSite::of(record), mapped};
     live_[record.allocation] = {.memory = &*memory_.try_emplace(site).first,
                                 .allocation = record.allocation,
                                 .address = record.address,
@@ -84,7 +84,7 @@ void RemoteUses::add(const trace::Set& record) {
     Live* const live = live_.find(record.allocation);
     if (live == nullptr || record.status != 0 || record.captured != 0)
         return;
-    Work& work = *work_.try_emplace({{record.stack, record.entry}, {}}).first;
+    Work& work = *work_.try_emplace({ids::CallSite::of(record), {}}).first;
     ++work.second.launches.count;
     use(*live, work, {1, record.bytes, record.bytes, record.bytes, 0, 1}, record.start);
     live->span.may_write = true;
@@ -142,8 +142,7 @@ void RemoteUses::look(Recent& recent, const reader::Shape& shape) {
         reached.reach.local_bytes = all.local_bytes;
     }
     if (!recent.reached.empty())
-        recent.work =
-            &*work_.try_emplace({{shape.stack, shape.entry}, tables::Launches::group_of(shape)}).first;
+        recent.work = &*work_.try_emplace({ids::CallSite::of(shape), tables::Launches::group_of(shape)}).first;
 }
 
 void RemoteUses::reach_all(const trace::Launch& record, const reader::Shape& shape) {

@@ -7,7 +7,7 @@
 namespace umadvisor::rules {
 namespace {
 
-Finding describe_kept(const Profile& profile, std::uint64_t stack, const FateGroup& group) {
+Finding describe_kept(const Profile& profile, ids::StackId stack, const FateGroup& group) {
     Finding finding = begin_finding(profile, group);
     finding.summary =
         transfers_text(profile, group) +
@@ -15,7 +15,7 @@ Finding describe_kept(const Profile& profile, std::uint64_t stack, const FateGro
         "device in between that could have changed them: " +
         time_text(group.spent_ns) + " in all";
     finding.evidence.emplace_back("compared_in_part", static_cast<double>(group.in_part));
-    if (group.last.counterpart != 0 && group.last.counterpart != stack)
+    if (group.last.counterpart.known() && group.last.counterpart != stack)
         finding.places.emplace_back("downloaded before here", group.last.counterpart);
     finding.advice = "download it once, and again only after a kernel has written it";
     finding.confidence = Confidence::medium; // the host may have changed its copy in between

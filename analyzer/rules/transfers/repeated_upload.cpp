@@ -20,7 +20,7 @@ Confidence confidence_of(const FateGroup& group) {
 }
 
 template <bool returned>
-Finding describe_again(const Profile& profile, std::uint64_t stack, const FateGroup& group) {
+Finding describe_again(const Profile& profile, ids::StackId stack, const FateGroup& group) {
     Finding finding = begin_finding(profile, group);
     finding.summary =
         fmt::format("{}{}, with nothing on the device in between that could have changed them: {} in all",
@@ -29,7 +29,7 @@ Finding describe_again(const Profile& profile, std::uint64_t stack, const FateGr
                              : " of the very bytes that had been uploaded there before",
                     time_text(group.spent_ns));
     finding.evidence.emplace_back("compared_in_part", static_cast<double>(group.in_part));
-    if (group.last.counterpart != 0 && group.last.counterpart != stack)
+    if (group.last.counterpart.known() && group.last.counterpart != stack)
         finding.places.emplace_back(returned ? "downloaded here" : "uploaded before here",
                                     group.last.counterpart);
     finding.advice =
@@ -43,14 +43,14 @@ Finding describe_again(const Profile& profile, std::uint64_t stack, const FateGr
     return finding;
 }
 
-Finding describe_brought(const Profile& profile, std::uint64_t stack, const FateGroup& group) {
+Finding describe_brought(const Profile& profile, ids::StackId stack, const FateGroup& group) {
     Finding finding = begin_finding(profile, group);
     finding.title = "uploaded and downloaded again unchanged";
     finding.summary = fmt::format("{} of the very bytes that had been uploaded from there, with nothing on the "
                                   "device in between that could have changed them: {} in all",
                                   transfers_text(profile, group), time_text(group.spent_ns));
     finding.evidence.emplace_back("compared_in_part", static_cast<double>(group.in_part));
-    if (group.last.counterpart != 0 && group.last.counterpart != stack)
+    if (group.last.counterpart.known() && group.last.counterpart != stack)
         finding.places.emplace_back("uploaded here", group.last.counterpart);
     finding.advice = "leave the download out: the host has the data; copy back only what kernels write";
     finding.confidence =

@@ -14,7 +14,7 @@ double inside_ns(const Profile& profile, const tables::Tally& transfers) {
 }
 
 template <bool twice>
-Finding describe_same(const Profile& profile, std::uint64_t stack, const FateGroup& group) {
+Finding describe_same(const Profile& profile, ids::StackId stack, const FateGroup& group) {
     const bool runtime = profile.uses_runtime();
     const std::string inside = runtime ? "cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream)"
                                        : "cuMemcpyDtoDAsync(to, from, bytes, stream)";
@@ -27,7 +27,7 @@ Finding describe_same(const Profile& profile, std::uint64_t stack, const FateGro
                             "changed since, or their memory was freed",
                     time_text(group.spent_ns));
     finding.evidence.emplace_back("compared_in_part", static_cast<double>(group.in_part));
-    if (group.last.counterpart != 0 && group.last.counterpart != stack)
+    if (group.last.counterpart.known() && group.last.counterpart != stack)
         finding.places.emplace_back("uploaded before here", group.last.counterpart);
     finding.advice =
         twice ? "use one device buffer for both where kernels only read it; else upload it once and "

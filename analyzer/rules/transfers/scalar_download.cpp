@@ -18,7 +18,8 @@ constexpr std::uint64_t least_scalar_rounds = 100;
 constexpr double most_busy = 0.9;
 
 struct ScalarLine {
-    std::uint64_t count = 0, rounds = 0, kernels = 0, entry = 0, wait_stack = 0;
+    std::uint64_t count = 0, rounds = 0, kernels = 0, entry = 0;
+    ids::StackId wait_stack{};
     double round_ns = 0, blocked_ns = 0, device_ns = 0;
     bool measured = true; ///< device times of all kernels
     EditedCalls calls;
@@ -55,7 +56,7 @@ void add(ScalarLine& line, const Profile& profile, const ids::CallSite& site, co
     }
 }
 
-std::optional<Finding> describe_scalars(const Profile& profile, std::uint64_t, const ScalarLine& line) {
+std::optional<Finding> describe_scalars(const Profile& profile, ids::StackId, const ScalarLine& line) {
     if (!line.is_fault())
         return std::nullopt;
     const auto rounds = static_cast<double>(line.rounds);
@@ -71,7 +72,7 @@ std::optional<Finding> describe_scalars(const Profile& profile, std::uint64_t, c
                         {"time_ns", line.round_ns},
                         {"blocked_ns", line.blocked_ns},
                         {"kernel_ns", line.device_ns}};
-    if (line.wait_stack != 0)
+    if (line.wait_stack.known())
         finding.places.emplace_back("waited for", line.wait_stack);
     finding.advice = fmt::format("keep the value on the device and read it every k-th round; or copy it with "
                                  "{} into pinned memory, record an event, and look at it one round later",
@@ -88,7 +89,7 @@ std::optional<Finding> describe_scalars(const Profile& profile, std::uint64_t, c
 std::vector<Finding> find_scalar_downloads(const Profile& profile, const LineOf& line_of) {
     if (work_is_unknown(profile))
         return {};
-    std::map<std::uint64_t, ScalarLine> lines;
+    std::map<ids::StackId, ScalarLine> lines;
     for (const auto& [site, totals] : profile.counted<ScalarDownloads>().sites())
         if (profile.counted<ScalarDownloads>().tells_of(site))
             add(lines[line_of(site.stack)], profile, site, totals);

@@ -50,7 +50,7 @@ void ScalarDownloads::end_round(Thread& thread, const ids::CallSite& site, std::
 }
 
 void ScalarDownloads::download(Thread& thread, const trace::Copy& copy) {
-    const ids::CallSite site{copy.stack, copy.entry};
+    const ids::CallSite site = ids::CallSite::of(copy);
     if (copy.asynchronous == 0) {
         end_round(thread, site, copy.duration, copy.start + copy.duration, {});
     } else {
@@ -80,7 +80,7 @@ void ScalarDownloads::add(const trace::Sync& sync, std::uint32_t thread) {
     Thread& state = threads_[thread];
     if (state.copy != ids::CallSite{} && sync.status == 0)
         end_round(state, state.copy, state.copy_ticks + sync.duration, sync.start + sync.duration,
-                  {sync.stack, sync.entry});
+                  ids::CallSite::of(sync));
     else
         restart(state, 0);
 }

@@ -46,7 +46,7 @@ public:
             launch(launched.group, state);
     }
 
-    using Sites = std::unordered_map<ids::CallSite, ScalarTotals, ids::CallSiteHash>;
+    using Sites = std::unordered_map<ids::CallSite, ScalarTotals>;
     const Sites& sites() const { return sites_; }
     /// Whether this call mostly reads scalars back in a loop.
     bool tells_of(const ids::CallSite& site) const;

@@ -160,7 +160,8 @@ struct SerialLine {
     double most_ns = 0;
     Plan plan;
     std::size_t chains_each = 0;
-    std::uint64_t entry = 0, kernel_stack = 0, down_stack = 0;
+    std::uint64_t entry = 0;
+    ids::StackId kernel_stack, down_stack;
     std::set<std::uint64_t> kernels;
 };
 
@@ -210,8 +211,8 @@ void add(SerialLine& line, const WorkPattern& pattern, const std::vector<Chain>&
     line.chains_each = chains.size();
     line.entry = pattern.work[chains.front().first].action->entry;
     line.down_stack = pattern.work[chains.front().last - 1].action->stack;
-    line.kernel_stack = 0;
-    for (std::size_t i = chains.front().first; i < chains.front().last && line.kernel_stack == 0; ++i)
+    line.kernel_stack = {};
+    for (std::size_t i = chains.front().first; i < chains.front().last && !line.kernel_stack.known(); ++i)
         if (pattern.work[i].action->is_kernel())
             line.kernel_stack = pattern.work[i].action->stack;
 }
@@ -233,7 +234,7 @@ std::string advice_of(const Profile& profile, const SerialLine& line) {
                        time_text(line.plan.per_stream_ns), time_text(line.plan.phases_ns));
 }
 
-Finding describe_serial(const Profile& profile, std::uint64_t, const SerialLine& line) {
+Finding describe_serial(const Profile& profile, ids::StackId, const SerialLine& line) {
     Finding finding;
     finding.summary =
         fmt::format("{}, {} and the copy back wait for one another, {}: {} each{}; side by side {}",
@@ -278,13 +279,13 @@ public:
             return;
         for (const auto& [site, totals] : profile.counted<DeviceContents>().sites()) {
             const std::uint64_t told = totals.told(site.fate).count;
-            calls_[{site.copy.stack, site.copy.entry}].needless += told;
+            calls_[site.copy].needless += told;
             // Leaving a finding out takes less evidence than reporting it.
-            calls_[{site.copy.stack, site.copy.entry}].returned +=
+            calls_[site.copy].returned +=
                 site.fate == Fate::returned ? totals.seen.count + totals.in_part.count : 0;
         }
         for (const auto& [site, totals] : profile.copies().sites())
-            if (const auto call = calls_.find({site.stack, site.entry}); call != calls_.end())
+            if (const auto call = calls_.find(site); call != calls_.end())
                 call->second.copies += totals.small.count + totals.large.count;
     }
 
@@ -311,7 +312,7 @@ private:
         const auto call = calls_.find({work.action->stack, work.action->entry});
         return call == calls_.end() ? nullptr : &call->second;
     }
-    std::map<std::pair<std::uint64_t, std::uint64_t>, Call> calls_; ///< by stack and entry
+    std::map<ids::CallSite, Call> calls_;
 };
 
 } // namespace
@@ -321,7 +322,7 @@ std::vector<Finding> find_serial_copies(const Profile& profile, const LineOf& li
         return {};
     const Machine machine = machine_of(profile);
     const NeedlessUploads needless(profile);
-    std::map<std::uint64_t, SerialLine> lines;
+    std::map<ids::StackId, SerialLine> lines;
     for (const WorkPattern& pattern : profile.counted<WorkPatterns>().patterns()) {
         if (goes_through_host(profile, pattern) || needless.feeds_next_round(pattern))
             continue;

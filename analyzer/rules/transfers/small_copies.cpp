@@ -85,7 +85,7 @@ void CopyRuns::add(const trace::Copy& record, std::uint32_t thread) {
     if (from_host == to_host || record.batch != 0 || record.captured != 0)
         return end(thread);
     Run* run = &runs_[thread];
-    const ids::CallSite site{record.stack, record.entry};
+    const ids::CallSite site = ids::CallSite::of(record);
     auto member = std::ranges::find(run->members, site, &Member::site);
     if (run->copies != 0 &&
         (run->up != from_host || (member == run->members.end() && run->members.size() == most_sites) ||
@@ -152,13 +152,14 @@ void CopyRuns::finish() {
 }
 
 struct SmallCopies {
-    std::uint64_t stack = 0, entry = 0; ///< of the line that saves most
+    ids::StackId stack{};
+    std::uint64_t entry = 0; ///< of the line that saves most
     facts::Direction direction{};
     double count = 0, bytes = 0, own_ns = 0;
     double spared = 0, saving_ns = 0, most_ns = 0;
     double statement_ns = 0; ///< of Python code, that goes with the calls that are spared
     std::uint64_t rounds = 0;
-    std::set<std::uint64_t> lines;
+    std::set<ids::StackId> lines;
     bool asynchronous = true;
     EditedCalls calls;     ///< that are spared
     double carried_ns = 0; ///< to bring their bytes over with others
@@ -180,7 +181,7 @@ std::map<ids::CallSite, Usual> usual_copies(const Profile& profile) {
         if (totals.small.count == 0 || site.graph || site.batched)
             continue;
         // The rules scalar-download, python-statement and on content advise to do without the wait or the copy.
-        const ids::CallSite key{site.stack, site.entry};
+        const ids::CallSite& key = site;
         const PythonSite* const python = profile.counted<Statements>().find(key);
         if (profile.counted<ScalarDownloads>().tells_of(key) ||
             (python != nullptr && is_constant_upload(*python)))
@@ -232,7 +233,7 @@ Finding describe(const Profile& profile, const Rule& rule, const SmallCopies& gr
                         {"time_ns", group.own_ns},
                         {"time_per_copy_ns", group.own_ns / group.count},
                         {"calls_spared", group.spared}};
-    for (const std::uint64_t line : group.lines)
+    for (const ids::StackId line : group.lines)
         if (line != group.stack)
             finding.places.emplace_back("copied beside it", line);
     finding.advice = fmt::format(
@@ -256,7 +257,7 @@ Finding describe(const Profile& profile, const Rule& rule, const SmallCopies& gr
     return finding;
 }
 
-void add(SmallCopies& group, const Profile& profile, const PythonStatements& statements, std::uint64_t line,
+void add(SmallCopies& group, const Profile& profile, const PythonStatements& statements, ids::StackId line,
          const Usual& usual, const RunCopies& copies) {
     const double count = static_cast<double>(copies.copies) * usual.share, spared = copies.spared * usual.share;
     const double carried_ns = usual.bytes / profile.rates().pinned_to_device * 1e9;
@@ -292,9 +293,9 @@ void add(SmallCopies& group, const Profile& profile, const PythonStatements& sta
 std::vector<Finding> find_small_copies(const Profile& profile, const LineOf& line_of) {
     const std::map<ids::CallSite, Usual> usual = usual_copies(profile);
     const PythonStatements statements(profile, line_of);
-    std::map<std::pair<std::set<std::uint64_t>, facts::Direction>, SmallCopies> groups;
+    std::map<std::pair<std::set<ids::StackId>, facts::Direction>, SmallCopies> groups;
     for (const auto& [sites, totals] : profile.counted<CopyRuns>().kinds()) {
-        std::set<std::uint64_t> lines;
+        std::set<ids::StackId> lines;
         for (const ids::CallSite& site : sites)
             lines.insert(line_of(site.stack));
         for (const auto& [site, copies] : totals.small) {

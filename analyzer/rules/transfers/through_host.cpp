@@ -11,7 +11,7 @@ namespace umadvisor::rules {
 namespace {
 
 /// By both lines, and whether they lead to another device.
-using DetourKey = std::tuple<std::uint64_t, std::uint64_t, bool>;
+using DetourKey = std::tuple<ids::StackId, ids::StackId, bool>;
 
 struct ThroughHostLine {
     std::uint64_t pairs = 0, exchanged = 0, bytes = 0, entry = 0, up_entry = 0;

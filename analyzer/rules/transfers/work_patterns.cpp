@@ -10,14 +10,12 @@
 namespace umadvisor::rules {
 namespace {
 
-constexpr std::uint64_t threads_own = std::uint64_t{1} << 63;
 /// A loop without waits is cut where the next round begins.
 constexpr std::uint32_t long_enough = 48;
 
-std::uint64_t queue_of(std::uint32_t thread, std::uint64_t stream) {
-    if (stream == facts::other_legacy_stream)
-        return facts::legacy_stream;
-    return stream == facts::stream_of_the_thread ? threads_own | thread : stream;
+facts::WorkQueue queue_of(std::uint32_t thread, std::uint64_t stream) {
+    return {.stream = stream == facts::other_legacy_stream ? facts::legacy_stream : stream,
+            .thread = stream == facts::stream_of_the_thread ? thread : 0};
 }
 
 /// Which engine makes the copy; false: not known.
@@ -49,7 +47,7 @@ std::size_t WorkPatterns::WordsHash::operator()(const Words& words) const {
 }
 
 std::size_t WorkPatterns::ActionHash::operator()(const WorkAction& action) const {
-    std::size_t hash = action.stack;
+    std::size_t hash = action.stack.packed();
     for (const std::uint64_t word :
          {action.entry, action.bytes, reinterpret_cast<std::uint64_t>(action.kernel)})
         hash = mixed(hash, word);
@@ -81,7 +79,7 @@ WorkPatterns::Numbered* WorkPatterns::number(const WorkAction& action) {
 }
 
 void WorkPatterns::busy_with(std::uint32_t thread, std::uint64_t stream) {
-    const std::uint64_t own = queue_of(thread, stream);
+    const facts::WorkQueue own = queue_of(thread, stream);
     if (std::ranges::find(busy_, own) == busy_.end())
         busy_.push_back(own);
 }
@@ -167,7 +165,7 @@ void WorkPatterns::add(const trace::Copy& copy, std::uint32_t thread) {
     }
     if (action.engine == Engine::to_device && stretch.given.size() >= long_enough)
         end_stretch(stretch);
-    action.stack = copy.stack;
+    action.stack = ids::StackId::of(copy);
     action.entry = copy.entry;
     action.bytes = copy.bytes;
     action.source = copy.source_memory;
@@ -205,7 +203,7 @@ void WorkPatterns::add(const trace::Set& set, std::uint32_t thread) {
     }
     WorkAction action;
     action.engine = Engine::compute;
-    action.stack = set.stack;
+    action.stack = ids::StackId::of(set);
     action.entry = set.entry;
     action.bytes = set.bytes;
     action.destination = set.memory;
@@ -235,7 +233,7 @@ void WorkPatterns::add(const trace::Stream& stream, std::uint32_t thread) {
     if (stream.action == trace::StreamAction::create)
         return;
     if (stream.action == trace::StreamAction::destroy)
-        std::erase(busy_, stream.stream);
+        std::erase(busy_, queue_of(thread, stream.stream));
     interrupt(thread);
 }
 

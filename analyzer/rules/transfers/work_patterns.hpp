@@ -2,6 +2,7 @@
 #pragma once
 
 #include "analyzer/facts/per_thread.hpp"
+#include "analyzer/facts/running_launches.hpp"
 #include "analyzer/facts/samples.hpp"
 #include "analyzer/rules/counter.hpp"
 #include "analyzer/rules/transfers/schedule.hpp"
@@ -17,7 +18,8 @@ namespace umadvisor::rules {
 /// What operations that are alike have in common.
 struct WorkAction {
     Engine engine{};
-    std::uint64_t stack = 0, entry = 0;
+    ids::StackId stack{};
+    std::uint64_t entry = 0;
     std::uint64_t bytes = 0; ///< copied or set
     trace::Memory source{}, destination{};
     bool asynchronous = false;
@@ -123,9 +125,9 @@ private:
     std::vector<const Actions::value_type*> by_number_;
     std::unordered_map<Words, std::uint64_t, WordsHash> patterns_; ///< how often
     facts::PerThread<Stretch> stretches_;
-    std::size_t threads_ = 0;         ///< with a stretch
-    bool forgotten_ = false;          ///< stretches may begin in the middle
-    std::vector<std::uint64_t> busy_; ///< queues that the host has not waited for
+    std::size_t threads_ = 0;            ///< with a stretch
+    bool forgotten_ = false;             ///< stretches may begin in the middle
+    std::vector<facts::WorkQueue> busy_; ///< queues that the host has not waited for
 };
 
 } // namespace umadvisor::rules

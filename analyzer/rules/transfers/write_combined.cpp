@@ -96,7 +96,7 @@ void WriteCombined::add(const trace::Alloc& record, std::uint32_t thread) {
     if (record.status != 0 || record.memory != trace::Memory::pinned || (record.flags & write_combined) == 0 ||
         record.origin != trace::Origin::program || dictionary_.symbol(record.entry) != "cuMemHostAlloc")
         return;
-    WriteCombinedTotals& totals = sites_[{record.stack, record.entry}];
+    WriteCombinedTotals& totals = sites_[ids::CallSite::of(record)];
     totals.largest = std::max(totals.largest, record.bytes);
     live_[record.allocation] = {&totals, false};
 }
@@ -111,7 +111,7 @@ void WriteCombined::add(const trace::Copy& record, std::uint32_t thread) {
     next(record.start, thread);
     if (live_.empty() || record.status != 0 || record.captured != 0)
         return;
-    const ids::CallSite call{record.stack, record.entry};
+    const ids::CallSite call = ids::CallSite::of(record);
     const std::uint64_t end = record.start + record.duration;
     if (Live* const source = live_.find(record.source_allocation)) {
         if (facts::is_host_memory(record.destination_memory))
@@ -169,9 +169,9 @@ struct ReadLine {
     ReadTotals copies, downloads;
     double copies_ns = 0, host_ns = 0; ///< what they took
     double spared_copies_ns = 0, spared_host_ns = 0;
-    std::map<std::uint64_t, double> reads; ///< what is spared, by line
-    EditedCalls calls;                     ///< copies out of it
-    WorkSites downloads_from;              ///< into it
+    std::map<ids::StackId, double> reads; ///< what is spared, by line
+    EditedCalls calls;                    ///< copies out of it
+    WorkSites downloads_from;             ///< into it
 };
 
 void add(ReadTotals& sum, const ReadTotals& more) {
@@ -180,8 +180,8 @@ void add(ReadTotals& sum, const ReadTotals& more) {
     sum.ticks += more.ticks;
 }
 
-void add_copies(const Profile& profile, const ids::CallSite& site, std::uint64_t stack,
-                const ReadTotals& copies, ReadLine& line) {
+void add_copies(const Profile& profile, const ids::CallSite& site, ids::StackId stack, const ReadTotals& copies,
+                ReadLine& line) {
     const machine::Rates& rates = profile.rates();
     const auto bytes = static_cast<double>(copies.bytes);
     const auto ns = static_cast<double>(profile.nanoseconds(copies.ticks));
@@ -196,7 +196,7 @@ void add_copies(const Profile& profile, const ids::CallSite& site, std::uint64_t
     line.calls.add(site, copies.count);
 }
 
-void add_downloads(const Profile& profile, const ids::CallSite& site, std::uint64_t stack,
+void add_downloads(const Profile& profile, const ids::CallSite& site, ids::StackId stack,
                    const ReadTotals& downloads, ReadLine& line) {
     const machine::Rates& rates = profile.rates();
     const auto bytes = static_cast<double>(downloads.bytes);
@@ -226,7 +226,7 @@ std::string summary_of(const ReadLine& line) {
     return text;
 }
 
-std::optional<Finding> describe_read(const Profile& profile, std::uint64_t, const ReadLine& line) {
+std::optional<Finding> describe_read(const Profile& profile, ids::StackId, const ReadLine& line) {
     if (line.reads.empty())
         return std::nullopt;
     const machine::Rates& rates = profile.rates();
@@ -265,7 +265,7 @@ std::optional<Finding> describe_read(const Profile& profile, std::uint64_t, cons
 } // namespace
 
 std::vector<Finding> find_write_combined_reads(const Profile& profile, const LineOf& line_of) {
-    std::map<std::uint64_t, ReadLine> lines;
+    std::map<ids::StackId, ReadLine> lines;
     for (const auto& [site, totals] : profile.counted<WriteCombined>().sites()) {
         ReadLine& line = lines[line_of(site.stack)];
         line.allocation = site;

@@ -23,7 +23,7 @@ struct Priced {
     const RemoteWork* work = nullptr;
     const RemoteTotals* totals = nullptr;
     LinkTime time;
-    std::uint64_t line = 0;
+    ids::StackId line{};
 };
 
 /// Of one line that launches or sets.
@@ -40,9 +40,9 @@ struct CallTime {
 
 /// Memory that the same kernels reach has one remedy.
 struct Shared {
-    std::map<std::uint64_t, UseLine> uses;                                ///< by line
-    std::map<ids::CallSite, CallTime> calls;                              ///< of these lines
-    std::map<std::uint64_t, std::pair<RemoteMemory, RemoteSpans>> memory; ///< by line
+    std::map<ids::StackId, UseLine> uses;                                ///< by line
+    std::map<ids::CallSite, CallTime> calls;                             ///< of these lines
+    std::map<ids::StackId, std::pair<RemoteMemory, RemoteSpans>> memory; ///< by line
     double device_ns = 0, spared_ns = 0, written_ns = 0, scattered_ns = 0, remote_bytes = 0;
     bool measured = true; ///< all of it
 };
@@ -79,7 +79,7 @@ std::vector<Priced> priced_work(const Profile& profile, const LineOf& line_of) {
     return all;
 }
 
-void add_memory(Shared& shared, const RemoteUses& uses, const RemoteMemory& memory, std::uint64_t line,
+void add_memory(Shared& shared, const RemoteUses& uses, const RemoteMemory& memory, ids::StackId line,
                 std::set<RemoteMemory>& seen) {
     if (!seen.insert(memory).second)
         return;
@@ -129,7 +129,7 @@ void add_work(Shared& shared, const Priced& priced) {
 
 std::vector<Shared> shared_memory(const Profile& profile, const LineOf& line_of) {
     const std::vector<Priced> all = priced_work(profile, line_of);
-    std::map<std::uint64_t, std::size_t> by_memory, by_line; ///< the first work of each
+    std::map<ids::StackId, std::size_t> by_memory, by_line; ///< the first work of each
     Joined joined(all.size());
     for (std::size_t i = 0; i < all.size(); ++i) {
         joined.join(i, by_line.try_emplace(all[i].line, i).first->second);
@@ -212,7 +212,7 @@ std::string advice_on(const Profile& profile, const Shared& shared, bool written
         spans_of(shared).downloads != 0 ? "; " + back : "");
 }
 
-void add_places(const Profile& profile, const Shared& shared, std::uint64_t use, std::uint64_t memory,
+void add_places(const Profile& profile, const Shared& shared, ids::StackId use, ids::StackId memory,
                 Finding& finding) {
     constexpr std::size_t most_places = 8;
     for (const auto& [line, each] : shared.uses)

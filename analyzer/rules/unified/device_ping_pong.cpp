@@ -61,9 +61,9 @@ std::string advise_devices(const ManagedMemory& memory, const Bounce& bounce) {
 void add_places(Finding& finding, const std::vector<facts::KernelSite>& kernels, const ManagedMemory& memory,
                 const LineOf& line_of) {
     finding.stack = kernels.empty() ? finding.allocation_stack : line_of(kernels.front().stack);
-    std::set<std::uint64_t> seen{finding.stack};
+    std::set<ids::StackId> seen{finding.stack};
     for (const facts::KernelSite& kernel : kernels)
-        if (kernel.stack != 0 && seen.insert(line_of(kernel.stack)).second)
+        if (kernel.stack.known() && seen.insert(line_of(kernel.stack)).second)
             finding.places.emplace_back(kernels_text(memory.profile, {kernel.function}) + " is launched here",
                                         kernel.stack);
 }
@@ -93,7 +93,7 @@ std::optional<Finding> find_device_ping_pong(const ManagedMemory& memory, const 
                         {"bytes_between_devices", bytes},
                         {"fault_cost_ns", fault_ns},
                         {"remote_cost_ns", remote_ns}};
-    finding.allocation_stack = memory.site.symbol != 0 ? 0 : memory.site.stack;
+    finding.allocation_stack = memory.site.made_at();
     finding.allocation_text = allocation_text(memory);
     const std::vector<facts::KernelSite> kernels = pullers(memory);
     add_places(finding, kernels, memory, line_of);

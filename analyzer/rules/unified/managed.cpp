@@ -1,6 +1,5 @@
 #include "analyzer/rules/unified/managed.hpp"
 
-#include "analyzer/reader/outside.hpp"
 #include "analyzer/reader/shown_name.hpp"
 #include "analyzer/rules/correctness/missing_sync.hpp"
 #include "analyzer/rules/unified/neighbours.hpp"
@@ -47,7 +46,7 @@ Memories memories_of(const Profile& profile, const FirstLaunches& firsts, const 
 struct Place {
     Lead kind;
     std::string what;
-    std::uint64_t stack;
+    ids::StackId stack{};
 };
 
 /// Lines that took part, each once; those where the change begins come first.
@@ -58,17 +57,17 @@ std::vector<Place> places_of(const ManagedRule& rule, const Habit& habit, const 
                           kernels_text(habit.memory.profile, {kernel.function}) + " is launched here",
                           kernel.stack});
     for (const std::uint64_t code : habit.totals.host_codes)
-        places.push_back({Lead::host, std::string(rule.host_line), code});
-    for (const std::uint64_t stack : habit.totals.prefetches)
+        places.push_back({Lead::host, std::string(rule.host_line), ids::StackId(code)});
+    for (const ids::StackId stack : habit.totals.prefetches)
         places.push_back({Lead::prefetch, "prefetched here", stack});
     std::stable_partition(places.begin(), places.end(),
                           [&rule](const Place& place) { return place.kind == rule.lead; });
     // First of all those inside the ranges that are looked at.
     std::stable_partition(places.begin(), places.end(),
-                          [](const Place& place) { return !reader::is_outside(place.stack); });
-    std::set<std::uint64_t> seen;
+                          [](const Place& place) { return !place.stack.outside(); });
+    std::set<ids::StackId> seen;
     std::erase_if(places, [&](const Place& place) {
-        return place.stack == 0 || !seen.insert(line_of(place.stack)).second;
+        return !place.stack.known() || !seen.insert(line_of(place.stack)).second;
     });
     return places;
 }
@@ -114,8 +113,7 @@ Finding describe(const ManagedRule& rule, const Habit& habit, const LineOf& line
                         {"bytes", static_cast<double>(habit.totals.bytes)}};
     std::ranges::move(advice.evidence, std::back_inserter(finding.evidence));
     finding.details = std::move(advice.details);
-    // No line of the program allocates a variable: the runtime's start-up code does.
-    finding.allocation_stack = memory.site.symbol != 0 ? 0 : memory.site.stack;
+    finding.allocation_stack = memory.site.made_at();
     finding.allocation_text = allocation_text(memory);
     std::vector<Place> places = places_of(rule, habit, line_of);
     if (!places.empty() && places.front().kind == rule.lead)
@@ -357,7 +355,7 @@ std::string Habit::prices() const {
 
 std::vector<Finding> find_managed(const Profile& profile, const LineOf& line_of) {
     const FirstLaunches firsts = first_launches_of(profile);
-    const std::set<std::uint64_t> racing = lines_that_race(profile, line_of);
+    const std::set<ids::StackId> racing = lines_that_race(profile, line_of);
     const Memories memories = memories_of(profile, firsts, line_of);
     const Pulls pulls = pulls_of(memories);
     const PlacedByLine placed = placed_by_line(profile, line_of);

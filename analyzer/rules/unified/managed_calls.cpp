@@ -2,7 +2,6 @@
 #include "analyzer/rules/unified/managed.hpp"
 #include "analyzer/rules/words.hpp"
 
-#include "analyzer/reader/outside.hpp"
 #include "analyzer/reader/shown_name.hpp"
 
 namespace umadvisor::rules {
@@ -63,9 +62,9 @@ void take_inside_part(const Profile& profile, const managed::ManagedSiteActivity
         return;
     const double share = memory.inside_share();
     finding.saving_ns *= share;
-    finding.stack = reader::plain_stack(finding.stack);
+    finding.stack = finding.stack.plain();
     for (auto& [what, stack] : finding.places)
-        stack = reader::plain_stack(stack);
+        stack = stack.plain();
     finding.details.push_back("numbers are of the whole run; " + percent_text(share) +
                               " of it happened inside the ranges, and the saving is of that");
 }

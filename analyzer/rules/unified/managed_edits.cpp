@@ -19,10 +19,10 @@ struct Calls {
     facts::QueuedWork work; ///< of all of them
 };
 
-Calls calls_from(const Profile& profile, const std::set<std::uint64_t>& stacks) {
+Calls calls_from(const Profile& profile, const std::set<ids::StackId>& stacks) {
     const auto& all = profile.device_work();
     Calls calls;
-    for (const std::uint64_t stack : stacks)
+    for (const ids::StackId stack : stacks)
         for (auto site = all.lower_bound({stack, 0}); site != all.end() && site->first.stack == stack; ++site) {
             calls.sites.push_back(site->first);
             calls.work.add(site->second);

@@ -25,7 +25,7 @@ struct Spared {
 
 /// Where, by the stacks of the calls.
 struct WorkSites {
-    std::set<std::uint64_t> launches{}, prefetches{};
+    std::set<ids::StackId> launches{}, prefetches{};
 };
 
 /// Launches and the host's code after the waits for them have less work, each by the same share; some

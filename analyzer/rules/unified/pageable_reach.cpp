@@ -49,8 +49,8 @@ std::vector<Finding> find_pageable_reach(const Profile& profile, const LineOf& l
     if (!keeps_pageable_on_host(profile))
         return {};
     std::vector<Finding> findings;
-    std::map<std::uint64_t, ReachLine> prefetches;
-    std::map<std::pair<std::uint64_t, std::uint64_t>, ReachLine> launches; ///< by line and range
+    std::map<ids::StackId, ReachLine> prefetches;
+    std::map<std::pair<ids::StackId, std::uint64_t>, ReachLine> launches; ///< by line and range
     for (const auto& [use, totals] : profile.counted<PageableUses>().prefetches()) {
         ReachLine& line = prefetches[line_of(use.call.stack)];
         line.count += totals.count;

@@ -33,7 +33,7 @@ public:
         if (launched.record.status != 0 || shape == nullptr)
             return;
         for (const std::uint64_t range : shape->host_ranges) {
-            PageableTotals& totals = launches_[{{shape->stack, shape->entry}, range}];
+            PageableTotals& totals = launches_[{ids::CallSite::of(*shape), range}];
             ++totals.count;
             totals.function = shape->function;
         }
@@ -42,7 +42,7 @@ public:
         if (record.status != 0 || record.host_range == 0 || record.allocation != 0 ||
             record.location != trace::Location::device || record.origin != trace::Origin::program)
             return;
-        PageableTotals& totals = prefetches_[{{record.stack, record.entry}, record.host_range}];
+        PageableTotals& totals = prefetches_[{ids::CallSite::of(record), record.host_range}];
         ++totals.count;
         totals.bytes += record.bytes;
     }

@@ -22,14 +22,14 @@ struct Populated {
     std::uint64_t timed_bytes = 0, untimed_bytes = 0;    ///< made by launches with a known time; and by others
     double longer_ns = 0;                                ///< what making the pages took
     double saving_ns = 0;
-    std::map<std::uint64_t, std::set<std::uint64_t>> kernels; ///< by line of the launch
-    std::set<std::uint64_t> launched_from;                    ///< stacks
+    std::map<ids::StackId, std::set<std::uint64_t>> kernels; ///< by line of the launch
+    std::set<ids::StackId> launched_from;                    ///< stacks
     double most_ns = 0;
-    std::uint64_t most_stack = 0; ///< where most was lost
-    double in_parts = 0;          ///< launches that made it part by part; 0: the first launch made all of it
-    bool mostly_faults = false;   ///< that is what these launches did
+    ids::StackId most_stack{};  ///< where most was lost
+    double in_parts = 0;        ///< launches that made it part by part; 0: the first launch made all of it
+    bool mostly_faults = false; ///< that is what these launches did
 
-    void lost(double ns, std::uint64_t stack, std::uint64_t line, std::uint64_t function) {
+    void lost(double ns, ids::StackId stack, ids::StackId line, std::uint64_t function) {
         launched_from.insert(stack);
         kernels[line].insert(function);
         if (ns > most_ns) {
@@ -174,7 +174,7 @@ Finding describe_population(const ManagedMemory& memory, const Populated& all) {
     finding.rule = &uma_214;
     finding.title = finding.rule->title;
     finding.stack = all.most_stack;
-    finding.allocation_stack = memory.site.symbol != 0 ? 0 : memory.site.stack;
+    finding.allocation_stack = memory.site.made_at();
     finding.allocation_text = allocation_text(memory);
     finding.summary =
         fmt::format("launch of {}: {}", kernels_text(profile, all.kernels.at(all.most_stack)), made_text(all));

@@ -46,7 +46,8 @@ private:
     enum class Place : std::uint8_t { unknown, device, host };
     struct Pending {
         tables::LaunchGroup group;
-        std::uint64_t stack = 0, sample = 0;
+        ids::StackId stack;
+        std::uint64_t sample = 0;
     };
     struct Live {
         PlacedGroups* groups = nullptr;
@@ -66,9 +67,7 @@ private:
 void PlacedLaunches::add(const trace::Alloc& record) {
     if (record.status == 0 && record.memory == trace::Memory::managed &&
         record.origin == trace::Origin::program && record.bytes <= most_bytes)
-        live_[record.allocation] = {
-            .groups = &sites_[{record.stack, record.entry, record.symbol, record.memory, record.origin}],
-            .pending = {}};
+        live_[record.allocation] = {.groups = &sites_[ids::AllocationSite::of(record)], .pending = {}};
 }
 
 void PlacedLaunches::reach_all(const trace::Launch& record, const reader::Shape& shape) {
@@ -136,7 +135,9 @@ constexpr double sure_ratio = 16;
 constexpr std::size_t most_host_lines = 4;
 
 struct Slow {
-    std::uint64_t function = 0, stack = 0, count = 0;
+    std::uint64_t function = 0;
+    ids::StackId stack{};
+    std::uint64_t count = 0;
     double near_ns = 0, far_ns = 0; ///< of one
     double longer_ns = 0;           ///< of all
 };
@@ -185,12 +186,12 @@ std::vector<Slow> slow_groups(const ManagedMemory& memory, const PlacedByLine& p
 
 /// Where the host touches it, most often first.
 void add_host_lines(Finding& finding, const ManagedMemory& memory, const LineOf& line_of) {
-    std::vector<std::pair<std::uint64_t, std::uint64_t>> codes; // faults, frame
+    std::vector<std::pair<std::uint64_t, ids::StackId>> codes; // faults, frame
     for (const auto& [code, access] : memory.activity.host_codes)
         if (code != 0)
-            codes.emplace_back(access.faults, code);
-    std::ranges::stable_sort(codes, std::ranges::greater{}, &std::pair<std::uint64_t, std::uint64_t>::first);
-    std::set<std::uint64_t> lines;
+            codes.emplace_back(access.faults, ids::StackId(code));
+    std::ranges::stable_sort(codes, std::ranges::greater{}, &std::pair<std::uint64_t, ids::StackId>::first);
+    std::set<ids::StackId> lines;
     for (const auto& [faults, code] : codes)
         if (lines.size() < most_host_lines && lines.insert(line_of(code)).second)
             finding.places.emplace_back("the host touches it here", code);
@@ -226,7 +227,7 @@ std::optional<RemoteAtomics> remote_atomics(const ManagedMemory& memory, const P
     RemoteAtomics found;
     Finding& finding = found.finding;
     std::uint64_t launches = 0;
-    std::set<std::uint64_t> launched_from;
+    std::set<ids::StackId> launched_from;
     for (const Slow& each : slow) {
         launches += each.count;
         finding.saving_ns += each.longer_ns;
@@ -240,7 +241,7 @@ std::optional<RemoteAtomics> remote_atomics(const ManagedMemory& memory, const P
     finding.rule = &uma_215;
     finding.title = finding.rule->title;
     finding.stack = line_of(slow.front().stack);
-    finding.allocation_stack = memory.site.symbol != 0 ? 0 : memory.site.stack;
+    finding.allocation_stack = memory.site.made_at();
     finding.allocation_text = allocation_text(memory);
     finding.summary =
         fmt::format("launch of {}: {} each with this memory on the host, {} with it on the device; {} reached "

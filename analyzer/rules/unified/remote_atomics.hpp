@@ -20,8 +20,8 @@ struct PlacedTimes {
 /// How long launches take while a small managed allocation that they reach is on the device, and while it stays
 /// on the host for them.
 struct PlacedGroup {
-    std::uint64_t stack = 0; ///< of a launch
-    PlacedTimes near, far;   ///< with the memory on the device, and on the host
+    ids::StackId stack{};  ///< of a launch
+    PlacedTimes near, far; ///< with the memory on the device, and on the host
 };
 using PlacedGroups = std::map<tables::LaunchGroup, PlacedGroup>;
 

@@ -88,7 +88,7 @@ public:
     void add(const trace::Prefetch& record, std::uint32_t thread) {
         if (record.origin != trace::Origin::program)
             return;
-        ++at({record.stack, record.entry}).all;
+        ++at(ids::CallSite::of(record)).all;
         Slices& slices = slices_[thread];
         const bool small = record.status == 0 && record.allocation != 0 && record.batch == 0 &&
                            record.bytes != 0 && record.bytes < residency::block_bytes;
@@ -139,7 +139,7 @@ private:
 
 void SmallPrefetches::end(Slices& slices) {
     if (slices.calls >= least_in_group) {
-        SliceTally& tally = at({slices.last.stack, slices.last.entry});
+        SliceTally& tally = at(ids::CallSite::of(slices.last));
         tally.count += slices.calls - 1;
         tally.calls += slices.calls;
         ++tally.groups;

@@ -28,7 +28,7 @@ struct WrittenTally {
     std::uint64_t count = 0, ticks = 0;
     std::uint64_t launches = 0;         ///< that took copies away
     std::uint64_t pages = 0, bytes = 0; ///< pages whose copies they took away; bytes of the allocations
-    std::uint64_t launch_stack = 0;     ///< one of them
+    ids::StackId launch_stack;          ///< of one of them
     std::map<const tables::Launches::Group*, std::uint64_t> groups{}; ///< of them, and how many of each
 
     WrittenTally& operator+=(const WrittenTally& other) {
@@ -60,7 +60,7 @@ public:
             advised_.erase(record.address);
         if (record.advice != set_read_mostly || record.bytes == 0)
             return;
-        WrittenTally& tally = at({record.stack, record.entry});
+        WrittenTally& tally = at(ids::CallSite::of(record));
         ++tally.count;
         tally.ticks += record.duration;
         reader::add_saturated(tally.bytes, record.bytes);
@@ -76,7 +76,7 @@ public:
                 !written_.may_write(*launched.shape, static_cast<std::size_t>(found - touched.begin())))
                 continue;
             memory.writer = launched.group;
-            memory.stack = launched.shape->stack;
+            memory.stack = ids::StackId::of(*launched.shape);
             memory.counted = false;
         }
     }
@@ -105,7 +105,7 @@ private:
         std::uint64_t bytes = 0, allocation = 0;
         WrittenTally* tally = nullptr;                   ///< of the line that gave the advice
         const tables::Launches::Group* writer = nullptr; ///< the latest launch that may write it
-        std::uint64_t stack = 0;                         ///< of that
+        ids::StackId stack;                              ///< of that
         bool counted = false;                            ///< that launch took copies away
     };
     facts::WrittenParameters written_;

@@ -102,7 +102,7 @@ BOOST_AUTO_TEST_CASE(sites_that_share_a_place_in_the_cache_are_apart) {
     facts::CachedMap<std::map<ids::CallSite, int>> map;
     for (int round = 0; round < 2; ++round)
         for (std::uint64_t stack = 0; stack < 10'000; ++stack)
-            ++map[{stack, 1}];
+            ++map[{ids::StackId(stack), 1}];
     BOOST_TEST(map.map().size() == 10'000u);
     for (const auto& [site, count] : map.map())
         BOOST_TEST_REQUIRE(count == 2);

@@ -110,10 +110,10 @@ BOOST_FIXTURE_TEST_CASE(out_of_memory_says_who_held_it, Scenario) {
     BOOST_TEST(finding.stack == asking);
     BOOST_TEST(finding.summary ==
                "cudaMalloc of 1 GiB fails, 2 times: out of memory (cudaErrorMemoryAllocation)");
-    const std::vector<std::pair<std::string, std::uint64_t>> held{
-        {"held 768 MiB then: cudaMalloc, 3 allocations", most},
-        {"held 512 MiB then: cudaMallocManaged, managed, 1 allocation", managed},
-        {"held 64 MiB then: cudaMalloc, 1 allocation", few}};
+    const std::vector<std::pair<std::string, ids::StackId>> held{
+        {"held 768 MiB then: cudaMalloc, 3 allocations", ids::StackId(most)},
+        {"held 512 MiB then: cudaMallocManaged, managed, 1 allocation", ids::StackId(managed)},
+        {"held 64 MiB then: cudaMalloc, 1 allocation", ids::StackId(few)}};
     BOOST_TEST((finding.places == held));
     BOOST_TEST(evidence(finding, "bytes") == 1024 * mib);
     BOOST_TEST(evidence(finding, "held_bytes") == (64 + 768 + 512) * mib);
@@ -236,9 +236,9 @@ BOOST_FIXTURE_TEST_CASE(a_call_that_another_threads_capture_forbids, Scenario) {
                found[0].summary);
     BOOST_TEST(evidence(found[0], "failed") == 3);
     BOOST_TEST(evidence(found[0], "failed_after") == 3);
-    const std::vector<std::pair<std::string, std::uint64_t>> places{
-        {"captured from here on: cudaStreamBeginCapture", begin},
-        {"cudaStreamEndCapture fails here because of it, 3 times", end}};
+    const std::vector<std::pair<std::string, ids::StackId>> places{
+        {"captured from here on: cudaStreamBeginCapture", ids::StackId(begin)},
+        {"cudaStreamEndCapture fails here because of it, 3 times", ids::StackId(end)}};
     BOOST_TEST((found[0].places == places));
 }
 

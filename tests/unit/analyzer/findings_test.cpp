@@ -131,7 +131,8 @@ BOOST_FIXTURE_TEST_CASE(one_line_reached_by_many_ways_is_one_finding, Scenario) 
         copy(64 * mib, 6 * ms, {.stack = stack});
     reader::Trace trace(path());
     const rules::Profile profile(trace);
-    const auto found = advice::find_all(profile, [](std::uint64_t stack) { return stack % 2; }).all;
+    const auto found =
+        advice::find_all(profile, [](ids::StackId stack) { return ids::StackId(stack.number() % 2); }).all;
     BOOST_REQUIRE(found.size() == 2u);
     BOOST_TEST(evidence(found.front(), "copies") == 10);
 }

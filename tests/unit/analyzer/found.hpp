@@ -25,7 +25,7 @@ inline const auto close = boost::test_tools::tolerance(0.001);
 /// Of savings by replay: the first call begins at time 0, and nothing can be earlier.
 inline const auto nearly = boost::test_tools::tolerance(0.01);
 
-inline std::uint64_t own_line(std::uint64_t stack) {
+inline ids::StackId own_line(ids::StackId stack) {
     return stack;
 }
 
@@ -121,7 +121,7 @@ inline bool tells(const Found& found, std::string_view rule) {
 }
 
 /// The line beside its own, where there is one.
-inline std::uint64_t place(const Finding& finding) {
+inline ids::StackId place(const Finding& finding) {
     BOOST_REQUIRE_EQUAL(finding.places.size(), 1u);
     return finding.places.front().second;
 }

@@ -25,16 +25,20 @@ public:
     std::uint64_t pace = step_ns;
 
     Life& launch(std::uint64_t stream = 0) {
-        return add({.kind = managed::UseKind::launch, .kernel = {7, 70, 1}, .queue = {1, stream, 0}});
+        return add(
+            {.kind = managed::UseKind::launch, .kernel = {7, ids::StackId(70), 1}, .queue = {1, stream, 0}});
     }
     Life& wait() { return add({.kind = managed::UseKind::wait}); }
     Life& to_device(std::uint64_t offset, std::uint64_t bytes) {
-        return add(
-            {.kind = managed::UseKind::prefetch_to_device, .offset = offset, .bytes = bytes, .place = 80});
+        return add({.kind = managed::UseKind::prefetch_to_device,
+                    .offset = offset,
+                    .bytes = bytes,
+                    .place = ids::StackId(80)});
     }
     Life& to_device() { return to_device(0, stays_.bytes()); }
     Life& to_host() {
-        return add({.kind = managed::UseKind::prefetch_to_host, .bytes = stays_.bytes(), .place = 81});
+        return add(
+            {.kind = managed::UseKind::prefetch_to_host, .bytes = stays_.bytes(), .place = ids::StackId(81)});
     }
     /// `faults` on neighbouring pages.
     Life& host_fault(std::uint64_t offset = 0, bool write = false, std::uint64_t faults = 1) {
@@ -42,7 +46,7 @@ public:
                     .offset = offset,
                     .bytes = faults * page,
                     .count = faults,
-                    .place = 90,
+                    .place = ids::StackId(90),
                     .write = write});
     }
     Life& look(std::uint64_t host_bytes, std::uint64_t content = 0, std::uint64_t lone_line = 0) {

@@ -284,16 +284,16 @@ BOOST_AUTO_TEST_CASE(memory_that_two_streams_use_is_freed_in_the_order_of_one) {
 BOOST_AUTO_TEST_CASE(lines_that_need_an_order_come_first_and_once) {
     Finding larger, part;
     larger.rule = part.rule = &rules::uma_106;
-    larger.places = {{"another", 7}};
-    part.places = {{"left out", 3}};
+    larger.places = {{"another", ids::StackId(7)}};
+    part.places = {{"left out", ids::StackId(3)}};
     for (int pair = 0; pair < 2; ++pair) {
-        rules::add_order_place(part, "first", 1);
-        rules::add_order_place(part, "second", 2);
+        rules::add_order_place(part, "first", ids::StackId(1));
+        rules::add_order_place(part, "second", ids::StackId(2));
     }
-    rules::add_order_place(larger, "first", 1);
+    rules::add_order_place(larger, "first", ids::StackId(1));
     rules::fold(larger, part);
-    const std::vector<std::pair<std::string, std::uint64_t>> expected{
-        {"first", 1}, {"second", 2}, {"another", 7}};
+    const std::vector<std::pair<std::string, ids::StackId>> expected{
+        {"first", ids::StackId(1)}, {"second", ids::StackId(2)}, {"another", ids::StackId(7)}};
     BOOST_TEST((larger.places == expected));
 }
 

@@ -251,7 +251,7 @@ struct Order {
 
     void work(std::uint64_t stack, std::uint32_t stream, std::uint64_t allocation, bool told = true) {
         facts::Call call;
-        call.site = {stack, 1};
+        call.site = {ids::StackId(stack), 1};
         call.queues = facts::Queues::work;
         call.stream = {stream, 0, stream == 0, stream != 0};
         seen.add(call, std::span(&allocation, 1), told);

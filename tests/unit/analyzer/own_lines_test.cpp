@@ -1,6 +1,7 @@
 /// Findings whose line is a library's that the program called.
 #include "analyzer/advice/own_lines.hpp"
 #include "text.hpp"
+#include "trace_builder.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -17,10 +18,11 @@ using umadvisor::test::contains;
 
 namespace {
 
-constexpr std::uint64_t library = 1, other_library = 2, launch = 3, allocation = 4, loop = 5;
+constexpr umadvisor::ids::StackId library(1), other_library(2), launch(3), allocation(4), loop(5);
 
 /// Told at `stack`, which the host touched, with further `places`.
-Finding told_at(std::uint64_t stack, std::vector<std::pair<std::string, std::uint64_t>> places) {
+Finding told_at(umadvisor::ids::StackId stack,
+                std::vector<std::pair<std::string, umadvisor::ids::StackId>> places) {
     return {.summary = "moved",
             .stack = stack,
             .touched_by_host = true,
@@ -30,7 +32,7 @@ Finding told_at(std::uint64_t stack, std::vector<std::pair<std::string, std::uin
 
 Finding preferred(Finding finding) {
     std::vector<Finding> findings{std::move(finding)};
-    prefer_own_lines(findings, [](std::uint64_t stack) { return stack >= launch; });
+    prefer_own_lines(findings, [](umadvisor::ids::StackId stack) { return stack >= launch; });
     return std::move(findings.front());
 }
 
@@ -66,7 +68,7 @@ BOOST_AUTO_TEST_CASE(so_do_calls_made_in_a_library) {
 
 BOOST_AUTO_TEST_CASE(where_nothing_is_the_programs_the_library_is_told) {
     Finding finding = told_at(library, {{"and here", other_library}});
-    finding.allocation_stack = 0;
+    finding.allocation_stack = {};
     const Finding left = preferred(std::move(finding));
     BOOST_TEST(left.stack == library);
     BOOST_TEST(left.places.size() == 1u);

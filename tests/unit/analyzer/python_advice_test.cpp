@@ -147,7 +147,7 @@ BOOST_AUTO_TEST_CASE(the_trap_follows_the_advice) {
 
 BOOST_AUTO_TEST_CASE(a_rule_without_words_for_a_framework_keeps_its_own) {
     std::vector all{rules::Finding{.rule = &rules::uma_206, .advice = "as it was"}};
-    rules::advise_in_python(all, [](std::uint64_t) { return PythonFramework::torch; });
+    rules::advise_in_python(all, [](ids::StackId) { return PythonFramework::torch; });
     BOOST_TEST(all[0].advice == "as it was");
 }
 
@@ -158,7 +158,7 @@ BOOST_AUTO_TEST_CASE(what_was_folded_in_speaks_of_the_framework_too) {
     std::vector all{find(rules::uma_102, "cudaMallocHost")};
     rules::fold(all[0], find(rules::uma_101, "cudaHostAlloc"));
     rules::fold(all[0], find(rules::uma_206, "as it was"));
-    rules::advise_in_python(all, [](std::uint64_t) { return PythonFramework::torch; });
+    rules::advise_in_python(all, [](ids::StackId) { return PythonFramework::torch; });
     const std::vector<std::string>& details = all[0].details;
     BOOST_REQUIRE(details.size() == 2u);
     BOOST_TEST(details[0].starts_with("in part also UMA-101"), details[0]);

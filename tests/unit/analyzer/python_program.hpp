@@ -34,9 +34,9 @@ public:
     std::uint64_t call_elsewhere() { return stack(); }
 
     rules::LineOf line_of() const {
-        return [lines = lines_](std::uint64_t stack) {
-            const auto found = lines.find(stack);
-            return found == lines.end() ? stack : found->second;
+        return [lines = lines_](ids::StackId stack) {
+            const auto found = lines.find(stack.number());
+            return found == lines.end() ? stack : ids::StackId(found->second);
         };
     }
     Found found() { return findings_of(*this, {}, line_of()); }

@@ -288,10 +288,11 @@ Found moved(PythonProgram& s, std::uint64_t before, std::uint64_t behind, std::u
     }
     reader::Trace trace(s.path());
     const rules::Profile profile(trace);
-    Found all{Finding{.rule = &rules::uma_407, .stack = elsewhere, .confidence = Confidence::high}};
+    Found all{
+        Finding{.rule = &rules::uma_407, .stack = ids::StackId(elsewhere), .confidence = Confidence::high}};
     advice::prefer_python_lines(
-        all, profile, s.line_of(), [elsewhere](std::uint64_t stack) { return stack != elsewhere; },
-        [framework](std::uint64_t) { return framework; });
+        all, profile, s.line_of(), [elsewhere](ids::StackId stack) { return stack != elsewhere; },
+        [framework](ids::StackId) { return framework; });
     return all;
 }
 

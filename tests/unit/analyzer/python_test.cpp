@@ -130,7 +130,8 @@ BOOST_FIXTURE_TEST_CASE(python_frames_stand_where_the_interpreter_ran_them, Trac
     std::string order;
     symbols::PythonLines lines(trace.dictionary);
     symbols::for_each_frame(
-        trace.dictionary, lines, 6, [](std::uint64_t) { return symbols::InterpreterFrame::evaluation; },
+        trace.dictionary, lines, ids::StackId(6),
+        [](std::uint64_t) { return symbols::InterpreterFrame::evaluation; },
         [&order](std::uint64_t native, const symbols::PythonPlace* python) {
             order += (python != nullptr ? std::string(python->function) : std::to_string(native)) + " ";
             return true;

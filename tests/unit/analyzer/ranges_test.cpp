@@ -50,7 +50,7 @@ struct Looked {
     Looked(const std::string& path, const reader::RangeQuery& query = {})
         : trace(path, query),
           profile(trace),
-          found(advice::find_all(profile, [](std::uint64_t stack) { return stack; }).all) {}
+          found(advice::find_all(profile, [](ids::StackId stack) { return stack; }).all) {}
 };
 
 double saving(const std::vector<rules::Finding>& found, std::string_view rule) {

@@ -11,7 +11,7 @@ bool Machine::is_left_out(Site site) const {
 
 Call Machine::begin(Site site, double least) const {
     Call call;
-    call.site = {static_cast<std::uint64_t>(site), 1};
+    call.site = {umadvisor::ids::StackId(static_cast<std::uint64_t>(site)), 1};
     call.start = now;
     call.thread = thread;
     call.least_ns = least;
@@ -37,8 +37,9 @@ Call Machine::begin_work(Site site, std::uint32_t stream, std::uint64_t group) {
 /// Work runs when the device knows of it, what is before it in order is done, and its engine is free.
 double Machine::queue(const Call& call, double from, double ns) {
     constexpr std::uint32_t own = 499;
-    const StreamPlace at =
-        std::ranges::find(apart, static_cast<Site>(call.site.stack)) == apart.end() ? call.stream : place(own);
+    const StreamPlace at = std::ranges::find(apart, static_cast<Site>(call.site.stack.number())) == apart.end()
+                               ? call.stream
+                               : place(own);
     const std::uint32_t stream = at.number;
     double start = std::max(from, ends_[stream]);
     if (at.legacy)
@@ -65,7 +66,7 @@ double Machine::end_of(std::uint32_t stream) {
 void Machine::end(Call& call, double at) {
     call.duration = at - now;
     now = at;
-    if (clock_ != nullptr && call.site.stack != static_cast<std::uint64_t>(unseen))
+    if (clock_ != nullptr && call.site.stack != umadvisor::ids::StackId(static_cast<std::uint64_t>(unseen)))
         clock_->add(call);
 }
 
@@ -265,7 +266,7 @@ void Machine::run(const std::vector<std::vector<Step>>& threads) {
 namespace {
 
 Change change(Site site, Change::What what) {
-    return {.site = {static_cast<std::uint64_t>(site), 1}, .what = what};
+    return {.site = {umadvisor::ids::StackId(static_cast<std::uint64_t>(site)), 1}, .what = what};
 }
 
 } // namespace

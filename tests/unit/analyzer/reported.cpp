@@ -25,7 +25,7 @@ void write_figures(const std::string& path, std::ostream& out) {
     other.device = "Odd Card";
     reader::Trace trace(path);
     const rules::Profile profile(trace, nullptr, other);
-    const auto line_of = [](std::uint64_t stack) { return stack; };
+    const auto line_of = [](ids::StackId stack) { return stack; };
     for (const rules::Finding& finding : advice::find_all(profile, line_of).all) {
         std::string text = finding.title + "\n" + finding.summary + "\n" + finding.advice + "\n" +
                            finding.basis + "\n" + finding.allocation_text;

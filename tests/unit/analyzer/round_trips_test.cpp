@@ -74,7 +74,7 @@ BOOST_FIXTURE_TEST_CASE(downloads_of_what_the_host_sent, BothWays) {
     trips(reads);
     const Found all = found();
     BOOST_TEST(rules_of(all) == "UMA-107 UMA-107");
-    const auto down = std::ranges::find(all, downloading, &Finding::stack);
+    const auto down = std::ranges::find(all, ids::StackId(downloading), &Finding::stack);
     BOOST_REQUIRE((down != all.end()));
     BOOST_TEST(place(*down) == uploading);
     BOOST_TEST(evidence(*down, "transfers") == 10);

@@ -73,7 +73,7 @@ BOOST_FIXTURE_TEST_CASE(pages_that_nobody_had_are_no_return, Life) {
 
 BOOST_FIXTURE_TEST_CASE(faults_are_put_where_they_belong_however_late_they_are_told, Life) {
     look(0).device_round().totals(0).totals(1 << 16).look(1 << 16).device_round();
-    late(5, {.kind = managed::UseKind::host_fault, .bytes = 4096, .place = 91});
+    late(5, {.kind = managed::UseKind::host_fault, .bytes = 4096, .place = ids::StackId(91)});
     BOOST_TEST(text(stays()) == "device populated, host 65536 by fault, device 65536 by fault");
     BOOST_TEST(stays().list()[1].code == 91u);
 }

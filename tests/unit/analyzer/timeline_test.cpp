@@ -36,7 +36,7 @@ BOOST_AUTO_TEST_CASE(a_short_kernel_and_a_wait_again_and_again) {
 
 BOOST_AUTO_TEST_CASE(a_kernel_is_not_sold_as_a_copy) {
     Clock clock([](const Settled& settled) {
-        if (settled.call.site.stack == downloads) {
+        if (settled.call.site.stack.number() == downloads) {
             BOOST_TEST(settled.own_ns() < 20 * us);
             BOOST_TEST(settled.waited_ns > 290 * ms);
         }
@@ -52,7 +52,7 @@ BOOST_AUTO_TEST_CASE(a_kernel_is_not_sold_as_a_copy) {
 BOOST_AUTO_TEST_CASE(fresh_pages_are_not_sold_as_a_kernel) {
     double own = 0;
     Clock clock([&own](const Settled& settled) {
-        if (settled.call.site.stack == downloads)
+        if (settled.call.site.stack.number() == downloads)
             own += settled.own_ns();
     });
     Machine machine(&clock);

@@ -1,13 +1,28 @@
 /// Traces made to order, written with the recorder's own encoder.
 #pragma once
 
+#include "analyzer/ids/stack_id.hpp"
 #include "trace/layout.hpp"
 #include "trace/records.hpp"
 
+#include <concepts>
 #include <cstdint>
 #include <map>
+#include <ostream>
 #include <string>
 #include <vector>
+
+/// Tests know stacks by the numbers that they put into records.
+namespace umadvisor::ids {
+
+bool operator==(StackId stack, std::integral auto number) {
+    return stack == StackId(static_cast<std::uint64_t>(number));
+}
+inline std::ostream& operator<<(std::ostream& out, StackId stack) {
+    return out << stack.number();
+}
+
+} // namespace umadvisor::ids
 
 namespace umadvisor::test {
 

@@ -1,6 +1,7 @@
 /// What rows with too many pieces hold around a few moments: the longest call of each of a few stacks.
 #pragma once
 
+#include "analyzer/ids/stack_id.hpp"
 #include "analyzer/reports/html/timeline/placement.hpp"
 
 #include <algorithm>
@@ -51,12 +52,12 @@ public:
             look_back();
     }
     /// The longest call of that stack so far.
-    void longest(std::uint64_t stack, double begin, double end) {
+    void longest(ids::StackId stack, double begin, double end) {
         if (reach_ > 0)
             waiting_[stack] = {begin, end};
     }
     /// By stack. Call once, after the last sight.
-    std::map<std::uint64_t, Closeup> finish() {
+    std::map<ids::StackId, Closeup> finish() {
         look_back();
         return std::move(collected_);
     }
@@ -67,8 +68,8 @@ private:
 
     double reach_;
     std::vector<Sight> older_, newer_;
-    std::map<std::uint64_t, std::pair<double, double>> waiting_; ///< calls that look_back() has not handled yet
-    std::map<std::uint64_t, Closeup> collected_;
+    std::map<ids::StackId, std::pair<double, double>> waiting_; ///< calls that look_back() has not handled yet
+    std::map<ids::StackId, Closeup> collected_;
     double collected_until_ = 0;
     double lost_until_ = 0; ///< sights that end before are not all there any more
 };

@@ -24,7 +24,7 @@ struct Tag : facts::CallNote {
     std::uint32_t from = 0, to = 0; ///< processors that a copy goes between; alike: none
     std::uint32_t name = 0;
     Worst* worst = nullptr; ///< of the calls of its stack; nullptr: of none, or of one too many
-    std::uint64_t stack = 0;
+    ids::StackId stack{};
     std::vector<std::uint32_t> lines; ///< that a kernel reaches
     Steps::Rounds* rounds = nullptr;  ///< of a kernel
 };
@@ -45,7 +45,7 @@ public:
         out_.names.emplace_back();
         out_.lines.reserve(Timeline::most_lines + 1);
         for (const auto& [site, totals] : profile_.allocations().sites())
-            if (site.stack != 0)
+            if (site.stack.known())
                 line_stacks_[site.stack] = report.symbolizer.line_stack(site.stack);
         watch();
     }
@@ -147,7 +147,7 @@ private:
     void settle(const timeline::Settled& settled);
     void settle_thread(const timeline::Settled& settled, const Tag& tag);
     void settle_work(const timeline::Settled& settled, const Tag& tag);
-    Worst* worst_of(std::uint64_t stack);
+    Worst* worst_of(ids::StackId stack);
     void note_worst(const Tag& tag, double begin, double call_length);
     void add_piece(PieceRow& row, Sight::Of of, std::size_t number, const Piece& piece);
     void take_closeups();
@@ -165,7 +165,7 @@ private:
     Placement placement_;
     Blocks blocks_;
     Closeups closeups_;
-    std::set<std::uint64_t> watched_; ///< stacks
+    std::set<ids::StackId> watched_; ///< stacks
     bool exact_totals_, moves_known_ = false, all_moves_known_ = true, any_managed_ = false;
     std::vector<std::uint64_t> tids_; ///< by reader's index
     double now_ = 0;
@@ -174,16 +174,16 @@ private:
     std::map<std::tuple<Cause, Named, std::pair<std::uint32_t, std::uint32_t>, std::vector<std::uint32_t>>,
              Tag*>
         known_;
-    reader::FlatMap<std::vector<Tag*>> recent_; ///< by stack, those of calls
-    std::vector<std::vector<Tag*>> shapes_;     ///< by thread and place in its chunk
+    reader::FlatMap<std::vector<Tag*>, ids::StackId> recent_; ///< by stack, those of calls
+    std::vector<std::vector<Tag*>> shapes_;                   ///< by thread and place in its chunk
     std::map<Named, std::uint32_t> names_;
-    std::unordered_map<std::uint64_t, std::uint64_t> line_stacks_; ///< of allocations
-    std::map<std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, trace::Memory>, std::uint32_t> lines_;
-    reader::FlatMap<std::vector<std::uint32_t>> recent_lines_; ///< by stack of their allocations
-    reader::FlatMap<std::uint32_t> managed_;                   ///< line of live managed allocations
-    reader::FlatMap<std::uint32_t> held_;                      ///< of all live ones
-    reader::FlatMap<std::uint32_t> devices_;                   ///< of live ones that are not on the host
-    std::set<std::uint32_t> used_;                             ///< devices
+    std::unordered_map<ids::StackId, ids::StackId> line_stacks_; ///< of allocations
+    std::map<std::tuple<ids::StackId, std::uint64_t, std::uint64_t, trace::Memory>, std::uint32_t> lines_;
+    reader::FlatMap<std::vector<std::uint32_t>, ids::StackId> recent_lines_; ///< by stack of their allocations
+    reader::FlatMap<std::uint32_t> managed_; ///< line of live managed allocations
+    reader::FlatMap<std::uint32_t> held_;    ///< of all live ones
+    reader::FlatMap<std::uint32_t> devices_; ///< of live ones that are not on the host
+    std::set<std::uint32_t> used_;           ///< devices
     std::vector<double> thread_ends_, stream_ends_;
     FaultTimes fault_times_;
     trace::ManagedCounters totals_;

@@ -64,13 +64,13 @@ Tag* Pass::tag_of_call(const Record& record) {
         if constexpr (std::is_same_v<Record, trace::Copy>)
             way = way_of(record);
         // Most calls repeat an earlier one.
-        std::vector<Tag*>& recent = recent_[record.stack];
+        std::vector<Tag*>& recent = recent_[ids::StackId::of(record)];
         for (Tag* const tag : recent)
             if (tag->cause == cause && out_.names[tag->name].entry == record.entry && tag->from == way.first &&
                 tag->to == way.second)
                 return tag;
-        Tag* const tag =
-            known(cause, {record.entry, 0, record.stack}, std::is_same_v<Record, trace::GraphLaunch>, way, {});
+        Tag* const tag = known(cause, {record.entry, 0, ids::StackId::of(record)},
+                               std::is_same_v<Record, trace::GraphLaunch>, way, {});
         if (tag->name != 0)
             recent.push_back(tag);
         return tag;

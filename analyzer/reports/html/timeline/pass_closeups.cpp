@@ -23,7 +23,7 @@ double Pass::reach(const rules::Profile& profile) {
 /// Findings are about lines whose calls or their work took long: of each, the stack that took most.
 void Pass::watch() {
     constexpr std::size_t most_stacks = 1024, most_lines = 160;
-    using Weighed = std::vector<std::pair<double, std::uint64_t>>; // nanoseconds and stack
+    using Weighed = std::vector<std::pair<double, ids::StackId>>; // nanoseconds and stack
     const auto keep_longest = [](Weighed& list, std::size_t most) {
         const std::size_t kept = std::min(most, list.size());
         std::ranges::partial_sort(list, list.begin() + static_cast<std::ptrdiff_t>(kept),
@@ -32,7 +32,7 @@ void Pass::watch() {
     };
     if (reach(profile_) <= 0)
         return;
-    std::unordered_map<std::uint64_t, double> took; // by stack
+    std::unordered_map<ids::StackId, double> took; // by stack
     for (const auto& [site, ticks] : profile_.waits().ticks())
         took[site.stack] += length(ticks);
     for (const auto& [site, work] : profile_.device_work())
@@ -41,7 +41,7 @@ void Pass::watch() {
     for (const auto& [stack, ns] : took)
         stacks.emplace_back(ns, stack);
     keep_longest(stacks, most_stacks);
-    std::map<std::uint64_t, std::pair<double, std::uint64_t>> lines; // nanoseconds, and the first stack
+    std::map<ids::StackId, std::pair<double, ids::StackId>> lines; // nanoseconds, and the first stack
     for (const auto& [ns, stack] : stacks)
         lines.try_emplace(report_.symbolizer.line_stack(stack), 0, stack).first->second.first += ns;
     Weighed longest;
@@ -52,8 +52,8 @@ void Pass::watch() {
         watched_.insert(stack);
 }
 
-Worst* Pass::worst_of(std::uint64_t stack) {
-    if (stack == 0 || (out_.calls.size() >= most_worst && !out_.calls.contains(stack)))
+Worst* Pass::worst_of(ids::StackId stack) {
+    if (!stack.known() || (out_.calls.size() >= most_worst && !out_.calls.contains(stack)))
         return nullptr;
     return &out_.calls[stack];
 }

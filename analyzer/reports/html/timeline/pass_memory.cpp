@@ -15,13 +15,13 @@ constexpr std::size_t most_uses = 1 << 13, most_parts = 4096;
 } // namespace
 
 std::uint32_t Pass::line_of(const trace::Alloc& record) {
-    std::vector<std::uint32_t>& recent = recent_lines_[record.stack];
+    std::vector<std::uint32_t>& recent = recent_lines_[ids::StackId::of(record)];
     for (const std::uint32_t number : recent)
         if (const LineRow& line = out_.lines[number];
             line.entry == record.entry && line.symbol == record.symbol && line.memory == record.memory)
             return number;
-    const auto same_line = line_stacks_.find(record.stack);
-    const std::uint64_t stack = same_line == line_stacks_.end() ? record.stack : same_line->second;
+    const auto same_line = line_stacks_.find(ids::StackId::of(record));
+    const ids::StackId stack = same_line == line_stacks_.end() ? ids::StackId::of(record) : same_line->second;
     const auto key = std::tuple(stack, record.entry, record.symbol, record.memory);
     const auto [found, fresh] = lines_.try_emplace(key, 0);
     if (fresh) {

@@ -58,9 +58,9 @@ void Steps::finish(Timeline& timeline, symbols::Symbolizer& symbolizer) {
     if (timeline.named_steps)
         return;
     // Several call paths may reach a line.
-    std::map<std::uint64_t, Rounds> by_line;
+    std::map<ids::StackId, Rounds> by_line;
     for (const auto& [stack, rounds] : rounds_) {
-        Rounds& line = by_line[stack == 0 ? 0 : symbolizer.line_stack(stack)];
+        Rounds& line = by_line[stack.known() ? symbolizer.line_stack(stack) : ids::StackId()];
         line.count += rounds.count;
         line.times.insert(line.times.end(), rounds.times.begin(), rounds.times.end());
     }

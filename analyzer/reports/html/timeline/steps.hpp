@@ -20,7 +20,7 @@ public:
         std::vector<double> times; ///< of the first
     };
     /// Of what a stack launches. Stays where it is.
-    Rounds& rounds(std::uint64_t stack) { return rounds_[stack]; }
+    Rounds& rounds(ids::StackId stack) { return rounds_[stack]; }
     void launched(Rounds& rounds, double time);
     /// Call once, at the end.
     void finish(Timeline& timeline, symbols::Symbolizer& symbolizer);
@@ -29,8 +29,8 @@ private:
     bool finish_ranges(Timeline& timeline);
 
     std::vector<StepPiece> ranges_;
-    std::vector<std::vector<std::size_t>> open_;       ///< by thread
-    std::unordered_map<std::uint64_t, Rounds> rounds_; ///< by stack
+    std::vector<std::vector<std::size_t>> open_;      ///< by thread
+    std::unordered_map<ids::StackId, Rounds> rounds_; ///< by stack
     std::size_t kept_ = 0;
 };
 

@@ -58,7 +58,7 @@ void Pass::bring_moves_to_account() {
     for (const reports::ManagedLine& managed : reports::managed_lines(report_)) {
         if (managed.basis == managed::MovedBasis::none)
             continue;
-        const std::uint64_t stack = report_.symbolizer.line_stack(managed.site.stack);
+        const ids::StackId stack = report_.symbolizer.line_stack(managed.site.stack);
         for (std::uint32_t number = 0; number < out_.lines.size(); ++number) {
             LineRow& line = out_.lines[number];
             if (line.stack != stack || line.entry != managed.site.entry || line.symbol != managed.site.symbol ||

@@ -24,7 +24,8 @@ enum class Work : std::uint8_t { kernel, stalled, copy };
 
 /// A call or a kernel, and the line that it comes from.
 struct Named {
-    std::uint64_t entry = 0, function = 0, stack = 0;
+    std::uint64_t entry = 0, function = 0;
+    ids::StackId stack{};
     auto operator<=>(const Named&) const = default;
 };
 
@@ -81,7 +82,8 @@ struct AllocationPart {
 struct LineRow {
     static constexpr std::size_t bins = 2048, most_stays = 20'000, most_moves = 8'000, most_launches = 8'000;
 
-    std::uint64_t stack = 0, entry = 0, symbol = 0;
+    ids::StackId stack{};
+    std::uint64_t entry = 0, symbol = 0;
     trace::Memory memory{};
     std::uint64_t count = 0, bytes = 0, largest = 0;
     double first = -1;
@@ -153,11 +155,11 @@ struct Timeline {
     std::vector<BlockRow> blocks; ///< where moves were recorded one by one
     std::vector<StepPiece> steps;
     bool named_steps = false;                ///< NVTX; else rounds of a loop
-    std::uint64_t step_stack = 0;            ///< of a loop: the launch that each round begins with
+    ids::StackId step_stack{};               ///< of a loop: the launch that each round begins with
     std::vector<Named> names;                ///< name 0 is none
     std::map<std::uint64_t, Cause> cause_of; ///< of the own time of calls, by entry
-    std::map<std::uint64_t, Worst> calls;    ///< by stack
-    std::map<std::uint64_t, Detail> details; ///< likewise, of a few
+    std::map<ids::StackId, Worst> calls;     ///< by stack
+    std::map<ids::StackId, Detail> details;  ///< likewise, of a few
     bool known_moves = false;                ///< some of the moves were recorded one by one
     std::size_t main = 0;                    ///< of threads: the one that spent most time in calls
 

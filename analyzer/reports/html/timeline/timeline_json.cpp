@@ -79,10 +79,10 @@ private:
         return reader::plain(name);
     }
 
-    std::size_t place_number(std::uint64_t stack) {
+    std::size_t place_number(ids::StackId stack) {
         const auto [found, fresh] = place_numbers_.try_emplace(stack, 0);
         if (fresh) {
-            const std::string text = stack == 0 ? "" : shown(report_.symbolizer.line(stack).text());
+            const std::string text = stack.known() ? shown(report_.symbolizer.line(stack).text()) : "";
             const auto [place, is_new] = place_texts_.try_emplace(text, places_.size());
             if (is_new)
                 places_.push_back(text);
@@ -187,7 +187,7 @@ private:
     }
 
     Json lines() {
-        std::unordered_map<std::uint64_t, const reports::ManagedLine*> moved;
+        std::unordered_map<ids::StackId, const reports::ManagedLine*> moved;
         const std::vector<reports::ManagedLine> managed = reports::managed_lines(report_);
         for (const reports::ManagedLine& line : managed)
             moved[report_.symbolizer.line_stack(line.site.stack)] = &line;
@@ -218,7 +218,7 @@ private:
     Json line_json(const LineRow& line, const reports::ManagedLine* managed, std::size_t coarse) {
         const symbols::CodePlace place = report_.symbolizer.line(line.stack);
         return {{"name", variable(line, place)},
-                {"place", line.stack == 0 ? "" : shown(place.text())},
+                {"place", line.stack.known() ? shown(place.text()) : ""},
                 {"call", shown(report_.profile.call_name(line.entry))},
                 {"memory", name(line.memory)},
                 {"count", line.count},
@@ -262,16 +262,16 @@ private:
             bytes_.number(step.depth);
         }
         std::string round;
-        if (!timeline_.named_steps && timeline_.step_stack != 0)
+        if (!timeline_.named_steps && timeline_.step_stack.known())
             round = shown(report_.symbolizer.line(timeline_.step_stack).text());
         return {
             {"at", offset}, {"named", timeline_.named_steps}, {"texts", std::move(texts)}, {"round", round}};
     }
 
     /// The details of rows that have too many pieces.
-    Json details(const std::vector<std::uint64_t>& chosen) {
+    Json details(const std::vector<ids::StackId>& chosen) {
         Json list = Json::array();
-        for (const std::uint64_t stack : chosen) {
+        for (const ids::StackId stack : chosen) {
             const Detail& detail = timeline_.details.at(stack);
             list.push_back({{"from", detail.from}, {"until", detail.until}, {"at", begin()}});
             put_rows(
@@ -314,7 +314,7 @@ private:
     RowBytes rows_;
     std::size_t kernel_text_left_ = 200'000; ///< bytes
     Json places_ = Json::array();
-    std::unordered_map<std::uint64_t, std::size_t> place_numbers_;
+    std::unordered_map<ids::StackId, std::size_t> place_numbers_;
     std::unordered_map<std::string, std::size_t> place_texts_;
     std::unordered_map<std::size_t, std::size_t> thread_numbers_, stream_numbers_,
         line_numbers_; ///< in the page
