@@ -1,6 +1,8 @@
 /// What a rule is, and the list of all.
 #pragma once
 
+#include "analyzer/ids/stack_id.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -84,7 +86,6 @@ struct Rule {
 };
 
 #define RULE(number) extern const Rule uma_##number;
-#include "analyzer/ids/stack_id.hpp"
 #include "analyzer/rules/rules.def"
 #undef RULE
 

@@ -64,7 +64,11 @@ public:
         ++tally.count;
         tally.ticks += record.duration;
         reader::add_saturated(tally.bytes, record.bytes);
-        advised_[record.address] = {.bytes = record.bytes, .allocation = record.allocation, .tally = &tally};
+        Memory& memory = advised_[record.address];
+        memory = {};
+        memory.bytes = record.bytes;
+        memory.allocation = record.allocation;
+        memory.tally = &tally;
     }
     void add(const Launched& launched) {
         if (advised_.empty() || launched.shape == nullptr || launched.group == nullptr)
