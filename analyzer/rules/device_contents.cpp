@@ -52,10 +52,18 @@ bool DeviceContents::is_followed(std::uint64_t allocation, const Range& range) c
 void DeviceContents::end_unused(std::uint64_t allocation, const Range& range, std::uint64_t stack, bool freed) {
     if (!range.pending || !is_followed(allocation, range))
         return;
+    const std::uint64_t bytes = range.last - range.first;
     FateTotals& unused = totals(allocation, range, Fate::unused);
-    unused.seen.add(range.last - range.first, range.ticks);
+    unused.seen.add(bytes, range.ticks);
     unused.counterpart = stack;
     unused.freed += freed;
+    // Its fate is known without a look at its bytes, so it is not taken to be like others that were looked at.
+    const auto looks = looks_.find({range.site, bytes < tables::small_copy_bytes});
+    if (range.content.part_hash == 0 && looks != looks_.end()) {
+        tables::Tally one;
+        one.add(bytes, range.ticks);
+        looks->second.without = looks->second.without.without(one);
+    }
 }
 
 void DeviceContents::add(const trace::Free& record) {

@@ -120,10 +120,10 @@ Finding begin_finding(const Profile& profile, const FateGroup& group) {
     return finding;
 }
 
-std::string transfers_text(const Profile& profile, const FateGroup& group) {
-    return profile.call_name(group.entry) + " " +
-           bytes_text(static_cast<double>(group.transfers.bytes) / static_cast<double>(group.transfers.count)) +
-           " x " + std::to_string(group.transfers.count);
+std::string transfers_text(const Profile& profile, std::uint64_t entry, const tables::Tally& transfers) {
+    return profile.call_name(entry) + " " +
+           bytes_text(static_cast<double>(transfers.bytes) / static_cast<double>(transfers.count)) + " x " +
+           std::to_string(transfers.count);
 }
 
 std::string basis_of(const Profile& profile, const FateGroup& group) {
