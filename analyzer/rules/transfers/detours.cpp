@@ -48,7 +48,7 @@ bool ThroughHost::barely_seen(const Thread& thread, const trace::Copy& up) const
     const double own_ns = (static_cast<double>(up.start - thread.given_from) -
                            static_cast<double>(thread.busy - thread.given_busy + look_before(up))) *
                           ns_per_tick_;
-    return own_ns <= barely * static_cast<double>(thread.given_bytes) / looking_rate * 1e9;
+    return host_time_known_ && own_ns <= barely * static_cast<double>(thread.given_bytes) / looking_rate * 1e9;
 }
 
 void ThroughHost::add(ThroughHostWay& way, const trace::Copy& copy) {

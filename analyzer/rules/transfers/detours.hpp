@@ -46,6 +46,7 @@ class ThroughHost : public Counter {
 public:
     ThroughHost(const Begin& begin, Counters& counters)
         : ns_per_tick_(begin.ns_per_tick),
+          host_time_known_(!begin.dictionary.is_simulated()),
           contents_(counters.get<DeviceContents>(begin)),
           live_(begin.live),
           samples_(begin.samples) {}
@@ -79,7 +80,8 @@ private:
         std::size_t next = 0;
         bool unseen = false;    ///< one of them may be
         std::uint64_t busy = 0; ///< ticks in calls that copy, and in looks at what they copied
-        /// Downloads since the latest upload before them: the end of the first, `busy` then, and all their bytes.
+        /// Downloads since the latest upload before them: the end of the first, `busy` then, and all their
+        /// bytes.
         std::uint64_t given_from = 0, given_busy = 0, given_bytes = 0;
         bool sends = false; ///< uploads have followed
     };
@@ -94,6 +96,7 @@ private:
     void add(ThroughHostWay& way, const trace::Copy& copy);
 
     double ns_per_tick_;
+    bool host_time_known_;           ///< the clock of a simulated driver does not go on while the host looks
     const DeviceContents& contents_; ///< before the record at hand
     const facts::LiveMemory& live_;
     facts::Samples& samples_;
