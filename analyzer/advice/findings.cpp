@@ -13,6 +13,7 @@
 #include <array>
 #include <future>
 #include <iterator>
+#include <map>
 #include <set>
 #include <span>
 #include <string_view>
@@ -164,6 +165,9 @@ Together bound_by_replay(const rules::Profile& profile, std::vector<rules::Findi
         prices.push_back(finding.saving_ns);
         finding.saving_ns =
             i < last ? gained(finding.saving_ns, gains[i]) : finding.saving_ns * gains[last].critical_share();
+        const double kept = prices.back() > 0 ? finding.saving_ns / prices.back() : 0;
+        finding.saving_at_least_ns *= kept; // that the rule knows of
+        finding.saving_at_most_ns *= kept;
         if (profile.replay_error() > rules::most_replay_error)
             finding.confidence = rules::Confidence::low;
     }
@@ -181,7 +185,8 @@ Together bound_by_replay(const rules::Profile& profile, std::vector<rules::Findi
             // If the calls waited for less time, more of their duration was their own work.
             const double dearer = edited_ns > 0 ? std::max(1.0, ended[i].edited_ns / edited_ns) : 1;
             const double end_ns = std::max(0.0, gained(prices[chosen[i]] * dearer, ended[i]));
-            const double least_ns = way == 0 ? finding.saving_ns : finding.saving_at_least_ns;
+            const bool first = way == 0 && finding.saving_at_most_ns == 0;
+            const double least_ns = first ? finding.saving_ns : finding.saving_at_least_ns;
             finding.saving_at_least_ns = std::min(least_ns, end_ns);
             finding.saving_at_most_ns = std::max({finding.saving_ns, finding.saving_at_most_ns, end_ns});
         }
@@ -252,6 +257,37 @@ void doubt_host_prices(const rules::Profile& profile, std::vector<rules::Finding
     }
 }
 
+/// What keeps no more than this share of the calls that it speaks of is what another finding says.
+constexpr double least_left = 0.1;
+
+/// A call can be left out once. Of each call site, findings that save more take their calls first; of the
+/// others as much is left as they have calls left. Findings that become one take the same calls.
+void leave_out_once(std::vector<rules::Finding>& all) {
+    std::map<ids::CallSite, std::vector<std::pair<const rules::Finding*, double>>> taken;
+    std::set<const rules::Finding*> said;
+    for (rules::Finding* const finding : edited_of(all)) {
+        double wanted = 0, got = 0;
+        for (timeline::Change& change : finding->edit.changes) {
+            wanted += change.share;
+            if (change.what == timeline::Change::What::gone) {
+                auto& of_site = taken[change.site];
+                double left = 1;
+                for (const auto& [other, share] : of_site)
+                    left -= same_call(*other, *finding) ? 0 : share;
+                change.share = std::clamp(left, 0.0, change.share);
+                of_site.emplace_back(finding, change.share);
+            }
+            got += change.share;
+        }
+        std::erase_if(finding->edit.changes, [](const timeline::Change& change) { return change.share <= 0; });
+        if (got < wanted)
+            finding->saving_ns *= got / wanted;
+        if (got < least_left * wanted)
+            said.insert(finding);
+    }
+    std::erase_if(all, [&said](const rules::Finding& finding) { return said.contains(&finding); });
+}
+
 /// Those that save most come first.
 std::vector<rules::Finding> fold_same_calls(std::vector<rules::Finding> all) {
     std::vector<rules::Finding> kept;
@@ -276,6 +312,7 @@ Findings find_all(const rules::Profile& profile, const rules::LineOf& line_of) {
             std::ranges::move(rule->find(profile, line_of), std::back_inserter(all));
     std::vector<rules::Finding> unpriced = keep_to_machine(profile, all);
     doubt_host_prices(profile, all);
+    leave_out_once(all);
     const auto drop_negligible = [&] {
         std::erase_if(all,
                       [&profile](const rules::Finding& finding) { return is_negligible(profile, finding); });

@@ -28,7 +28,8 @@ void judge_first_touch(const Subject& subject, std::vector<Verdict>& found) {
 
 /// What the kernels have made comes to the host by its faults.
 void judge_read_back(const Subject& subject, std::vector<Verdict>& found) {
-    if (takes_turns(found))
+    const bool only_read = subject.marks.launches != 0 && subject.marks.writing_launches == 0;
+    if (takes_turns(found) || only_read)
         return;
     Verdict verdict{.kind = VerdictKind::read_back};
     const Stay* before = nullptr;

@@ -258,6 +258,9 @@ void Stays::host_fault(const UseStep& step) {
         now().by_fault = std::min(bytes_, now().by_fault + granule);
     }
     Stay& stay = now();
+    if (stay.faults == 0)
+        stay.first_fault = step.time;
+    stay.last_fault = std::max(stay.last_fault, step.time);
     stay.faults += step.count;
     stay.write_faults += step.write ? step.count : 0;
     stay.lowest = std::min(stay.lowest, step.offset);

@@ -35,6 +35,7 @@ struct Stay {
     std::uint64_t ready = 0;           ///< ticks: the program had waited for what was brought; 0: never
     std::uint64_t remote_launches = 0; ///< that reached it here; of the stream with the most
     std::uint64_t faults = 0, write_faults = 0;
+    std::uint64_t first_fault = 0, last_fault = 0;  ///< ticks
     std::uint64_t lowest = UINT64_MAX, highest = 0; ///< offsets of faulting pages
     std::uint64_t code = 0;                         ///< frame: of the first fault
     std::uint64_t content = 0;                      ///< as looked at before it left; 0: not known

@@ -26,6 +26,8 @@ void VerdictTally::add(const Verdict& verdict) {
     add_saturated(totals.taken_back, verdict.taken_back);
     add_saturated(totals.prefetched_back, verdict.prefetched_back);
     add_saturated(totals.written, verdict.written);
+    add_saturated(totals.pulls, verdict.pulls);
+    add_saturated(totals.host_ticks, verdict.host_ticks);
     add_some(totals.kernels, verdict.kernel);
     add_some(totals.host_codes, verdict.host_code);
     add_some(totals.prefetches, verdict.prefetch_stack);
@@ -41,6 +43,8 @@ void VerdictTally::add(const VerdictTally& other) {
         add_saturated(totals.taken_back, from.taken_back);
         add_saturated(totals.prefetched_back, from.prefetched_back);
         add_saturated(totals.written, from.written);
+        add_saturated(totals.pulls, from.pulls);
+        add_saturated(totals.host_ticks, from.host_ticks);
         for (const facts::KernelSite& kernel : from.kernels)
             add_some(totals.kernels, kernel);
         for (const std::uint64_t code : from.host_codes)

@@ -1,6 +1,7 @@
 /// Memory that host and device take from each other by faults: thrashing, false sharing, read-only bouncing and
 /// plain ping-pong, of which the narrowest is reported.
 #include "analyzer/managed/verdict.hpp"
+#include "analyzer/reader/saturated.hpp"
 
 #include <algorithm>
 
@@ -16,6 +17,11 @@ struct Turns {
 
     /// Once there and once back is no alternation yet: it takes another return.
     bool alternate() const { return returns.size() >= 2 && !pulls.empty(); }
+    /// What those of a long history are that are not listed.
+    double times_listed(const Stays& stays) const {
+        const auto listed = static_cast<double>(returns.size());
+        return returns.empty() ? 1 : (listed + static_cast<double>(stays.left_out()) / 2) / listed;
+    }
 };
 
 Turns turns_of(const Stays& stays) {
@@ -129,7 +135,12 @@ bool one_place_by_faults(const Subject& subject, const Turns& turns) {
 void judge_turns(const Subject& subject, std::vector<Verdict>& found) {
     const Turns turns = turns_of(subject.stays);
     Verdict verdict{.kind = VerdictKind::ping_pong, .times = turns.returns.size(), .bytes = turns.bytes};
+    const double all = turns.times_listed(subject.stays);
+    verdict.pulls = reader::saturated(static_cast<double>(turns.pulls.size()) * all);
     for (const Stay* stay : turns.returns) {
+        if (stay->write_faults == 0) // what it only reads, a kernel can read in its place
+            verdict.host_ticks +=
+                reader::saturated(static_cast<double>(stay->last_fault - stay->first_fault) * all);
         verdict.written += written(*stay);
         if (verdict.host_code == 0)
             verdict.host_code = stay->code;

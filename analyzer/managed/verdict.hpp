@@ -74,6 +74,8 @@ struct Verdict {
     std::uint64_t taken_back = 0;      ///< of `bytes` prefetched in vain, what came back by the host's faults
     std::uint64_t prefetched_back = 0; ///< of the same, what came back by prefetch
     std::uint64_t written = 0;         ///< of what came to the host by its faults, what the host wrote
+    std::uint64_t pulls = 0;           ///< of turns: stays on the device that its faults began
+    std::uint64_t host_ticks = 0;      ///< of turns: first to last fault of the host, where it only reads
     facts::KernelSite kernel{};        ///< one that took part; function, stack and entry 0: none
     std::uint64_t host_code = 0;       ///< frame of the host's access; 0: none is known
     ids::StackId prefetch_stack{};     ///< 0: none

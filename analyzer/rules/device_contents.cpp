@@ -55,10 +55,18 @@ bool DeviceContents::is_followed(std::uint64_t allocation, const Range& range) c
 void DeviceContents::end_unused(std::uint64_t allocation, const Range& range, ids::StackId stack, bool freed) {
     if (!range.pending || !is_followed(allocation, range))
         return;
+    const std::uint64_t bytes = range.bytes;
     FateTotals& unused = totals(allocation, range, Fate::unused);
-    unused.seen.add(range.bytes, range.ticks);
+    unused.seen.add(bytes, range.ticks);
     unused.counterpart = stack;
     unused.freed += freed;
+    // Its fate is known without a look at its bytes, so it does not count as like others that were looked at.
+    const auto looks = looks_.find({range.site, bytes < tables::small_copy_bytes});
+    if (range.content.part_hash == 0 && looks != looks_.end()) {
+        tables::Tally one;
+        one.add(bytes, range.ticks);
+        looks->second.without = looks->second.without.without(one);
+    }
 }
 
 void DeviceContents::add(const trace::Free& record) {

@@ -15,6 +15,9 @@ constexpr std::uint64_t many_parts = 8;
 constexpr std::uint64_t many_places = 64;
 constexpr std::size_t many_buffers = 4; ///< of one value, as far as some bytes of each show
 constexpr std::uint64_t nearly_all = 9; ///< so many times as many were equal as were not
+/// Recording looks at bytes whenever its share of the run's time allows it, so looks lie all over the run. Each
+/// speaks for one transfer that was not looked at, and for `most_alike` where there are many looks.
+constexpr std::uint64_t many_looks = 64, most_alike = 3;
 
 tables::Tally share_of(const tables::Tally& tally, std::uint64_t part, std::uint64_t whole) {
     const double share = static_cast<double>(part) / static_cast<double>(whole);
@@ -103,7 +106,8 @@ tables::Tally FateTotals::compared(Fate fate) const {
 
 tables::Tally FateTotals::counted_as_alike(Fate fate) const {
     const std::uint64_t alike = compared(fate).count;
-    if (fate == Fate::unused || looked_at < not_looked_at.count || looked_at < alike || alike == 0)
+    if (fate == Fate::unused || looked_at * (looked_at < many_looks ? 1 : most_alike) < not_looked_at.count ||
+        looked_at < alike || alike == 0)
         return {};
     return share_of(not_looked_at, alike, looked_at);
 }

@@ -12,6 +12,9 @@ namespace {
 
 /// Fewer gaps may lie between phases of the program.
 constexpr std::uint64_t least_gaps = 5;
+/// A host that queues as many launches and copies before it waits for results does run ahead: it waits for
+/// those of many steps at once, as for a checkpoint.
+constexpr std::uint64_t many_steps = 128;
 
 Finding gap_finding(const Profile& profile, const Rule& rule, const GapLine& line) {
     Finding finding;
@@ -63,6 +66,7 @@ std::vector<Finding> find_gaps(const Profile& profile, const LineOf& line_of, co
             continue;
         GapLine& line = lines[line_of(site.call.stack)];
         line.gaps += totals.gaps;
+        line.queued += totals.queued;
         line.turn_ns += static_cast<double>(profile.nanoseconds(totals.turn_ticks));
         line.frees &= site.reason == WaitReason::freed;
         line.inputs &= site.reason == WaitReason::inputs;
@@ -80,7 +84,8 @@ std::vector<Finding> find_gaps(const Profile& profile, const LineOf& line_of, co
         line.overlap_ns += static_cast<double>(profile.nanoseconds(totals.overlap_ticks));
     }
     const auto judge = [&](const Profile&, ids::StackId, const GapLine& line) -> std::optional<Finding> {
-        if (line.gaps < least_gaps || line.overlap_ns < least_saving_ns)
+        if (line.gaps < least_gaps || line.overlap_ns < least_saving_ns ||
+            (&rule == &uma_505 && line.queued >= many_steps * line.gaps))
             return std::nullopt;
         Finding finding = gap_finding(profile, rule, line);
         describe(profile, line, finding);

@@ -10,7 +10,7 @@
 namespace umadvisor::rules {
 
 struct GapLine {
-    std::uint64_t gaps = 0, entry = 0;
+    std::uint64_t gaps = 0, queued = 0, entry = 0;
     ids::StackId next_stack{};
     double waited_ns = 0, idle_ns = 0, overlap_ns = 0;
     double turn_ns = 0;        ///< that calls took after which the host worked

@@ -1,6 +1,7 @@
 #include "analyzer/rules/profile.hpp"
 
 #include "analyzer/reader/event_stream.hpp"
+#include "analyzer/reader/saturated.hpp"
 #include "analyzer/reader/shown_name.hpp"
 #include "analyzer/rules/clocks.hpp"
 #include "analyzer/tables/api_names.hpp"
@@ -16,6 +17,24 @@ namespace {
 
 /// Writing one record on the usual path, by measurement about 50 ns with its stack found in the cache.
 constexpr std::uint64_t record_price_ns = 50;
+
+/// So many calls for so many bytes, and the run shows itself what page-locking memory takes on its host.
+constexpr std::uint64_t enough_locks = 8, enough_locked_bytes = 64 << 20;
+
+/// The run's own prices come before those of a calibration: one host may be twice as slow as the next.
+void price_by_run(machine::Rates& rates, const tables::Allocations& allocations,
+                  const reader::Timescale& time) {
+    std::uint64_t calls = 0, bytes = 0, ticks = 0;
+    for (const auto& [site, totals] : allocations.sites())
+        if (site.memory == trace::Memory::registered && site.origin == trace::Origin::program) {
+            calls += totals.count;
+            reader::add_saturated(bytes, totals.bytes);
+            reader::add_saturated(ticks, totals.ticks);
+        }
+    const double ns = static_cast<double>(time.length(ticks)) - static_cast<double>(calls) * rates.page_lock_ns;
+    if (calls >= enough_locks && bytes >= enough_locked_bytes && ns > 0)
+        rates.page_lock = static_cast<double>(bytes) * 1e9 / ns;
+}
 
 std::string_view file_name(std::string_view path) {
     return path.substr(path.rfind('/') + 1);
@@ -58,6 +77,7 @@ Profile::Profile(reader::Trace& trace, tables::Statistics* statistics, machine::
     managed_.finish();
     lifetimes_.finish(last_ticks_);
     counters_.finish();
+    price_by_run(rates_, allocations_, trace.time);
     for (const reader::DroppedCalls& site : trace.dropped_calls)
         if (site.known && !inside_) { // where they were called is unknown
             CallTotals& totals = calls_[site.entry];

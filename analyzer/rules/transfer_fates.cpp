@@ -120,8 +120,8 @@ Finding begin_finding(const Profile& profile, const FateGroup& group) {
     return finding;
 }
 
-std::string transfers_text(const Profile& profile, const FateGroup& group) {
-    return copies_text(profile, group.entry, static_cast<double>(group.transfers.bytes), group.transfers.count);
+std::string transfers_text(const Profile& profile, std::uint64_t entry, const tables::Tally& transfers) {
+    return copies_text(profile, entry, static_cast<double>(transfers.bytes), transfers.count);
 }
 
 std::string basis_of(const Profile& profile, const FateGroup& group) {

@@ -40,7 +40,10 @@ std::vector<Finding> find_fate(const Profile& profile, const LineOf& line_of) {
 }
 
 /// "cudaMemcpy 16 MiB x 20"
-std::string transfers_text(const Profile& profile, const FateGroup& group);
+std::string transfers_text(const Profile& profile, std::uint64_t entry, const tables::Tally& transfers);
+inline std::string transfers_text(const Profile& profile, const FateGroup& group) {
+    return transfers_text(profile, group.entry, group.transfers);
+}
 
 /// "time of these calls", or what else the saving is based on.
 std::string basis_of(const Profile& profile, const FateGroup& group);

@@ -52,6 +52,7 @@ double median_ns(const Profile& profile, const facts::Distribution& gap) {
 struct ElementLoop {
     std::uint64_t count = 0, groups = 0, bytes = 0, function = 0;
     StatementTime read, uploads;
+    double between_ns = 0; ///< the rest of the loop's time before its uploads, in which it makes them
     EditedCalls calls;
     std::map<ids::StackId, ids::StackId> uploaded_at; ///< stacks, by line
 };
@@ -62,8 +63,9 @@ std::optional<Finding> describe_loop(const Profile& profile, ids::StackId, const
     if (loop.uploads.calls == 0)
         return std::nullopt;
     const auto count = static_cast<double>(loop.count);
-    const double ns =
-        (loop.read.sum_ns() + loop.uploads.sum_ns()) * (1 - static_cast<double>(loop.groups) / count);
+    const double spared = 1 - static_cast<double>(loop.groups) / count;
+    const double least_ns = (loop.read.sum_ns() + loop.uploads.sum_ns()) * spared;
+    const double ns = least_ns + loop.between_ns * spared;
     const auto code = profile.dictionary().python_codes.find(loop.function);
     const std::string function = code == profile.dictionary().python_codes.end()
                                      ? std::string("a function")
@@ -72,9 +74,10 @@ std::optional<Finding> describe_loop(const Profile& profile, ids::StackId, const
     finding.title = "the elements of an array are read one by one";
     finding.summary =
         fmt::format("{} reads {} one by one, in {}, and waits for each: {} of the host's time, and {} for what "
-                    "it uploads for each",
+                    "it uploads for each, and up to {} to make it",
                     function, count_text(loop.count, "element"), count_text(loop.groups, "group"),
-                    time_text(loop.read.sum_ns() / count), time_text(loop.uploads.sum_ns() / count));
+                    time_text(loop.read.sum_ns() / count), time_text(loop.uploads.sum_ns() / count),
+                    time_text(loop.between_ns / count));
     finding.evidence = {{"elements", count},
                         {"groups", static_cast<double>(loop.groups)},
                         {"bytes", static_cast<double>(loop.bytes)},
@@ -90,8 +93,14 @@ std::optional<Finding> describe_loop(const Profile& profile, ids::StackId, const
     finding.edit = loop.calls.gone(profile);
     finding.basis =
         "the calls of these lines, their waits, and before each what this program needs between two "
-        "calls of one line, as the replay of the run without them gains it; one for each group stays";
+        "calls of one line, as the replay of the run without them gains it; one for each group stays. At most, "
+        "all of the host's time between a read and its upload is the loop's, too, and the device makes that";
     finding.confidence = Confidence::medium;
+    if (loop.between_ns > loop.read.sum_ns() + loop.uploads.sum_ns()) {
+        finding.confidence = Confidence::low;
+        finding.saving_at_least_ns = least_ns;
+        finding.saving_at_most_ns = ns;
+    }
     return finding;
 }
 
@@ -150,6 +159,17 @@ StatementTime PythonStatements::of_copy(const PythonSite& copy, EditedCalls& edi
     return time;
 }
 
+double PythonStatements::rest_before(const PythonSite& copy, SameStatement& place) const {
+    const std::vector<PythonSite>& sites = profile_.counted<Statements>().sites();
+    const auto number = static_cast<std::uint32_t>(&copy - sites.data());
+    const std::uint64_t function = place.function_of(copy.site.stack);
+    double ns = 0;
+    for (const auto& [step, gap] : profile_.counted<Statements>().steps())
+        if (step.second == number && place.function_of(sites[step.first].site.stack) == function)
+            ns += std::max(0.0, median_ns(profile_, gap) - usual_ns_) * static_cast<double>(gap.count());
+    return ns;
+}
+
 bool reads_elements(const PythonSite& site) {
     return site.kind == Kind::download && site.count >= least_elements && site.most_bytes <= element_bytes &&
            static_cast<double>(site.count) >= least_of_array * static_cast<double>(site.count - site.advances);
@@ -178,6 +198,9 @@ std::vector<Finding> element_loops(const Profile& profile, const LineOf& line_of
                 place.function_of(upload.site.stack) != function)
                 continue;
             loop.uploads.add(statements.of_copy(upload, loop.calls, spared));
+            const double between_ns = statements.rest_before(upload, place);
+            loop.between_ns += between_ns;
+            loop.calls.add_time_before(upload.site, spared * between_ns);
             loop.uploaded_at.emplace(line_of(upload.site.stack), upload.site.stack);
         }
     }

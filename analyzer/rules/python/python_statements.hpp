@@ -65,6 +65,8 @@ public:
     /// The time of a copy's calls, with the waits of its line that follow at once. Adds this share of the calls
     /// to `edited`.
     StatementTime of_copy(const PythonSite& copy, EditedCalls& edited, double share = 1) const;
+    /// Of the thread's own time before the copy's calls, what lies further back, to calls of the same function.
+    double rest_before(const PythonSite& copy, SameStatement& place) const;
 
 private:
     const Profile& profile_;

@@ -32,6 +32,7 @@ void IdleGaps::queue(std::uint32_t thread, ids::StackId stack, std::uint64_t str
         if (nanoseconds(idle) >= least_gap_ns) {
             GapTotals& totals = sites_[site_];
             ++totals.gaps;
+            totals.queued += waited_for_;
             totals.waited_ticks += waited_ticks_;
             totals.idle_ticks += idle;
             totals.overlap_ticks += std::min(waited_ticks_, idle);
@@ -82,6 +83,7 @@ void IdleGaps::wait(const GapSite& site, std::uint64_t end, std::uint64_t durati
     counted_ = false;
     waited_ticks_ = waited;
     passed_ticks_ = 0;
+    waited_for_ = queued_;
     passed_waits_.clear();
     end_window();
 }

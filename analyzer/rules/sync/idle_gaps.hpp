@@ -31,6 +31,7 @@ struct GapSite {
 struct GapTotals {
     std::uint64_t gaps = 0;
     std::uint64_t calls = 0;      ///< that waited for this reason, with or without a gap after them
+    std::uint64_t queued = 0;     ///< launches and copies that the waits before the gaps were for
     std::uint64_t turn_ticks = 0; ///< that calls took after which the host worked, be it until it waited again
     std::uint64_t waited_ticks = 0;  ///< by the host, before the gaps
     std::uint64_t idle_ticks = 0;    ///< by the device: until the host queued the next, without its CUDA calls
@@ -133,7 +134,8 @@ private:
     bool open_ = false;
     GapSite site_;
     std::uint64_t gap_start_ = 0, duration_ = 0, waited_ticks_ = 0, passed_ticks_ = 0;
-    bool counted_ = false; ///< the wait before it
+    std::uint64_t waited_for_ = 0; ///< launches and copies
+    bool counted_ = false;         ///< the wait before it
     std::set<ids::CallSite> passed_waits_;
     std::uint64_t results_ = 0, results_end_ = 0; ///< where the last copy to the host went
     std::uint64_t quickest_free_ = UINT64_MAX;    ///< ticks

@@ -35,10 +35,10 @@ struct NeedlessTotals {
 };
 
 /// The host can see the device's work in memory that it can read, page-locked or managed, and by asynchronous
-/// copies. Some waits do not count: one before a copy that waits itself costs next to nothing; IdleSyncs counts
-/// one with nothing to wait for; one behind uploads of pageable memory alone forms a synchronous copy with
-/// them. Work that the trace does not record in full counts as visible. Memory: one entry a call site, live
-/// event and live allocation that the host can read.
+/// copies. Some waits do not count: one before a copy or a free that waits itself costs next to nothing;
+/// IdleSyncs counts one with nothing to wait for; one behind uploads of pageable memory alone forms a
+/// synchronous copy with them. Work that the trace does not record in full counts as visible. Memory: one entry
+/// a call site, live event and live allocation that the host can read.
 class NeedlessWaits : public Counter {
 public:
     static constexpr bool wants_nodes = true; ///< the host makes these calls, too
@@ -46,7 +46,7 @@ public:
     explicit NeedlessWaits(const Begin& begin);
 
     void add(const trace::Alloc& record);
-    void add(const trace::Free& record);
+    void add(const trace::Free& record, std::uint32_t thread);
     void add(const trace::Copy& record, std::uint32_t thread);
     void add(const trace::Set& record, std::uint32_t thread);
     void add(const trace::Sync& record, std::uint32_t thread);
@@ -79,6 +79,7 @@ private:
     bool is_visible(const reader::Shape* shape);
 
     std::uint64_t at_once_ticks_;
+    const reader::Dictionary& dictionary_;
     facts::CachedMap<Sites> sites_;
     facts::PerThread<Pending> pending_;
     std::unordered_set<std::uint64_t> readable_; ///< live page-locked allocations
@@ -94,7 +95,7 @@ private:
 };
 
 NeedlessWaits::NeedlessWaits(const Begin& begin)
-    : at_once_ticks_(reader::saturated(facts::at_once_ns / begin.ns_per_tick)) {}
+    : at_once_ticks_(reader::saturated(facts::at_once_ns / begin.ns_per_tick)), dictionary_(begin.dictionary) {}
 
 void NeedlessWaits::add(const trace::Alloc& record) {
     if (record.status != 0)
@@ -110,7 +111,8 @@ void NeedlessWaits::add(const trace::Alloc& record) {
     }
 }
 
-void NeedlessWaits::add(const trace::Free& record) {
+void NeedlessWaits::add(const trace::Free& record, std::uint32_t thread) {
+    next(record.start, thread, record.captured == 0 && !dictionary_.is_stream_ordered(record.entry));
     if (record.status != 0)
         return;
     managed_.erase(record.allocation);
@@ -143,7 +145,9 @@ void NeedlessWaits::unknown(std::uint64_t start, std::uint32_t thread) {
 }
 
 void NeedlessWaits::add(const trace::Copy& record, std::uint32_t thread) {
-    next(record.start, thread, record.asynchronous == 0);
+    // The driver returns from a copy to pageable memory when the bytes have arrived, whatever the call's name.
+    const bool arrives = record.destination_memory == trace::Memory::pageable;
+    next(record.start, thread, record.asynchronous == 0 || arrives);
     if (record.status != 0 || record.captured != 0 || record.asynchronous == 0)
         return;
     if (record.source_memory == trace::Memory::pageable && record.destination_memory == trace::Memory::device)

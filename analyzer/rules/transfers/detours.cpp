@@ -12,6 +12,9 @@ constexpr std::size_t most_threads = 1024;
 constexpr std::uint64_t least_known_bytes = 64 * 1024;
 /// In less time than all bytes take at this rate, the host cannot have computed with half of them.
 constexpr double looking_rate = 40e9;
+/// A host that looks at a small part of what comes down needs the download. In the time that this share of all
+/// bytes takes at that rate, it was busy with the calls themselves.
+constexpr double barely = 1.0 / 32;
 
 bool has_pageable_end(const trace::Copy& copy) {
     return copy.source_memory == trace::Memory::pageable || copy.destination_memory == trace::Memory::pageable;
@@ -40,6 +43,14 @@ bool ThroughHost::unseen(const Thread& thread, const Download& download, const t
     return gap_ns <= static_cast<double>(up.bytes) / looking_rate * 1e9;
 }
 
+/// The time between calls is there for all that came down.
+bool ThroughHost::barely_seen(const Thread& thread, const trace::Copy& up) const {
+    const double own_ns = (static_cast<double>(up.start - thread.given_from) -
+                           static_cast<double>(thread.busy - thread.given_busy + look_before(up))) *
+                          ns_per_tick_;
+    return host_time_known_ && own_ns <= barely * static_cast<double>(thread.given_bytes) / looking_rate * 1e9;
+}
+
 void ThroughHost::add(ThroughHostWay& way, const trace::Copy& copy) {
     way.pageable |= has_pageable_end(copy);
     way.waits &= holds_the_host(copy);
@@ -60,8 +71,10 @@ void ThroughHost::upload(Thread& thread, const trace::Copy& copy) {
     const auto found = std::ranges::find_if(thread.latest, [&](const Download& download) {
         return download.copy.destination == copy.source && download.copy.bytes == copy.bytes;
     });
-    // Back to where it came from: the host was to see it.
-    if (found == thread.latest.end() || found->copy.source == copy.destination || !unseen(thread, *found, copy))
+    if (found == thread.latest.end())
+        return;
+    const bool back = found->copy.source == copy.destination;
+    if (back ? !barely_seen(thread, copy) : !unseen(thread, *found, copy))
         return;
     const trace::Copy& down = found->copy;
     const trace::Alloc* const from = live_.find(down.source_allocation);
@@ -73,20 +86,22 @@ void ThroughHost::upload(Thread& thread, const trace::Copy& copy) {
         (!exchanged &&
          !contents_.holds_download(down.source_allocation, down.source, down.source + down.bytes)))
         return;
-    const ThroughHostSite site{{ids::CallSite::of(down)}, ids::CallSite::of(copy), from->device, to->device};
-    ++calls_[site.down].paired;
-    ++calls_[site.up].paired;
-    ThroughHostTotals& totals = sites_[site];
+    const ThroughHostSite site{ids::CallSite::of(down), ids::CallSite::of(copy), from->device, to->device};
+    if (!back) {
+        ++calls_[site.down].paired;
+        ++calls_[site.up].paired;
+    }
+    ThroughHostTotals& totals = (back ? back_ : sites_)[site];
     ++totals.pairs;
     totals.bytes += copy.bytes;
     add(totals.down, down);
     add(totals.up, copy);
-    if (exchanged) {
+    if (exchanged && !back) {
         ++totals.exchanged;
         ++found->replaced_by->exchanged;
     }
     for (Download& other : thread.latest)
-        if (other.copy.source == copy.destination && other.copy.bytes == copy.bytes) {
+        if (!back && other.copy.source == copy.destination && other.copy.bytes == copy.bytes) {
             other.replaced_from = down.source;
             other.replaced_by = &totals;
         }
@@ -112,9 +127,16 @@ void ThroughHost::count(const trace::Copy& copy, std::uint32_t on) {
     ++calls_[ids::CallSite::of(copy)].copies;
     Thread& thread = of(on);
     if (up) {
+        thread.sends = true;
         upload(thread, copy);
         return;
     }
+    if (std::exchange(thread.sends, false) || thread.given_bytes == 0) {
+        thread.given_from = copy.start + copy.duration;
+        thread.given_busy = thread.busy + copy.duration;
+        thread.given_bytes = 0;
+    }
+    thread.given_bytes += copy.bytes;
     const auto same = std::ranges::find_if(
         thread.latest, [&](const Download& download) { return download.copy.destination == copy.destination; });
     Download& kept = same != thread.latest.end() ? *same : thread.latest[thread.next++ % thread.latest.size()];

@@ -1,4 +1,5 @@
-/// Device memory that is copied to the host and from there to a device again, with no time to look at it.
+/// Device memory that is copied to the host and from there to a device again, with no time to look at it: to
+/// another place, or back to where it came from.
 #pragma once
 
 #include "analyzer/facts/per_thread.hpp"
@@ -45,6 +46,7 @@ class ThroughHost : public Counter {
 public:
     ThroughHost(const Begin& begin, Counters& counters)
         : ns_per_tick_(begin.ns_per_tick),
+          host_time_known_(!begin.dictionary.is_simulated()),
           contents_(counters.get<DeviceContents>(begin)),
           live_(begin.live),
           samples_(begin.samples) {}
@@ -58,6 +60,8 @@ public:
     }
 
     const std::map<ThroughHostSite, ThroughHostTotals>& sites() const { return sites_; }
+    /// Those that lead back to where they came from, with hardly time to look at any of the bytes.
+    const std::map<ThroughHostSite, ThroughHostTotals>& back() const { return back_; }
     /// Whether most copies of this call go through the host for nothing.
     bool tells_of(const ids::CallSite& site) const;
     /// Whether the program has let `device` reach the memory of `peer`.
@@ -76,6 +80,10 @@ private:
         std::size_t next = 0;
         bool unseen = false;    ///< one of them may be
         std::uint64_t busy = 0; ///< ticks in calls that copy, and in looks at what they copied
+        /// Downloads since the latest upload before them: the end of the first, `busy` then, and all their
+        /// bytes.
+        std::uint64_t given_from = 0, given_busy = 0, given_bytes = 0;
+        bool sends = false; ///< uploads have followed
     };
     struct Calls {
         std::uint64_t copies = 0, paired = 0;
@@ -84,17 +92,23 @@ private:
     void count(const trace::Copy& copy, std::uint32_t on);
     void upload(Thread& thread, const trace::Copy& copy);
     bool unseen(const Thread& thread, const Download& download, const trace::Copy& up) const;
+    bool barely_seen(const Thread& thread, const trace::Copy& up) const;
     void add(ThroughHostWay& way, const trace::Copy& copy);
 
     double ns_per_tick_;
+    bool host_time_known_;           ///< the clock of a simulated driver does not go on while the host looks
     const DeviceContents& contents_; ///< before the record at hand
     const facts::LiveMemory& live_;
     facts::Samples& samples_;
     facts::PerThread<Thread> threads_;
     std::size_t threads_known_ = 0;
     facts::CachedMap<std::unordered_map<ids::CallSite, Calls>> calls_;
-    std::map<ThroughHostSite, ThroughHostTotals> sites_;
+    std::map<ThroughHostSite, ThroughHostTotals> sites_, back_;
     std::set<std::pair<std::uint64_t, std::uint64_t>> peers_;
 };
+
+/// The time of `bytes` one way: the device's time where it was sampled, else that of the quickest call if calls
+/// wait (the others waited for kernels, too), else at the rate of pinned memory.
+double way_ns(const Profile& profile, const ThroughHostWay& way, double bytes);
 
 } // namespace umadvisor::rules

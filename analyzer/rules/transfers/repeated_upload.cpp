@@ -1,10 +1,13 @@
 /// Uploads of what the device has already: uploaded there before, or downloaded from there; and downloads of
-/// what the host has already.
+/// what the host has already, or had no time to look at before it went up again.
 #include "analyzer/rules/transfer_fates.hpp"
+#include "analyzer/rules/transfers/detours.hpp"
 #include "analyzer/rules/words.hpp"
 
 #include <algorithm>
 #include <iterator>
+#include <map>
+#include <tuple>
 
 namespace umadvisor::rules {
 namespace {
@@ -58,10 +61,67 @@ Finding describe_brought(const Profile& profile, ids::StackId stack, const FateG
     return finding;
 }
 
+/// Downloads of one line that go up again at once.
+struct Unread {
+    tables::Tally transfers;
+    double ns = 0;
+    EditedCalls calls;
+    std::uint64_t entry = 0;
+    ids::StackId up_stack;
+};
+
+/// By the line of the download, as far as `returned` has what goes up.
+std::map<ids::StackId, Unread> unread_downloads(const Profile& profile, const LineOf& line_of,
+                                                const std::map<ids::StackId, FateGroup>& returned) {
+    std::map<ids::StackId, Unread> lines;
+    for (const auto& [site, totals] : profile.counted<ThroughHost>().back()) {
+        const auto up = returned.find(line_of(site.up.stack));
+        if (up == returned.end() || up->second.transfers.count < totals.pairs)
+            continue;
+        Unread& line = lines[line_of(site.down.stack)];
+        line.transfers.add({totals.pairs, totals.bytes, 0});
+        line.ns += way_ns(profile, totals.down, static_cast<double>(totals.bytes));
+        line.calls.add(site.down, totals.pairs);
+        line.entry = site.down.entry;
+        line.up_stack = site.up.stack;
+    }
+    return lines;
+}
+
+Finding describe_unread(const Profile& profile, ids::StackId, const Unread& line) {
+    Finding finding;
+    finding.summary =
+        transfers_text(profile, line.entry, line.transfers) +
+        " of what is uploaded again unchanged, and the host had no time to look at it: " + time_text(line.ns) +
+        " in all";
+    finding.evidence = {{"transfers", static_cast<double>(line.transfers.count)},
+                        {"bytes", static_cast<double>(line.transfers.bytes)},
+                        {"time_ns", line.ns}};
+    finding.places.emplace_back("uploaded again here", line.up_stack);
+    finding.advice =
+        "leave the download out, and the upload with it: the data can stay on the device until the "
+        "host looks at it";
+    finding.saving_ns = line.ns;
+    finding.edit = line.calls.gone(profile);
+    finding.basis = "time of these transfers, without waits for earlier work";
+    finding.confidence = Confidence::medium;
+    return finding;
+}
+
+/// Each line is reported once, with what saves most there.
 std::vector<Finding> find_round_trips(const Profile& profile, const LineOf& line_of) {
-    std::vector<Finding> findings = find_fate<uma_107, Fate::returned, describe_again<true>>(profile, line_of);
+    const std::map<ids::StackId, FateGroup> returned = transfers_of_fate(profile, Fate::returned, line_of);
+    std::vector<Finding> findings = judge_lines(uma_107, profile, returned, describe_again<true>);
+    std::ranges::move(
+        judge_lines(uma_107, profile, unread_downloads(profile, line_of, returned), describe_unread),
+        std::back_inserter(findings));
     std::ranges::move(find_fate<uma_107, Fate::brought, describe_brought>(profile, line_of),
                       std::back_inserter(findings));
+    std::ranges::stable_sort(findings, [](const Finding& one, const Finding& other) {
+        return std::tuple(one.stack, other.saving_ns) < std::tuple(other.stack, one.saving_ns);
+    });
+    const auto [rest, end] = std::ranges::unique(findings, {}, &Finding::stack);
+    findings.erase(rest, end);
     return findings;
 }
 

@@ -21,17 +21,6 @@ struct ThroughHostLine {
     double spent_ns() const { return down_ns + up_ns; }
 };
 
-/// The time of `bytes` one way: the device's time where it was sampled, else that of the quickest call if calls
-/// wait (the others waited for kernels, too), else at the rate of pinned memory.
-double way_ns(const Profile& profile, const ThroughHostWay& way, double bytes) {
-    if (way.measured_bytes != 0)
-        return bytes * static_cast<double>(way.measured_ns) / static_cast<double>(way.measured_bytes);
-    if (way.waits)
-        return bytes * static_cast<double>(profile.nanoseconds(way.least_ticks)) /
-               static_cast<double>(way.least_bytes);
-    return bytes / profile.rates().pinned_to_device * 1e9;
-}
-
 /// What copies of this direction reached in the trace; 0: none was measured.
 double measured_rate(const Profile& profile, facts::Direction direction) {
     std::uint64_t bytes = 0, ns = 0;
@@ -93,6 +82,15 @@ Finding describe_detour(const Profile& profile, const DetourKey& key, const Thro
 }
 
 } // namespace
+
+double way_ns(const Profile& profile, const ThroughHostWay& way, double bytes) {
+    if (way.measured_bytes != 0)
+        return bytes * static_cast<double>(way.measured_ns) / static_cast<double>(way.measured_bytes);
+    if (way.waits)
+        return bytes * static_cast<double>(profile.nanoseconds(way.least_ticks)) /
+               static_cast<double>(way.least_bytes);
+    return bytes / profile.rates().pinned_to_device * 1e9;
+}
 
 std::vector<Finding> find_through_host(const Profile& profile, const LineOf& line_of) {
     std::map<DetourKey, ThroughHostLine> lines;

@@ -39,11 +39,19 @@ Advice advise_thrashing(const Habit& habit) {
     const ManagedMemory& memory = habit.memory;
     const managed::ManagedTally& told = memory.activity.recorded;
     const managed::MovedBytes moved = moved_by_thrashing(habit);
-    const double faults_ns = std::max(habit.by_faults(moved, 0), static_cast<double>(host_held_up(habit)) *
-                                                                     memory.profile.rates().host_fault_ns);
     const auto throttled_ns = static_cast<double>(memory.profile.nanoseconds(told.throttled_ticks));
     // What stays on one side does not move; what both poll crosses the link.
     const bool polled = memory.bytes <= flag_bytes * memory.allocations;
+    double faults_ns =
+        std::max(habit.by_faults(moved, polled ? static_cast<double>(habit.totals.pulls) : 0),
+                 static_cast<double>(host_held_up(habit)) * memory.profile.rates().host_fault_ns);
+    // A kernel takes next to no time for what the host does with the data between its faults. What else kernels
+    // share with the host may take that time as well.
+    const double with_step_ns = habit.by_faults({moved.to_device, 0}, 0) +
+                                static_cast<double>(memory.profile.nanoseconds(habit.totals.host_ticks));
+    const bool whole_step = !polled && habit.share_of_faults == 1 && with_step_ns > faults_ns;
+    if (whole_step)
+        faults_ns = with_step_ns;
     const double remote_ns = polled
                                  ? (static_cast<double>(moved.to_device) + static_cast<double>(moved.to_host)) /
                                        memory.profile.rates().remote_access * 1e9
@@ -65,8 +73,12 @@ Advice advise_thrashing(const Habit& habit) {
     advice.basis = fmt::format(
         "what moved, or the host's faults, and the time for which the driver made processors wait, {}{}",
         habit.prices(),
-        polled ? "; less the same bytes once across the link" : "; data that stays does not move");
-    advice.confidence = std::min(habit.confidence(), Confidence::medium);
+        polled       ? "; less the same bytes once across the link"
+        : whole_step ? "; of the host's turns all from its first fault to its last, which a kernel in place of "
+                       "the host's "
+                       "step spares, too"
+                     : "; data that stays does not move");
+    advice.confidence = std::min(habit.confidence(), whole_step ? Confidence::low : Confidence::medium);
     advice.evidence = {{"bytes_to_device", static_cast<double>(moved.to_device)},
                        {"bytes_to_host", static_cast<double>(moved.to_host)},
                        {"thrashings", static_cast<double>(told.thrashings)},

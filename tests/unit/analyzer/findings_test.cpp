@@ -239,10 +239,21 @@ BOOST_AUTO_TEST_CASE(an_upload_of_pageable_memory_and_its_wait_are_one_copy) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(a_wait_before_a_free_that_waits_costs_nothing) {
+    for (const bool ordered : {false, true})
+        BOOST_TEST(waits_before(Memory::device, [ordered](Scenario& s, std::uint64_t) {
+                       const auto scratch = s.allocate(mib, Memory::device);
+                       ordered ? s.free_async(scratch) : s.free(scratch);
+                   }).empty() != ordered);
+}
+
 BOOST_AUTO_TEST_CASE(a_wait_before_a_copy_that_waits_costs_nothing) {
-    BOOST_TEST(waits_before(Memory::device, [](Scenario& s, std::uint64_t block) {
-                   s.download(mib, 30'000, {.destination = Memory::pageable, .from = block});
-               }).empty());
+    for (const bool asynchronous : {false, true})
+        BOOST_TEST(waits_before(Memory::device, [asynchronous](Scenario& s, std::uint64_t block) {
+                       s.download(
+                           mib, 30'000,
+                           {.destination = Memory::pageable, .asynchronous = asynchronous, .from = block});
+                   }).empty());
 }
 
 BOOST_AUTO_TEST_CASE(a_host_that_works_meanwhile_is_another_matter) {

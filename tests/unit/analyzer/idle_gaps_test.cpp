@@ -212,6 +212,18 @@ BOOST_FIXTURE_TEST_CASE(results_make_it_a_turn, Turns) {
     lone(found, "UMA-505");
 }
 
+BOOST_AUTO_TEST_CASE(a_host_that_waits_for_many_steps_at_once_runs_ahead) {
+    for (const int launches : {120, 130}) {
+        Turns t;
+        const auto found = t.rounds(2 * ms, [&] {
+            for (int i = 0; i < launches; ++i)
+                t.launch_step();
+            t.read_back();
+        });
+        BOOST_TEST(tells(found, "UMA-505") == (launches == 120));
+    }
+}
+
 BOOST_AUTO_TEST_CASE(results_that_the_next_call_may_depend_on_save_a_range) {
     const auto rounds = [](Turns& t, bool asks) {
         t.rounds(2 * ms, [&] {

@@ -11,6 +11,7 @@ BOOST_AUTO_TEST_CASE(unchanged_by_the_host) {
     rounds(10, [&](std::uint64_t round) {
         use();
         download(round, 100 + round);
+        look();
         upload(round, 100 + round);
     });
     const Finding finding = one("UMA-107");
@@ -19,12 +20,28 @@ BOOST_AUTO_TEST_CASE(unchanged_by_the_host) {
     BOOST_TEST(finding.saving_ns == 10.0 * copy_ns, roughly);
 }
 
+BOOST_AUTO_TEST_CASE(downloads_that_the_host_has_no_time_to_look_at_go_as_well) {
+    rounds(10, [&](std::uint64_t round) {
+        use();
+        download(round, 100 + round);
+        upload(round, 100 + round);
+    });
+    const Found all = found();
+    BOOST_TEST(rules_of(all) == "UMA-107 UMA-107");
+    const auto down = std::ranges::find(all, downloading, &Finding::stack);
+    BOOST_REQUIRE((down != all.end()));
+    BOOST_TEST(place(*down) == uploading);
+    BOOST_TEST(down->saving_ns == 10.0 * copy_ns, roughly);
+    BOOST_TEST((down->confidence == Confidence::medium));
+}
+
 BOOST_AUTO_TEST_CASE(unchanged_by_the_host_and_compared_once_as_a_whole) {
     const auto rounds_of = [](std::uint64_t rounds) {
         Transfers t;
         t.rounds(rounds, [&](std::uint64_t round) {
             t.use();
             t.download(round, round == 1 ? 7 : 0);
+            t.look();
             t.upload(round, round == 1 ? 7 : 0);
         });
         return t.rules();
@@ -111,7 +128,7 @@ BOOST_AUTO_TEST_CASE(what_an_asynchronous_download_brought_is_told_later) {
         content.content.part_hash = round;
         content.content.whole_hash = 100 + round;
         builder.add(content);
-        now += 100;
+        look();
         upload(round, 100 + round);
     });
     BOOST_TEST(one("UMA-107").saving_ns == 10.0 * copy_ns, roughly);

@@ -67,6 +67,20 @@ BOOST_AUTO_TEST_CASE(those_that_were_not_looked_at_are_taken_for_alike_if_most_w
     BOOST_TEST(evidence(rounds_with(few, 8), "transfers") == 3);
 }
 
+BOOST_AUTO_TEST_CASE(many_looks_speak_for_three_times_as_many_transfers) {
+    const auto transfers = [](std::uint64_t looks, std::uint64_t others) {
+        Transfers program; // its first upload was looked at, too
+        program.rounds(looks - 1 + others, [&](std::uint64_t round) {
+            const bool looked = round < looks;
+            program.upload_and_use(looked ? 1 : 0, looked ? 7 : 0);
+        });
+        return evidence(program.one("UMA-114"), "transfers");
+    };
+    BOOST_TEST(transfers(80, 240) == 78 + 240 * 78 / 80); // all but the first two repeat one
+    BOOST_TEST(transfers(80, 241) == 78);
+    BOOST_TEST(transfers(60, 61) == 58);
+}
+
 BOOST_AUTO_TEST_CASE(other_bytes_in_each_round) {
     rounds(10, [&](std::uint64_t round) {
         upload_and_use(round, 100 + round);

@@ -35,6 +35,8 @@ struct Transfers : Scenario {
         options.whole = whole;
         Scenario::download(bytes, copy_ns, options);
     }
+    /// The host has the time to look at a part of what came down.
+    void look() { now += 50'000; }
     /// A kernel that may write it.
     void use() { launch(kernel, {table}); }
     void upload_and_use(std::uint64_t part, std::uint64_t whole = 0, const CopyOptions& options = {}) {

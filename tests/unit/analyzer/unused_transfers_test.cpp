@@ -19,6 +19,18 @@ BOOST_AUTO_TEST_CASE(overwritten_before_any_use) {
     BOOST_TEST((finding.confidence == Confidence::medium));
 }
 
+BOOST_AUTO_TEST_CASE(unused_ones_that_were_not_looked_at_are_not_taken_for_repeated_ones) {
+    rounds(20, [&](std::uint64_t) {
+        upload(0); // overwritten
+        upload(1, 7);
+        use();
+    });
+    const Found all = found();
+    BOOST_TEST(evidence(among(all, "UMA-303"), "transfers") == 20);
+    for (const Finding& finding : all)
+        BOOST_TEST(evidence(finding, "not_looked_at") == 0);
+}
+
 BOOST_AUTO_TEST_CASE(freed_before_any_use) {
     rounds(4, [&](std::uint64_t) {
         const auto brief = allocate(bytes, Memory::device);

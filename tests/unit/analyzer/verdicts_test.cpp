@@ -29,6 +29,8 @@ BOOST_FIXTURE_TEST_CASE(ping_pong, Life) {
     BOOST_TEST(verdicts()[0].bytes == 8 * all);
     BOOST_TEST(verdicts()[0].host_code == 90u);
     BOOST_TEST(verdicts()[0].kernel.stack == 70u);
+    BOOST_TEST(verdicts()[0].pulls == 4u);
+    BOOST_TEST(verdicts()[0].host_ticks == 0u); // one fault each time
 }
 
 BOOST_AUTO_TEST_CASE(two_returns_alternate_one_does_not) {
@@ -224,6 +226,13 @@ BOOST_AUTO_TEST_CASE(read_back) {
     BOOST_TEST(part.names() == "");
     nobody_computed.fill().to_device().wait().host_fault(0, false, 2).totals(all);
     BOOST_TEST(nobody_computed.names() == "unused_prefetch");
+    for (const std::uint64_t writing : {0, 1}) { // what kernels only read is the host's own
+        Life life;
+        life.marks.launches = 2;
+        life.marks.writing_launches = writing;
+        life.look(0).device_round().host_fault(0, false, 2).totals(all);
+        BOOST_TEST(life.names() == (writing != 0 ? "read_back" : ""));
+    }
 }
 
 BOOST_AUTO_TEST_CASE(remote_access) {
