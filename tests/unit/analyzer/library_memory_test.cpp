@@ -28,7 +28,7 @@ std::uint64_t stack_through(Scenario& s, std::initializer_list<const char*> obje
 
 std::string library_of(std::initializer_list<const char*> objects) {
     Scenario s;
-    const std::uint64_t stack = stack_through(s, objects);
+    const ids::StackId stack(stack_through(s, objects));
     const reader::Trace trace(s.path());
     const rules::LibraryMemory* const library = rules::library_memory_at(trace.dictionary, stack);
     return library == nullptr ? "" : std::string(library->library);

@@ -171,7 +171,7 @@ BOOST_FIXTURE_TEST_CASE(a_known_library_is_not_looked_into_for_the_line, Scenari
     symbols::Options options;
     options.progress = [&](std::string_view file, std::size_t) { looked_into.emplace_back(file); };
     symbols::Symbolizer symbolizer(trace.dictionary, options);
-    BOOST_TEST(symbolizer.line(101).text() == "app+0x2000");
+    BOOST_TEST(symbolizer.line(ids::StackId(101)).text() == "app+0x2000");
     BOOST_TEST(looked_into == std::vector<std::string>{"/nowhere/app"}, boost::test_tools::per_element());
     options.show = {"libtorch*"};
     symbols::Symbolizer showing(trace.dictionary, options);

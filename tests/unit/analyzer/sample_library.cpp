@@ -108,7 +108,7 @@ LookedUp look_up(const Sample& sample, const std::string& path, const symbols::O
     trace::Frame frame{.id = 1, .address = bias + sample.address, .module = 1};
     dictionary.frames[1] = frame;
     symbols::Symbolizer symbolizer(dictionary, options);
-    return {symbolizer.places(1), symbolizer.warnings()};
+    return {symbolizer.places(ids::StackId(1)), symbolizer.warnings()};
 }
 
 std::string whole_text(const Sample& sample) {

@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(line_and_function_of_a_call_in_this_program) {
     const std::uint64_t address = known_function();
     reader::Trace trace(stack_of({address}, self()));
     symbols::Symbolizer symbolizer(trace.dictionary);
-    const CodePlace place = symbolizer.line(1);
+    const CodePlace place = symbolizer.line(ids::StackId(1));
     BOOST_TEST(place.text() == "symbols_test.cpp:" + std::to_string(caller_line) + " in known_function()");
     BOOST_TEST(symbolizer.source_text(place) == "const std::uint64_t address = here();");
     BOOST_TEST(symbolizer.warnings().empty());
@@ -165,9 +165,9 @@ BOOST_AUTO_TEST_CASE(a_frame_without_a_parent_may_stand_for_an_instruction) {
     const std::uint64_t instruction = known_function() - 1;
     reader::Trace trace(stack_of({instruction + 1}, self()));
     symbols::Symbolizer symbolizer(trace.dictionary);
-    BOOST_TEST(symbolizer.line(1).line == static_cast<int>(caller_line));
-    BOOST_TEST(symbolizer.line(1).offset == instruction - self().bias);
-    BOOST_TEST(symbolizer.line_stack(1) == 1u);
+    BOOST_TEST(symbolizer.line(ids::StackId(1)).line == static_cast<int>(caller_line));
+    BOOST_TEST(symbolizer.line(ids::StackId(1)).offset == instruction - self().bias);
+    BOOST_TEST(symbolizer.line_stack(ids::StackId(1)) == 1u);
 
     // The very first instruction of a function is not the line before it.
     const auto start = reinterpret_cast<std::uint64_t>(&known_function);
@@ -182,8 +182,8 @@ BOOST_AUTO_TEST_CASE(what_a_linked_in_runtime_calls_is_not_the_line) {
     // user_upload.
     reader::Trace trace(stack_of(runtime_stack, self()));
     symbols::Symbolizer symbolizer(trace.dictionary);
-    BOOST_TEST(symbolizer.places(1).front().function == "copy_engine");
-    BOOST_TEST(symbolizer.line(1).function == "user_upload", symbolizer.line(1).text());
+    BOOST_TEST(symbolizer.places(ids::StackId(1)).front().function == "copy_engine");
+    BOOST_TEST(symbolizer.line(ids::StackId(1)).function == "user_upload", symbolizer.line(1).text());
 }
 
 BOOST_AUTO_TEST_CASE(what_a_linked_in_runtime_calls_is_in_no_flame_graph) {
@@ -232,15 +232,15 @@ BOOST_AUTO_TEST_CASE(the_stub_of_a_kernel_is_not_the_line_of_its_launch) {
     builder.frame(1, 2, runtime_stack.front(), 1).frame(2, 0, runtime_stack.back(), 1);
     reader::Trace trace(builder.written("stub"));
     symbols::Symbolizer symbolizer(trace.dictionary);
-    BOOST_TEST(symbolizer.places(1).front().function == "copy_engine");
-    BOOST_TEST(symbolizer.line(1).function == "user_upload", symbolizer.line(1).text());
+    BOOST_TEST(symbolizer.places(ids::StackId(1)).front().function == "copy_engine");
+    BOOST_TEST(symbolizer.line(ids::StackId(1)).function == "user_upload", symbolizer.line(1).text());
 }
 
 BOOST_AUTO_TEST_CASE(inlined_frames_are_shown_with_their_callers) {
     const std::uint64_t address = outer_function();
     reader::Trace trace(stack_of({address}, self()));
     symbols::Symbolizer symbolizer(trace.dictionary);
-    const auto places = symbolizer.places(1);
+    const auto places = symbolizer.places(ids::StackId(1));
     BOOST_REQUIRE(places.size() == 2u);
     BOOST_TEST(places[0].inlined);
     BOOST_TEST(places[0].function.view().ends_with("inlined_function"), places[0].function);
@@ -258,9 +258,9 @@ BOOST_AUTO_TEST_CASE(stacks_of_one_line_are_taken_together) {
     builder.frame(1, 2, address, 1).frame(2, 0, other, 1).frame(4, 0, address, 1);
     reader::Trace trace(builder.written("lines"));
     symbols::Symbolizer symbolizer(trace.dictionary);
-    BOOST_TEST(symbolizer.line_stack(1) == 1u);
-    BOOST_TEST(symbolizer.line_stack(2) == 2u);
-    BOOST_TEST(symbolizer.line_stack(4) == 1u);
+    BOOST_TEST(symbolizer.line_stack(ids::StackId(1)) == 1u);
+    BOOST_TEST(symbolizer.line_stack(ids::StackId(2)) == 2u);
+    BOOST_TEST(symbolizer.line_stack(ids::StackId(4)) == 1u);
 }
 
 BOOST_AUTO_TEST_CASE(changed_binary_gives_offsets_and_a_warning) {
@@ -270,7 +270,7 @@ BOOST_AUTO_TEST_CASE(changed_binary_gives_offsets_and_a_warning) {
     other.build_id[0] = static_cast<char>(other.build_id[0] + 1);
     reader::Trace trace(stack_of({address}, other));
     symbols::Symbolizer symbolizer(trace.dictionary);
-    const CodePlace place = symbolizer.line(1);
+    const CodePlace place = symbolizer.line(ids::StackId(1));
     BOOST_TEST(place.file.empty());
     BOOST_TEST(place.offset == address - 1 - other.bias);
     BOOST_TEST(place.text().starts_with("analyzer_symbols+0x"), place.text());
@@ -283,7 +283,7 @@ BOOST_AUTO_TEST_CASE(missing_binary_gives_offsets) {
     gone.path = "/nowhere/program";
     reader::Trace trace(stack_of({gone.bias + 0x1235}, gone));
     symbols::Symbolizer symbolizer(trace.dictionary);
-    BOOST_TEST(symbolizer.line(1).text() == "program+0x1234");
+    BOOST_TEST(symbolizer.line(ids::StackId(1)).text() == "program+0x1234");
     BOOST_TEST(symbolizer.warnings().size() == 1u);
 }
 
@@ -293,7 +293,7 @@ BOOST_AUTO_TEST_CASE(a_device_file_as_module_does_not_hang) {
         odd.path = path;
         reader::Trace trace(stack_of({odd.bias + 0x1235}, odd));
         symbols::Symbolizer symbolizer(trace.dictionary);
-        BOOST_TEST(symbolizer.line(1).offset == 0x1234u);
+        BOOST_TEST(symbolizer.line(ids::StackId(1)).offset == 0x1234u);
     }
 }
 
@@ -301,8 +301,8 @@ BOOST_FIXTURE_TEST_CASE(frames_that_go_round_in_a_circle_end, TraceBuilder) {
     frame(1, 2, 0).frame(2, 1, 0);
     reader::Trace trace(written("circle"));
     symbols::Symbolizer symbolizer(trace.dictionary);
-    BOOST_TEST(symbolizer.places(1).size() <= 1024u);
-    symbolizer.line(1);
+    BOOST_TEST(symbolizer.places(ids::StackId(1)).size() <= 1024u);
+    symbolizer.line(ids::StackId(1));
 }
 
 BOOST_AUTO_TEST_CASE(names_are_demangled_and_cut) {
