@@ -42,8 +42,10 @@ Advice advise_thrashing(const Habit& habit) {
     const auto throttled_ns = static_cast<double>(memory.profile.nanoseconds(told.throttled_ticks));
     // What stays on one side does not move; what both poll crosses the link.
     const bool polled = memory.bytes <= flag_bytes * memory.allocations;
+    const bool faults_known =
+        memory.profile.managed().totals().ever_recorded(trace::ManagedEventKind::host_fault);
     double faults_ns =
-        std::max(habit.by_faults(moved, polled ? static_cast<double>(habit.totals.pulls) : 0),
+        std::max(habit.by_faults(moved, polled && faults_known ? static_cast<double>(habit.totals.pulls) : 0),
                  static_cast<double>(host_held_up(habit)) * memory.profile.rates().host_fault_ns);
     // A kernel takes next to no time for what the host does with the data between its faults. What else kernels
     // share with the host may take that time as well.

@@ -72,6 +72,7 @@ struct BothWays : Transfers {
             const std::uint64_t start = now;
             download(asynchronous ? 0 : content_of(round, host_changes), asynchronous ? 0 : 7,
                      asynchronous ? later : CopyOptions());
+            look();
             if (!asynchronous)
                 return;
             synchronize();
@@ -114,6 +115,7 @@ BOOST_FIXTURE_TEST_CASE(downloads_to_where_the_host_has_something_else, BothWays
         launch(reads, {table, other});
         upload(2, 8, {.to = other}); // of the same host memory
         download(1, 7);
+        look();
     });
     nothing_in(of_line(found(), downloading));
 }
