@@ -1,4 +1,4 @@
-/// UMA-125: downloads of what the host got from there before, while nothing on the device has changed it.
+/// UMA-128: downloads of what the host got from there before, while nothing on the device has changed it.
 #include "analyzer/rules/transfer_fates.hpp"
 #include "analyzer/rules/words.hpp"
 
@@ -24,10 +24,10 @@ Finding describe_kept(const Profile& profile, ids::StackId stack, const FateGrou
 
 } // namespace
 
-constinit const Rule uma_125{.id = "UMA-125",
+constinit const Rule uma_128{.id = "UMA-128",
                              .name = "repeated-download",
                              .title = "the same bytes downloaded again",
-                             .find = &find_fate<uma_125, Fate::kept, describe_kept>,
+                             .find = &find_fate<uma_128, Fate::kept, describe_kept>,
                              .counter = &count<DeviceContents>,
                              .fits = Fits::separate_memory,
                              .price = Price::rates};

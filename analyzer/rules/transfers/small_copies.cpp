@@ -35,10 +35,23 @@ struct RunTotals {
     std::map<ids::CallSite, RunCopies> small;
 };
 
+enum class Way : std::uint8_t { up, down, inside };
+
+/// Device memory, from the lowest to the highest of some copies.
+struct Span {
+    std::uint64_t from = UINT64_MAX, to = 0;
+    bool meets(std::uint64_t at, std::uint64_t bytes) const { return at < to && at + bytes > from; }
+    void add(std::uint64_t at, std::uint64_t bytes) {
+        from = std::min(from, at);
+        to = std::max(to, at + bytes);
+    }
+};
+
 /// The bytes of a run could be one copy: the host's code between its copies may move before or behind all
-/// of them, while what lies between two runs may depend on the first. At most `most_turns` copies of one call
-/// site in a row share a run with other sites behind them. Copies of graphs and batches are left out. Memory:
-/// one entry a combination of at most `most_sites` call sites, and `most_kinds` of these.
+/// of them, while what lies between two runs may depend on the first. Within a device none reads what another
+/// of its run has written, or writes what another has read. At most `most_turns` copies of one call site in a
+/// row share a run with other sites behind them. Copies of graphs and batches are left out. Memory: one entry a
+/// combination of at most `most_sites` call sites, and `most_kinds` of these.
 class CopyRuns : public Counter {
 public:
     static constexpr bool wants_nodes = true; ///< they end a run
@@ -65,8 +78,9 @@ private:
         std::vector<Member> members; ///< by site
         std::uint64_t copies = 0;
         std::uint64_t unawaited = 0; ///< of these, since the last wait
-        bool up = false;
+        Way way{};
         bool pinned = false; ///< the last one's host memory is page-locked
+        Span read, written;  ///< by copies within the device
         ids::CallSite last;
         std::uint64_t turns = 0; ///< of the last, in a row
     };
@@ -82,13 +96,19 @@ void CopyRuns::add(const trace::Copy& record, std::uint32_t thread) {
                to_host = facts::is_host_memory(record.destination_memory);
     if (record.origin != trace::Origin::program || record.status != 0)
         return;
-    if (from_host == to_host || record.batch != 0 || record.captured != 0)
+    const bool inside = record.source_memory == trace::Memory::device &&
+                        record.destination_memory == trace::Memory::device && record.width == 0;
+    if ((from_host == to_host && !inside) || record.batch != 0 || record.captured != 0)
         return end(thread);
+    const Way way = inside ? Way::inside : from_host ? Way::up : Way::down;
     Run* run = &runs_[thread];
+    if (inside &&
+        (run->written.meets(record.source, record.bytes) || run->read.meets(record.destination, record.bytes)))
+        end(*run);
     const ids::CallSite site = ids::CallSite::of(record);
     auto member = std::ranges::find(run->members, site, &Member::site);
     if (run->copies != 0 &&
-        (run->up != from_host || (member == run->members.end() && run->members.size() == most_sites) ||
+        (run->way != way || (member == run->members.end() && run->members.size() == most_sites) ||
          (run->last != site && run->turns > most_turns))) {
         end(thread);
         member = run->members.end();
@@ -99,7 +119,11 @@ void CopyRuns::add(const trace::Copy& record, std::uint32_t thread) {
     }
     run->turns = run->copies != 0 && run->last == site ? run->turns + 1 : 1;
     run->last = site;
-    run->up = from_host;
+    run->way = way;
+    if (inside) {
+        run->read.add(record.source, record.bytes);
+        run->written.add(record.destination, record.bytes);
+    }
     run->pinned = facts::is_page_locked(from_host ? record.source_memory : record.destination_memory);
     ++run->copies;
     ++run->unawaited;
@@ -111,7 +135,7 @@ void CopyRuns::add(const trace::Sync& record, std::uint32_t thread) {
         return;
     Run* const run = runs_.find(thread);
     // The wait for one copy is part of it, unless the host waits to write the source of an upload anew.
-    if (run != nullptr && run->unawaited == 1 && !(run->up && run->pinned))
+    if (run != nullptr && run->unawaited == 1 && !(run->way == Way::up && run->pinned))
         run->unawaited = 0;
     else
         end(thread);
@@ -145,6 +169,7 @@ void CopyRuns::end(Run& run) {
     }
     run.members.clear();
     run.copies = run.unawaited = 0;
+    run.read = run.written = {};
 }
 
 void CopyRuns::finish() {
@@ -164,6 +189,12 @@ struct SmallCopies {
     EditedCalls calls;     ///< that are spared
     double carried_ns = 0; ///< to bring their bytes over with others
 };
+
+/// Of what a run brings over as one.
+double rate_of(const Profile& profile, facts::Direction direction) {
+    return direction == facts::Direction::DtoD ? profile.rates().device_to_device
+                                               : profile.rates().pinned_to_device;
+}
 
 /// What a copy of a call site takes on average, of those that the rules on content do not advise to leave out.
 struct Usual {
@@ -237,7 +268,10 @@ Finding describe(const Profile& profile, const Rule& rule, const SmallCopies& gr
         if (line != group.stack)
             finding.places.emplace_back("copied beside it", line);
     finding.advice = fmt::format(
-        "gather the pieces in one buffer and copy it once, or hand them over together with {} (CUDA 12.8)",
+        "{}, or hand them over together with {} (CUDA 12.8)",
+        group.direction == facts::Direction::DtoD
+            ? "let one kernel copy all pieces, which finds their addresses in an array on the device"
+            : "gather the pieces in one buffer and copy it once",
         profile.uses_runtime() ? "cudaMemcpyBatchAsync" : "cuMemcpyBatchAsync");
     finding.saving_ns = group.saving_ns;
     finding.edit = group.calls.gone(profile, group.carried_ns);
@@ -249,10 +283,11 @@ Finding describe(const Profile& profile, const Rule& rule, const SmallCopies& gr
     }
     finding.basis = fmt::format(
         "time of the calls that one copy for all of a run spares, without waits for earlier work{}, less the "
-        "same bytes at {}, measured on {}; gathering on the host is not counted",
+        "same bytes at {}, measured on {}{}",
         group.statement_ns > 0 ? ", with the waits for each and the time between them that is surely theirs"
                                : "",
-        rate_text(profile.rates().pinned_to_device), profile.rates().whose());
+        rate_text(rate_of(profile, group.direction)), profile.rates().whose(),
+        group.direction == facts::Direction::DtoD ? "" : "; gathering on the host is not counted");
     finding.confidence = group.asynchronous ? Confidence::medium : Confidence::high;
     return finding;
 }
@@ -260,7 +295,7 @@ Finding describe(const Profile& profile, const Rule& rule, const SmallCopies& gr
 void add(SmallCopies& group, const Profile& profile, const PythonStatements& statements, ids::StackId line,
          const Usual& usual, const RunCopies& copies) {
     const double count = static_cast<double>(copies.copies) * usual.share, spared = copies.spared * usual.share;
-    const double carried_ns = usual.bytes / profile.rates().pinned_to_device * 1e9;
+    const double carried_ns = usual.bytes / rate_of(profile, usual.direction) * 1e9;
     double saving = spared * std::max(0.0, usual.ns - carried_ns);
     const ids::CallSite site{usual.site->stack, usual.site->entry};
     if (const PythonSite* const python = profile.counted<Statements>().find(site)) {
@@ -300,7 +335,8 @@ std::vector<Finding> find_small_copies(const Profile& profile, const LineOf& lin
             lines.insert(line_of(site.stack));
         for (const auto& [site, copies] : totals.small) {
             const auto found = usual.find(site);
-            if (found == usual.end() || found->second.share == 0)
+            if (found == usual.end() || found->second.share == 0 ||
+                found->second.direction == facts::Direction::PtoP)
                 continue;
             SmallCopies& group = groups[{lines, found->second.direction}];
             add(group, profile, statements, line_of(site.stack), found->second, copies);
@@ -310,7 +346,9 @@ std::vector<Finding> find_small_copies(const Profile& profile, const LineOf& lin
     }
     std::vector<Finding> findings;
     for (const auto& [key, group] : groups)
-        if (group.saving_ns >= least_saving_ns)
+        if (group.saving_ns >= least_saving_ns &&
+            (key.second != facts::Direction::DtoD ||
+             is_loop(group))) // kernels between few such copies are as many
             findings.push_back(describe(profile, is_loop(group) ? uma_103 : uma_119, group));
     return findings;
 }

@@ -1,8 +1,8 @@
-/// UMA-125: the host downloads again what it got from there before.
+/// UMA-128: the host downloads again what it got from there before.
 #include "transfers.hpp"
 
 BOOST_FIXTURE_TEST_SUITE(analyzer_repeated_downloads, umadvisor::test::Transfers,
-                         *umadvisor::test::on_rules("UMA-107 UMA-125"))
+                         *umadvisor::test::on_rules("UMA-107 UMA-128"))
 
 using namespace umadvisor;
 using namespace umadvisor::test;
@@ -12,7 +12,7 @@ BOOST_AUTO_TEST_CASE(what_no_kernel_has_written_since) {
         download(1, 7);
         launch(kernel, {other});
     });
-    const Finding finding = one("UMA-125");
+    const Finding finding = one("UMA-128");
     BOOST_TEST(finding.stack == downloading);
     BOOST_TEST(evidence(finding, "transfers") == 9);
     BOOST_TEST(finding.saving_ns == 9.0 * copy_ns, roughly);

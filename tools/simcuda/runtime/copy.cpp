@@ -1,5 +1,7 @@
 #include "tools/simcuda/runtime/runtime.hpp"
 
+#include <vector>
+
 using namespace simcuda::runtime;
 
 extern "C" cudaError_t CUDARTAPI cudaMemcpy(void* target, const void* source, size_t bytes,
@@ -88,5 +90,25 @@ extern "C" cudaError_t CUDARTAPI cudaMemset(void* pointer, int value, size_t byt
 extern "C" cudaError_t CUDARTAPI cudaMemsetAsync(void* pointer, int value, size_t bytes, cudaStream_t stream) {
     return with_driver([&](const Driver& real) {
         return real.set_async(address(pointer), static_cast<unsigned char>(value), bytes, stream);
+    });
+}
+
+extern "C" cudaError_t CUDARTAPI cudaMemcpyBatchAsync(void* const* targets, const void* const* sources,
+                                                      const size_t* sizes, size_t count,
+                                                      cudaMemcpyAttributes* attributes, size_t* first,
+                                                      size_t attribute_count, cudaStream_t stream) {
+    return with_driver([&](const Driver& real) {
+        std::vector<CUdeviceptr> to, from;
+        for (size_t i = 0; i < count; ++i) {
+            to.push_back(address(targets[i]));
+            from.push_back(address(sources[i]));
+        }
+        std::vector<size_t> bytes(sizes, sizes + count);
+        std::vector<CUmemcpyAttributes> same(attribute_count);
+        for (size_t i = 0; i < attribute_count; ++i)
+            same[i].srcAccessOrder = static_cast<CUmemcpySrcAccessOrder>(attributes[i].srcAccessOrder);
+        return real.copy_batch ? real.copy_batch(to.data(), from.data(), bytes.data(), count, same.data(),
+                                                 first, attribute_count, stream)
+                               : CUDA_ERROR_NOT_SUPPORTED;
     });
 }
