@@ -238,7 +238,7 @@ BOOST_AUTO_TEST_CASE(ways_to_a_line_that_follow_each_other_need_its_memory_once)
         s.free(second);
         reader::Trace trace(s.path());
         const rules::Profile profile(trace);
-        return rules::uma_401.find(profile, [](std::uint64_t) { return 1; });
+        return rules::uma_401.find(profile, [](ids::StackId) { return ids::StackId(1); });
     };
     BOOST_REQUIRE(of(true).size() == 1u);
     BOOST_TEST(of(true).front().saving_ns == 20e6, close);

@@ -64,7 +64,7 @@ BOOST_FIXTURE_TEST_CASE(stacks_with_one_line_are_one_finding, Program) {
     bounce(4);
     reader::Trace trace(path());
     const rules::Profile profile(trace);
-    const auto one_line = advice::find_all(profile, [](std::uint64_t) { return 1; }).all;
+    const auto one_line = advice::find_all(profile, [](ids::StackId) { return ids::StackId(1); }).all;
     BOOST_TEST(evidence(lone(one_line, "UMA-202"), "allocations") == 2);
     BOOST_TEST(ids_of(*this) == "UMA-202 UMA-202");
 }
