@@ -13,6 +13,9 @@ constexpr std::uint64_t many_parts = 8;
 /// Compared places are spread evenly. If a tenth of the bytes changed each time, all places would be equal in
 /// one of a thousand runs.
 constexpr std::uint64_t many_places = 64;
+/// A line that uploads zeros once or twice initialises memory. Those that do so often upload data, which
+/// happened to be one value in this run.
+constexpr std::uint64_t most_initial = 2;
 constexpr std::size_t many_buffers = 4; ///< of one value, as far as some bytes of each show
 constexpr std::uint64_t nearly_all = 9; ///< so many times as many were equal as were not
 /// Recording looks at bytes whenever its share of the run's time allows it, so looks lie all over the run. Each
@@ -88,9 +91,10 @@ void share_between_sites(std::map<FateSite, FateTotals>& sites) {
 tables::Tally FateTotals::compared(Fate fate) const {
     const bool same_source = fate == Fate::again || fate == Fate::twice;
     const std::uint64_t equal = seen.count + equal_elsewhere, other = differed + differed_elsewhere;
-    const bool enough_parts = fate == Fate::constant || in_part.count >= many_parts;
-    const bool sampled =
-        other == 0 && enough_parts && places >= many_places && differed_in_places * nearly_all <= in_part.count;
+    const bool initialises = fate == Fate::constant && value == 0 && in_part.count <= most_initial;
+    const bool enough_parts = initialises || in_part.count >= many_parts;
+    const bool sampled = other == 0 && enough_parts && (fate != Fate::constant || initialises) &&
+                         places >= many_places && differed_in_places * nearly_all <= in_part.count;
     const bool often = fate == Fate::returned && other == 0 && in_part.count >= many_parts;
     if (!sampled && equal < (often ? 1 : least_seen)) // to be equal once may be chance
         return fate == Fate::constant || fate == Fate::unused ? seen : tables::Tally();

@@ -120,8 +120,10 @@ std::vector<Finding> find_round_trips(const Profile& profile, const LineOf& line
     std::ranges::stable_sort(findings, [](const Finding& one, const Finding& other) {
         return std::tuple(one.stack, other.saving_ns) < std::tuple(other.stack, one.saving_ns);
     });
-    const auto [rest, end] = std::ranges::unique(findings, {}, &Finding::stack);
-    findings.erase(rest, end);
+    findings.erase(
+        std::unique(findings.begin(), findings.end(),
+                    [](const Finding& one, const Finding& other) { return one.stack == other.stack; }),
+        findings.end());
     return findings;
 }
 

@@ -175,7 +175,7 @@ BOOST_FIXTURE_TEST_CASE(a_known_library_is_not_looked_into_for_the_line, Scenari
     BOOST_TEST(looked_into == std::vector<std::string>{"/nowhere/app"}, boost::test_tools::per_element());
     options.show = {"libtorch*"};
     symbols::Symbolizer showing(trace.dictionary, options);
-    BOOST_TEST(showing.line(101).text() == "libtorch_cuda.so+0x1000");
+    BOOST_TEST(showing.line(ids::StackId(101)).text() == "libtorch_cuda.so+0x1000");
 }
 
 BOOST_AUTO_TEST_CASE(whole_stacks_are_one_flag_away) {

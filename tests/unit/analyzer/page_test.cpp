@@ -250,7 +250,7 @@ struct ManyCalls {
             const double begin = i * 100.0, end = begin + (i == longest ? 50 : 10);
             closeups.add({begin, end, 0, 0, i, html::Sight::Of::calls});
             if (i == 0 || i == longest)
-                closeups.longest(7, begin, end);
+                closeups.longest(ids::StackId(7), begin, end);
         }
     }
 };
@@ -259,9 +259,9 @@ BOOST_FIXTURE_TEST_CASE(a_closeup_has_all_that_is_around_the_longest_call, ManyC
     const double begin = ManyCalls::longest * 100.0;
     closeups.add({begin - 5000, begin + 5000, 0, 1, 1, html::Sight::Of::stay}); // told when it is over
     closeups.add({0, begin - 5000, 0, 1, 2, html::Sight::Of::stay});
-    const std::map<std::uint64_t, html::Closeup> found = closeups.finish();
+    const std::map<ids::StackId, html::Closeup> found = closeups.finish();
     BOOST_REQUIRE_EQUAL(found.size(), 1u);
-    const html::Closeup& closeup = found.at(7);
+    const html::Closeup& closeup = found.at(ids::StackId(7));
     BOOST_TEST((closeup.begin == begin && closeup.end == begin + 50));
     BOOST_TEST((closeup.from == begin - 1000 && closeup.until == begin + 1050));
     std::vector<std::uint32_t> calls;
@@ -281,9 +281,9 @@ BOOST_AUTO_TEST_CASE(a_closeup_is_narrower_where_too_much_happens) {
     html::Closeups closeups(1e6);
     for (std::uint32_t i = 0; i < 15'000; ++i)
         closeups.add({i * 10.0, i * 10.0 + 5, 0, 0, i, html::Sight::Of::calls});
-    closeups.longest(7, 100'000, 100'005);
-    const std::map<std::uint64_t, html::Closeup> found = closeups.finish();
-    const html::Closeup& closeup = found.at(7);
+    closeups.longest(ids::StackId(7), 100'000, 100'005);
+    const std::map<ids::StackId, html::Closeup> found = closeups.finish();
+    const html::Closeup& closeup = found.at(ids::StackId(7));
     BOOST_TEST(closeup.sights.size() <= html::Closeups::most);
     BOOST_TEST((closeup.from < 100'000 && closeup.until > 100'005));
     BOOST_TEST(static_cast<double>(closeup.sights.size()) >= (closeup.until - closeup.from) / 10 - 1);

@@ -28,7 +28,7 @@ BOOST_AUTO_TEST_CASE(downloads_that_the_host_has_no_time_to_look_at_go_as_well) 
     });
     const Found all = found();
     BOOST_TEST(rules_of(all) == "UMA-107 UMA-107");
-    const auto down = std::ranges::find(all, downloading, &Finding::stack);
+    const auto down = std::ranges::find(all, ids::StackId(downloading), &Finding::stack);
     BOOST_REQUIRE((down != all.end()));
     BOOST_TEST(place(*down) == uploading);
     BOOST_TEST(down->saving_ns == 10.0 * copy_ns, roughly);

@@ -173,7 +173,8 @@ BOOST_AUTO_TEST_CASE(a_frame_without_a_parent_may_stand_for_an_instruction) {
     const auto start = reinterpret_cast<std::uint64_t>(&known_function);
     reader::Trace first(stack_of({start + 1}, self()));
     symbols::Symbolizer of_first(first.dictionary);
-    BOOST_TEST(of_first.line(1).function == "known_function", of_first.line(1).text());
+    BOOST_TEST(of_first.line(ids::StackId(1)).function == "known_function",
+               of_first.line(ids::StackId(1)).text());
 }
 
 BOOST_AUTO_TEST_CASE(what_a_linked_in_runtime_calls_is_not_the_line) {
@@ -183,7 +184,8 @@ BOOST_AUTO_TEST_CASE(what_a_linked_in_runtime_calls_is_not_the_line) {
     reader::Trace trace(stack_of(runtime_stack, self()));
     symbols::Symbolizer symbolizer(trace.dictionary);
     BOOST_TEST(symbolizer.places(ids::StackId(1)).front().function == "copy_engine");
-    BOOST_TEST(symbolizer.line(ids::StackId(1)).function == "user_upload", symbolizer.line(1).text());
+    BOOST_TEST(symbolizer.line(ids::StackId(1)).function == "user_upload",
+               symbolizer.line(ids::StackId(1)).text());
 }
 
 BOOST_AUTO_TEST_CASE(what_a_linked_in_runtime_calls_is_in_no_flame_graph) {
@@ -233,7 +235,8 @@ BOOST_AUTO_TEST_CASE(the_stub_of_a_kernel_is_not_the_line_of_its_launch) {
     reader::Trace trace(builder.written("stub"));
     symbols::Symbolizer symbolizer(trace.dictionary);
     BOOST_TEST(symbolizer.places(ids::StackId(1)).front().function == "copy_engine");
-    BOOST_TEST(symbolizer.line(ids::StackId(1)).function == "user_upload", symbolizer.line(1).text());
+    BOOST_TEST(symbolizer.line(ids::StackId(1)).function == "user_upload",
+               symbolizer.line(ids::StackId(1)).text());
 }
 
 BOOST_AUTO_TEST_CASE(inlined_frames_are_shown_with_their_callers) {

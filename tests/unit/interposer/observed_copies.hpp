@@ -21,12 +21,13 @@
 namespace umadvisor::observe {
 
 using trace::Memory;
-inline constexpr std::size_t bytes = 1024 * 1024, page = 4096;
-inline constexpr std::size_t mapped = 64 * bytes; ///< of which the test writes the first
-inline constexpr std::uint64_t on_device = 0x7000'0000'0000, stream = 0x70;
 
 /// A buffer of words that differ, in pages of its own.
 struct Copies {
+    static constexpr std::size_t bytes = 1024 * 1024, page = 4096;
+    static constexpr std::size_t mapped = 64 * bytes; ///< of which the test writes the first
+    static constexpr std::uint64_t on_device = 0x7000'0000'0000, stream = 0x70;
+
     Copies() {
         recorder().clear();
         contents->set_allowance(1'000'000'000'000);
