@@ -67,8 +67,7 @@ Finding describe_churn(const Profile& profile, const Rule& rule, const ChurnLine
                                               "host could go on, which the saving leaves out",
                                               time_text(waited_ns)));
     if (line.slab)
-        finding.title =
-            &rule == &uma_410 ? "many small managed allocations" : "many small allocations on the device";
+        finding.title = "many small managed allocations";
     finding.advice = churn_remedy(profile, rule, line);
     finding.basis = line.slab
                         ? "time of these calls, without what the frees waited for the device, less that of one "

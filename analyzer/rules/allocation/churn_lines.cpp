@@ -7,7 +7,7 @@
 namespace umadvisor::rules {
 namespace {
 
-/// From this many live allocations of one line on, one block for all of them is better.
+/// From this many live managed allocations of one line on, one block for all of them is better.
 constexpr std::uint64_t least_for_slab = 64;
 
 /// During this time, one site needs up to `peak_live` at once.
@@ -57,11 +57,7 @@ void add_site(ChurnLine& line, const Profile& profile, const ChurnSite& site, co
 /// The cost of the remedy: the program makes as many as live at once, and keeps them.
 double kept_site_ns(ChurnLine& line, const Profile& profile, const ChurnSite& site, const ChurnTotals& totals) {
     double ticks = totals.kept_ticks();
-    // Device memory of several rounds is kept at its largest size: what less of it costs says little of a
-    // block.
-    const bool many =
-        site.made == Made::managed || (site.made == Made::device && totals.pairs < 2 * totals.peak_live);
-    if (many && totals.peak_live >= least_for_slab && totals.slab_ticks() < ticks) {
+    if (site.made == Made::managed && totals.peak_live >= least_for_slab && totals.slab_ticks() < ticks) {
         ticks = totals.slab_ticks();
         line.slab = true;
     }

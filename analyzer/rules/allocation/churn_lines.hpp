@@ -19,7 +19,7 @@ struct ChurnLine {
     std::uint64_t uses = 0, alike = 0; ///< of graphs, as in ChurnTotals
     EditedCalls calls;                 ///< that make them
     double kept_ns = 0; ///< what it costs to make as many once, each of the largest size, and to free them once
-    bool slab = false;  ///< `kept_ns` is the price of one allocation that holds many small ones
+    bool slab = false;  ///< `kept_ns` is the price of one managed allocation that holds many small ones
     double alloc_ns = 0, upkeep_ns = 0, free_ns = 0, own_free_ns = 0, lifetime_ns = 0, built_ns = 0;
     std::uint64_t most = 0; ///< pairs of the site that `free_stack` is of
 };

@@ -248,34 +248,14 @@ BOOST_FIXTURE_TEST_CASE(many_small_managed_allocations_with_advice, Rounds) {
     BOOST_TEST(lacks(finding.advice, "cudaMemAdvise"));
 }
 
-BOOST_FIXTURE_TEST_CASE(many_small_device_allocations, Rounds) {
-    std::vector<std::uint64_t> nodes;
-    times(4000, [&](std::uint64_t) {
-        nodes.push_back(allocate(kib, Memory::device, {.stack = made_at, .duration = 5 * us}));
-    });
-    for (const std::uint64_t node : nodes)
-        free(node, 4 * us, ended_at);
-    const Finding finding = one("UMA-401");
-    BOOST_TEST(finding.saving_ns == (4000 - 2) * 9e3, close); // 4 MiB in 2 MiB blocks, and one more
-    BOOST_TEST(contains(finding.title, "many small"));
-    BOOST_TEST(contains(finding.advice, "one block"));
-}
-
-BOOST_AUTO_TEST_CASE(few_or_large_allocations_at_once) {
+BOOST_AUTO_TEST_CASE(few_or_large_managed_allocations_at_once) {
     for (const auto& [count, bytes] : {std::pair<int, std::uint64_t>{32, 64 * 1024}, {128, 16 * mib}}) {
-        Rounds managed, device;
-        std::vector<std::uint64_t> all, others;
-        times(count, [&, bytes = bytes](std::uint64_t) {
-            all.push_back(managed.managed(bytes, 100 * us));
-            others.push_back(
-                device.allocate(bytes, Memory::device, {.stack = device.made_at, .duration = 100 * us}));
-        });
+        Rounds s;
+        std::vector<std::uint64_t> all;
+        times(count, [&, bytes = bytes](std::uint64_t) { all.push_back(s.managed(bytes, 100 * us)); });
         for (const std::uint64_t each : all)
-            managed.free(each, 100 * us);
-        for (const std::uint64_t each : others)
-            device.free(each, 100 * us);
-        BOOST_TEST(managed.silent("UMA-410"));
-        BOOST_TEST(device.silent("UMA-401"));
+            s.free(each, 100 * us);
+        BOOST_TEST(s.silent("UMA-410"));
     }
 }
 
