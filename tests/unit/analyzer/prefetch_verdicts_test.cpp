@@ -57,7 +57,7 @@ BOOST_AUTO_TEST_CASE(late_prefetch) {
     Life after, before, apart;
     after.fill().launch().to_device().wait().totals(0, 64).look_after(0);
     BOOST_TEST(after.names() == "late_prefetch");
-    BOOST_TEST(after.verdicts()[0].prefetch_stack == 80u);
+    BOOST_TEST(after.verdicts()[0].prefetch_stack == ids::StackId(80));
     before.fill().to_device().launch().wait().totals(0, 0).look_after(0);
     BOOST_TEST(before.names() == "");
     // The prefetch brings the next part, and no kernel has had to fault.
