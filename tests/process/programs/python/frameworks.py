@@ -1,4 +1,4 @@
-"""Pageable copies by way of a framework, of a package that is none, and of ctypes alone."""
+"""Pageable copies of changing memory by way of a framework, of a package that is none, and of ctypes alone."""
 import ctypes
 import pathlib
 import sys
@@ -13,6 +13,6 @@ size = ctypes.c_size_t(4 << 20)
 host = ctypes.create_string_buffer(size.value)
 driver.start()
 driver.allocate(size.value)
-for _ in range(16): torch.copy_to(host, size)  # noqa: E701
-for _ in range(16): torchless.copy_to(host, size)  # noqa: E701
-for _ in range(16): driver.released.cuMemcpyDtoH_v2(host, driver.address, size)  # noqa: E701
+for k in range(16): driver.released.cuMemsetD8_v2(driver.address, k, size); torch.copy_to(host, size)  # noqa: E701,E702
+for k in range(16): driver.released.cuMemsetD8_v2(driver.address, k, size); torchless.copy_to(host, size)  # noqa: E701,E702
+for k in range(16): driver.released.cuMemsetD8_v2(driver.address, k, size); driver.released.cuMemcpyDtoH_v2(host, driver.address, size)  # noqa: E701,E702
