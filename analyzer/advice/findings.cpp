@@ -260,17 +260,17 @@ void doubt_host_prices(const rules::Profile& profile, std::vector<rules::Finding
 /// What keeps no more than this share of the calls that it speaks of is what another finding says.
 constexpr double least_left = 0.1;
 
-/// A call can be left out once. Of each call site, findings that save more take their calls first; of the
-/// others as much is left as they have calls left. Findings that become one take the same calls.
+/// A call can be left out once. Of each call site, the findings that save more leave out their calls first, and
+/// the others only what these keep. Findings that become one leave out the same calls.
 void leave_out_once(std::vector<rules::Finding>& all) {
-    std::map<ids::CallSite, std::vector<std::pair<const rules::Finding*, double>>> taken;
+    std::map<ids::CallSite, std::vector<std::pair<const rules::Finding*, double>>> left_out;
     std::set<const rules::Finding*> said;
     for (rules::Finding* const finding : edited_of(all)) {
         double wanted = 0, got = 0;
         for (timeline::Change& change : finding->edit.changes) {
             wanted += change.share;
             if (change.what == timeline::Change::What::gone) {
-                auto& of_site = taken[change.site];
+                auto& of_site = left_out[change.site];
                 double left = 1;
                 for (const auto& [other, share] : of_site)
                     left -= same_call(*other, *finding) ? 0 : share;

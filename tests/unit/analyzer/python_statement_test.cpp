@@ -354,7 +354,7 @@ BOOST_FIXTURE_TEST_CASE(elements_that_are_read_one_by_one_for_an_upload_each, El
     run(10, 40, 4);
     const Finding finding = among(found(), "UMA-116");
     constexpr double each = 7e3 + 1.4e3 + 1e3 + 4e3; // before it what lies between two calls of line 33
-    constexpr double made = 40e3 - 7e3; // between a read and its upload, beside that
+    constexpr double made = 40e3 - 7e3;              // between a read and its upload, beside that
     BOOST_TEST(finding.statement_ns == 390 * (2 * each + made), boost::test_tools::tolerance(0.03));
     BOOST_TEST(contains(finding.summary, "f() reads 400 elements one by one, in 10 groups"), finding.summary);
     BOOST_TEST(place(finding) == upload);
