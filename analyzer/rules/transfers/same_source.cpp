@@ -3,6 +3,7 @@
 #include "analyzer/rules/words.hpp"
 
 #include <algorithm>
+#include <string_view>
 
 namespace umadvisor::rules {
 namespace {
@@ -18,14 +19,19 @@ Finding describe_same(const Profile& profile, ids::StackId stack, const FateGrou
     const bool runtime = profile.uses_runtime();
     const std::string inside = runtime ? "cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream)"
                                        : "cuMemcpyDtoDAsync(to, from, bytes, stream)";
+    const bool variable =
+        !twice &&
+        profile.dictionary().symbol(group.last.allocation_entry).find("GetGlobal") != std::string_view::npos;
     Finding finding = begin_finding(profile, group);
-    finding.summary =
-        fmt::format("{}{}: {} in all", transfers_text(profile, group),
-                    twice ? " of host bytes that had just been uploaded to another place on the device, "
-                            "which holds them still"
-                          : " of host bytes that had been uploaded before and were the same; the device's have "
-                            "changed since, or their memory was freed",
-                    time_text(group.spent_ns));
+    finding.summary = fmt::format(
+        "{}{}: {} in all", transfers_text(profile, group),
+        twice      ? " of host bytes that had just been uploaded to another place on the device, "
+                     "which holds them still"
+        : variable ? " of host bytes that had been uploaded before and were the same, into a variable "
+                     "that kernels may have changed since"
+                   : " of host bytes that had been uploaded before and were the same; the device's have "
+                     "changed since, or their memory was freed",
+        time_text(group.spent_ns));
     finding.evidence.emplace_back("compared_in_part", static_cast<double>(group.in_part));
     if (group.last.counterpart.known() && group.last.counterpart != stack)
         finding.places.emplace_back("uploaded before here", group.last.counterpart);
@@ -33,9 +39,13 @@ Finding describe_same(const Profile& profile, ids::StackId stack, const FateGrou
         twice ? "use one device buffer for both where kernels only read it; else upload it once and "
                 "copy it inside the device: " +
                     inside
-              : fmt::format("keep a clean copy on the device, which no kernel writes, and fill the buffer from "
-                            "it: {}; upload it again only after the host has changed its own",
-                            inside);
+        : variable
+            ? fmt::format("upload it once where no kernel writes the variable; else fill it from a copy on the "
+                          "device: {}",
+                          inside)
+            : fmt::format("keep a clean copy on the device, which no kernel writes, and fill the buffer from "
+                          "it: {}; upload it again only after the host has changed its own",
+                          inside);
     finding.saving_ns = group.spent_ns - inside_ns(profile, group.transfers);
     finding.edit = group.calls.gone(profile, inside_ns(profile, group.transfers));
     finding.basis = basis_of(profile, group) + ", less copies of the same bytes inside the device";

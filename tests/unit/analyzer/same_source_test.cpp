@@ -26,7 +26,9 @@ BOOST_AUTO_TEST_CASE(a_variable_that_each_launch_may_change) {
              {.source = Memory::pinned, .stack = uploading, .to = variable, .part = 1, .whole = 7});
         launch(kernel, {other});
     });
-    BOOST_TEST(evidence(one("UMA-114"), "transfers") == 9);
+    const Finding finding = one("UMA-114");
+    BOOST_TEST(evidence(finding, "transfers") == 9);
+    BOOST_TEST(contains(finding.advice, "upload it once where no kernel writes the variable"), finding.advice);
 }
 
 BOOST_AUTO_TEST_CASE(memory_made_anew_for_each_round) {
