@@ -257,7 +257,7 @@ void doubt_host_prices(const rules::Profile& profile, std::vector<rules::Finding
     }
 }
 
-/// What keeps no more than this share of the calls that it speaks of is what another finding says.
+/// A finding that keeps no more than this share of its calls repeats another finding.
 constexpr double least_left = 0.1;
 
 /// A call can be left out once. Of each call site, the findings that save more leave out their calls first, and

@@ -26,7 +26,7 @@ public:
 
     /// In one word, as `stack` of a record that the reader hands out has it.
     std::uint64_t packed() const { return std::bit_cast<std::uint64_t>(*this); }
-    /// Of such a record, or of a Shape.
+    /// The stack of such a record, or of a Shape.
     static StackId of(const auto& record) { return std::bit_cast<StackId>(record.stack); }
 
     friend auto operator<=>(StackId one, StackId other) { return one.packed() <=> other.packed(); }

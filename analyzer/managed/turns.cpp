@@ -17,7 +17,7 @@ struct Turns {
 
     /// Once there and once back is no alternation yet: it takes another return.
     bool alternate() const { return returns.size() >= 2 && !pulls.empty(); }
-    /// What those of a long history are that are not listed.
+    /// The kinds of stays that a long history leaves out of its list.
     double times_listed(const Stays& stays) const {
         const auto listed = static_cast<double>(returns.size());
         return returns.empty() ? 1 : (listed + static_cast<double>(stays.left_out()) / 2) / listed;

@@ -88,8 +88,8 @@ private:
     struct Awaited {
         std::uint32_t thread;
         trace::Copy copy;
-        /// What was there. Pending: it had come from where the download leads; downloaded: it went there
-        /// before.
+        /// The content before the download. Pending: it had come from where the download leads; downloaded: it
+        /// went there before.
         Range before;
     };
 
