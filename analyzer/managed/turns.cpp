@@ -17,7 +17,7 @@ struct Turns {
 
     /// Once there and once back is no alternation yet: it takes another return.
     bool alternate() const { return returns.size() >= 2 && !pulls.empty(); }
-    /// The kinds of stays that a long history leaves out of its list.
+    /// A long history lists some of its stays only. The factor from listed returns to all of them.
     double times_listed(const Stays& stays) const {
         const auto listed = static_cast<double>(returns.size());
         return returns.empty() ? 1 : (listed + static_cast<double>(stays.left_out()) / 2) / listed;
@@ -96,8 +96,8 @@ bool kernels_read(const Marks& marks) {
     return marks.writing_launches <= marks.launches / 4;
 }
 
-/// Whether each page that came back differs in the same cache line, and the rest of it in nothing or all: one
-/// side uses that line, the other side the memory beside it.
+/// Whether one side uses a cache line and the other side the memory beside it: the pages that came back differ
+/// in that line, and outside it either nowhere or everywhere.
 bool one_line_only(const Turns& turns) {
     std::uint64_t place = 0, compared = 0;
     for (const Stay* stay : turns.returns)

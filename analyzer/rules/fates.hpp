@@ -50,8 +50,8 @@ struct FateTotals {
     /// others; of uploads from the same place, the share for which whole comparisons agreed, if nearly all did.
     /// Transfers that were not looked at do not count.
     tables::Tally compared(Fate fate) const;
-    /// Of those not looked at, the share assumed to be like the others: none if fewer than half were looked at,
-    /// or of very many a quarter.
+    /// The transfers that were not looked at and count as like the others. None count if fewer than half were
+    /// looked at; of very many transfers a quarter is enough.
     tables::Tally counted_as_alike(Fate fate) const;
     /// The sum of both: the transfers whose fate is reported.
     tables::Tally told(Fate fate) const;
