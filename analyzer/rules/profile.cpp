@@ -99,6 +99,16 @@ const std::map<ids::CallSite, facts::QueuedWork>& Profile::device_work() const {
     return clocks_->device_work.sites();
 }
 
+double Profile::device_ns(const std::map<ids::CallSite, std::uint64_t>& calls) const {
+    double ns = 0;
+    for (const auto& [site, count] : calls)
+        if (const auto found = device_work().find(site);
+            found != device_work().end() && found->second.calls != 0)
+            ns +=
+                found->second.device_ns * static_cast<double>(count) / static_cast<double>(found->second.calls);
+    return ns;
+}
+
 facts::CallTimes Profile::host_times() const {
     facts::CallTimes times = clocks_->host_times.busiest();
     times.call_ns = std::max(0.0, times.call_ns - static_cast<double>(nanoseconds(context_ticks_)));

@@ -10,6 +10,7 @@
 #include "analyzer/tables/copies.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <iterator>
 #include <map>
@@ -310,29 +311,27 @@ std::optional<Finding> ItemWaits::judge(const Line<ItemTally>& line) const {
             finding.edit.changes.insert(finding.edit.changes.end(), gone.changes.begin(), gone.changes.end());
             finding.saving_ns += std::max(0.0, calls_ns - bytes_ns);
         }
-        finding.details.push_back(
-            "one launch for each group spares more of the host's time: its launches took " +
-            time_text(line.ns(static_cast<std::uint64_t>(tally.launch_time.total_ticks(tally.launch_time)))));
+        finding.details.push_back(fmt::format(
+            "one launch for each group spares more of the host's time: its launches took {}",
+            time_text(line.ns(static_cast<std::uint64_t>(tally.launch_time.total_ticks(tally.launch_time))))));
     }
     if (finding.saving_ns < line.share_of_run(least_share))
         return std::nullopt;
     const double up = static_cast<double>(tally.bytes_up) / waits, items = (waits + groups) / groups;
-    finding.summary = profile.call_name(line.entry) + " " + count_text(tally.all, "time") +
-                      ": a wait for each item of " + bytes_text(up) + ", in groups of " +
-                      std::to_string(static_cast<std::uint64_t>(items)) + " on average whose items lie " +
-                      (joined ? "side by side" : "apart") + " on the host; " + time_text(waited_ns) +
-                      " in the waits that one for each group spares";
+    finding.summary = fmt::format(
+        "{} {}: a wait for each item of {}, in groups of {:.0f} on average whose items lie {} on the "
+        "host; {} in the waits that one for each group spares",
+        profile.call_name(line.entry), count_text(tally.all, "time"), bytes_text(up), std::floor(items),
+        joined ? "side by side" : "apart", time_text(waited_ns));
     finding.evidence = {{"waits", static_cast<double>(tally.all)},
                         {"waits_spared", waits},
                         {"groups", groups},
                         {"mean_item_bytes", up},
                         {"waited_ns", waited_ns}};
     finding.advice = joined ? "the items of a group adjoin: bring all of them up by one copy, work on them in "
-                              "one launch, bring the "
-                              "results back by one copy, and wait once"
+                              "one launch, bring the results back by one copy, and wait once"
                             : "queue the copies and launches of all items of a group, and wait once, behind "
-                              "the last; then work on "
-                              "their results";
+                              "the last; then work on their results";
     finding.basis =
         joined ? "replay of the run with the copies and the wait of one item for each group, less what the "
                  "bytes of the others take"

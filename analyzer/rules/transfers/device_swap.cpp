@@ -89,27 +89,22 @@ struct DeviceSwap : LineRule<DeviceSwap, SwapTally> {
             return std::nullopt;
         const auto copies = static_cast<double>(tally.count);
         const double call_ns = line.ns(tally.ticks);
-        double device_ns = 0;
-        for (const auto& [site, count] : tally.sites)
-            if (const auto found = line.profile.device_work().find(site);
-                found != line.profile.device_work().end() && found->second.calls != 0)
-                device_ns += found->second.device_ns * static_cast<double>(count) /
-                             static_cast<double>(found->second.calls);
+        const double device_ns = line.profile.device_ns(tally.sites);
         Finding finding;
         finding.saving_ns = std::max(call_ns, device_ns);
         if (finding.saving_ns < line.share_of_run(least_swap_share))
             return std::nullopt;
-        finding.summary =
-            line.profile.call_name(line.entry) + " of the whole of one buffer over another on the device, " +
-            count_text(tally.count, "time") + " " + bytes_text(static_cast<double>(tally.bytes) / copies) +
-            ", with kernels between that use both: " + time_text(device_ns) + " of the device's time";
+        finding.summary = fmt::format(
+            "{} of the whole of one buffer over another on the device, {} {}, with kernels in between that use "
+            "both: {} of the device's time",
+            line.profile.call_name(line.entry), count_text(tally.count, "time"),
+            bytes_text(static_cast<double>(tally.bytes) / copies), time_text(device_ns));
         finding.evidence = {{"copies", copies},
                             {"bytes", static_cast<double>(tally.bytes)},
                             {"time_ns", call_ns},
                             {"device_ns", device_ns}};
         finding.advice = "exchange the two pointers, std::swap(a, b), in place of the copy, if the next round "
-                         "writes all of the "
-                         "buffer that was copied from before it reads that";
+                         "writes all of the buffer that was copied from before it reads that";
         finding.edit = line.calls.gone(line.profile);
         finding.basis = "replay of the run without these copies";
         // Which of both a kernel writes, and whether all of it, no call shows.

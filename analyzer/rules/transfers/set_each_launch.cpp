@@ -93,20 +93,15 @@ struct SetEachLaunch : LineRule<SetEachLaunch, SetTally> {
             return std::nullopt;
         const auto sets = static_cast<double>(tally.count);
         const double call_ns = line.ns(tally.ticks);
-        double device_ns = 0;
-        for (const auto& [site, count] : tally.sites)
-            if (const auto found = line.profile.device_work().find(site);
-                found != line.profile.device_work().end() && found->second.calls != 0)
-                device_ns += found->second.device_ns * static_cast<double>(count) /
-                             static_cast<double>(found->second.calls);
+        const double device_ns = line.profile.device_ns(tally.sites);
         Finding finding;
         finding.saving_ns = call_ns + device_ns;
         if (finding.saving_ns < line.share_of_run(least_set_share))
             return std::nullopt;
-        finding.summary = line.profile.call_name(line.entry) + " of " +
-                          bytes_text(static_cast<double>(tally.bytes) / sets) + ", " +
-                          count_text(tally.count, "time") + " with kernels in between: " + time_text(call_ns) +
-                          " in the calls, and " + time_text(device_ns) + " on the device";
+        finding.summary =
+            fmt::format("{} of {}, {} with kernels in between: {} in the calls, and {} on the device",
+                        line.profile.call_name(line.entry), bytes_text(static_cast<double>(tally.bytes) / sets),
+                        count_text(tally.count, "time"), time_text(call_ns), time_text(device_ns));
         finding.evidence = {{"sets", sets}, {"time_ns", call_ns}, {"device_ns", device_ns}};
         finding.advice =
             "let a kernel that runs before set these bytes (the last block of the kernel that uses them, "

@@ -66,10 +66,7 @@ struct SmallParts : LineRule<SmallParts, PartTally> {
         if (tally.count == 0 || bytes >= static_cast<double>(tables::small_copy_bytes) * all)
             return std::nullopt;
         const double call_ns = line.ns(tally.ticks);
-        double device_ns = 0;
-        for (const auto& [site, parts] : tally.sites)
-            if (const auto found = profile.device_work().find(site); found != profile.device_work().end())
-                device_ns += found->second.device_ns;
+        const double device_ns = profile.device_ns(tally.sites);
         const bool inside = facts::is_device_memory(tally.source) && facts::is_device_memory(tally.destination);
         const double rate = inside ? profile.rates().device_to_device : profile.rates().pinned_to_device;
         // What stays: the bytes, and a part for each stretch of parts that adjoin.
@@ -78,27 +75,29 @@ struct SmallParts : LineRule<SmallParts, PartTally> {
         finding.saving_ns = call_ns + device_ns - stays_ns;
         if (finding.saving_ns < line.share_of_run(least_part_share))
             return std::nullopt;
-        finding.summary =
-            profile.call_name(line.entry) + " " + count_text(tally.calls, "time") + " with " +
-            std::to_string(tally.all / std::max<std::uint64_t>(1, tally.calls)) + " parts of " +
-            bytes_text(bytes / all) + " on average, " + percent_text(joined / all) +
-            " of which go on where the part before ends, on both sides: " + time_text(call_ns / all) +
-            " of the host's time a part";
+        finding.summary = fmt::format(
+            "{} {} with {} parts of {} on average, {} of which go on where the part before ends, on "
+            "both sides: {} of the host's time a part",
+            profile.call_name(line.entry), count_text(tally.calls, "time"),
+            tally.all / std::max<std::uint64_t>(1, tally.calls), bytes_text(bytes / all),
+            percent_text(joined / all), time_text(call_ns / all));
         finding.evidence = {{"calls", static_cast<double>(tally.calls)},
                             {"parts", all},
                             {"adjoining_parts", joined},
                             {"bytes", bytes},
                             {"time_ns", call_ns},
                             {"device_ns", device_ns}};
-        finding.advice = std::string("hand over adjoining parts as one; where all adjoin, ") +
-                         (profile.uses_runtime() ? "cudaMemcpyAsync" : "cuMemcpyAsync") + " of all their bytes";
+        finding.advice =
+            fmt::format("hand over adjoining parts as one; where all adjoin, {} of all their bytes",
+                        profile.uses_runtime() ? "cudaMemcpyAsync" : "cuMemcpyAsync");
         EditedCalls parts; // the first of a batch has the time of its call, so no part may stay as it is
         for (const auto& [site, count] : tally.sites)
             parts.add(site, count);
         finding.edit = parts.gone(profile, stays_ns);
-        finding.basis = "time of the calls, and of the device, for the parts that one part for each stretch of "
-                        "them spares, less the same bytes at " +
-                        rate_text(rate) + ", measured on " + profile.rates().whose();
+        finding.basis =
+            fmt::format("time of the calls, and of the device, for the parts that one part for each stretch of "
+                        "them spares, less the same bytes at {}, measured on {}",
+                        rate_text(rate), profile.rates().whose());
         finding.confidence = Confidence::medium;
         return finding;
     }

@@ -246,4 +246,21 @@ BOOST_AUTO_TEST_CASE(a_named_file_goes_before_the_trace) {
     BOOST_TEST(rate({"report", "--machine", file}) == "9");
 }
 
+BOOST_AUTO_TEST_CASE(a_run_that_page_locks_often_has_the_price_of_its_own_host) {
+    const machine::Rates built_in;
+    const auto price = [](std::uint64_t calls, std::uint64_t bytes, trace::Origin origin) {
+        Scenario s;
+        for (std::uint64_t i = 0; i < calls; ++i)
+            s.free(s.allocate(bytes, Memory::registered, {.duration = bytes / mib * ms, .origin = origin}));
+        reader::Trace trace(s.path());
+        return rules::Profile(trace).rates().page_lock;
+    };
+    // A millisecond a MiB, but for what each call takes.
+    const double slow = 1.0 * mib / (1e-3 - built_in.page_lock_ns / 1e9 / 8);
+    BOOST_TEST(price(8, 8 * mib, trace::Origin::program) == slow, close);
+    BOOST_TEST(price(7, 16 * mib, trace::Origin::program) == built_in.page_lock);
+    BOOST_TEST(price(8, 4 * mib, trace::Origin::program) == built_in.page_lock);
+    BOOST_TEST(price(8, 8 * mib, trace::Origin::umadvisor) == built_in.page_lock);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
