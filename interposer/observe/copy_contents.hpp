@@ -51,6 +51,13 @@ public:
             keep_upload(record);
     }
 
+    /// One copy of a batch, after the call: hashes what an upload has sent. Later changes of the source, and what
+    /// downloads bring, are not followed: a Content record could not say to which copy of the batch it belongs.
+    void after_part(trace::Copy& record, std::uint64_t span) noexcept {
+        if (is_upload(record) && applies_to(record, span))
+            look_at_upload(record);
+    }
+
     /// The thread is about to wait: writes Content records for sources of its uploads that have changed since.
     /// This is done before the wait, when the copy may still run, since afterwards the program may change the
     /// source rightly; and hashing costs no time of a host that would wait in any case. One load without such

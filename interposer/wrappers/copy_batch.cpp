@@ -1,6 +1,7 @@
 #include "interposer/wrappers/copy_batch.hpp"
 
 #include "interposer/observe/capture.hpp"
+#include "interposer/observe/copy_contents.hpp"
 #include "interposer/wrappers/array_size.hpp"
 
 namespace umadvisor::wrappers {
@@ -34,6 +35,7 @@ void write_batch(trace::Copy& call, std::size_t count, BoxOf&& box_at) noexcept 
         trace::Copy copy = call;
         const CopyBox box = box_at(i);
         describe_copy(copy, box);
+        observe::copy_contents().after_part(copy, box.source.span);
         record::write(copy);
         if (copy.captured == 0)
             note_moved(copy, box);
