@@ -1,6 +1,7 @@
 #include "analyzer/rules/fates.hpp"
 
 #include <set>
+#include <tuple>
 #include <utility>
 
 namespace umadvisor::rules {
@@ -63,6 +64,24 @@ void settle_constants(std::map<FateSite, FateTotals>& sites) {
         }
 }
 
+/// A call that sends several buffers in each round shows as much of them together as one that sends one buffer
+/// as often.
+void share_places(std::map<FateSite, FateTotals>& sites) {
+    std::map<std::tuple<ids::CallSite, Fate, bool>, FateTotals::InParts> calls;
+    const auto key = [](const FateSite& site) {
+        return std::tuple(static_cast<const ids::CallSite&>(site.copy), site.fate, site.small);
+    };
+    for (const auto& [site, totals] : sites) {
+        FateTotals::InParts& call = calls[key(site)];
+        call.count += totals.in_part.count;
+        call.places += totals.places;
+        call.differed_in_places += totals.differed_in_places;
+        call.differed += totals.differed;
+    }
+    for (auto& [site, totals] : sites)
+        totals.of_call = calls[key(site)];
+}
+
 /// Of uploads of the same host bytes into memory that one line allocated.
 void share_between_sites(std::map<FateSite, FateTotals>& sites) {
     struct Evidence {
@@ -92,9 +111,10 @@ tables::Tally FateTotals::compared(Fate fate) const {
     const bool same_source = fate == Fate::again || fate == Fate::twice;
     const std::uint64_t equal = seen.count + equal_elsewhere, other = differed + differed_elsewhere;
     const bool initialises = fate == Fate::constant && value == 0 && in_part.count <= most_initial;
-    const bool enough_parts = initialises || in_part.count >= many_parts;
-    const bool sampled = other == 0 && enough_parts && (fate != Fate::constant || initialises) &&
-                         places >= many_places && differed_in_places * nearly_all <= in_part.count;
+    const bool sampled = initialises ? other == 0 && places >= many_places && differed_in_places == 0
+                                     : other + of_call.differed == 0 && of_call.count >= many_parts &&
+                                           fate != Fate::constant && of_call.places >= many_places &&
+                                           of_call.differed_in_places * nearly_all <= of_call.count;
     const bool often = fate == Fate::returned && other == 0 && in_part.count >= many_parts;
     if (!sampled && equal < (often ? 1 : least_seen)) // to be equal once may be chance
         return fate == Fate::constant || fate == Fate::unused ? seen : tables::Tally();
@@ -124,6 +144,7 @@ tables::Tally FateTotals::told(Fate fate) const {
 
 void share_evidence(std::map<FateSite, FateTotals>& sites) {
     settle_constants(sites);
+    share_places(sites);
     believe_many_constants(sites);
     share_between_sites(sites);
 }

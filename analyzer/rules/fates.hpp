@@ -38,6 +38,11 @@ struct FateTotals {
     /// Of those in part: places elsewhere that were compared and equal; and how many others were not in part
     /// because a place differed.
     std::uint64_t places = 0, differed_in_places = 0;
+    /// Of this call site, whatever host memory its uploads come from; places are spread over all its buffers.
+    struct InParts {
+        std::uint64_t count = 0, places = 0, differed_in_places = 0, differed = 0;
+    };
+    InParts of_call;
     std::uint64_t freed = 0;                                   ///< of those unused, the others were overwritten
     std::uint64_t equal_elsewhere = 0, differed_elsewhere = 0; ///< by other calls into memory of the same line
     ids::StackId counterpart{}; ///< stack of what sent, read or ended the last before

@@ -60,6 +60,23 @@ BOOST_AUTO_TEST_CASE(many_places_that_are_equal_say_what_wholes_do) {
     nothing_in(rounds_of(60, 4, 5)); // what is equal by its places may differ elsewhere as often
 }
 
+BOOST_AUTO_TEST_CASE(places_of_all_buffers_that_one_call_sends_count_together) {
+    const auto found_of = [](bool two_buffers, bool changed_once) {
+        Transfers t;
+        t.rounds(9, [&](std::uint64_t round) {
+            t.upload(1, 0, {.host_range = 1, .places = 4});
+            if (two_buffers)
+                t.upload(changed_once && round < 3 ? 7 : 2, changed_once && round < 3 ? round : 0,
+                         {.host_range = 2, .to = t.other, .places = 4});
+            t.launch(t.kernel, {t.allocate(mib, Memory::device)});
+        });
+        return t.found();
+    };
+    BOOST_TEST(evidence(lone(found_of(true, false), "UMA-106"), "transfers") == 16);
+    nothing_in(found_of(false, false));
+    nothing_in(found_of(true, true)); // of one buffer a whole differed
+}
+
 BOOST_AUTO_TEST_CASE(places_say_nothing_where_a_whole_has_differed) {
     rounds(60, [&](std::uint64_t round) { upload(1, round < 3 ? round : 0, {.places = 4}); });
     BOOST_TEST(rules() == "");
