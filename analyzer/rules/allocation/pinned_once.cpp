@@ -65,7 +65,7 @@ std::string summary_of(const Profile& profile, const LockLine& line) {
     return fmt::format(
         "{}, for {}: {} to lock and unlock its pages; ordinary memory would take {}{} more to copy them",
         allocations_text(profile, line.entry, static_cast<double>(line.bytes), line.count),
-        line.copies == 1 ? "one copy" : count_text(line.copies, "copies"),
+        line.copies == 1 ? "one copy" : count_text(line.copies, "copy"),
         time_text(line.lock_ns + line.unlock_ns),
         line.touch_ns > 0 ? time_text(line.touch_ns) + " to touch them and " : "",
         time_text(line.slower_copies_ns));
