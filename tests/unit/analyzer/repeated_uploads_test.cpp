@@ -63,12 +63,15 @@ BOOST_AUTO_TEST_CASE(many_places_that_are_equal_say_what_wholes_do) {
 BOOST_AUTO_TEST_CASE(places_of_all_buffers_that_one_call_sends_count_together) {
     const auto found_of = [](bool two_buffers, bool changed_once) {
         Transfers t;
+        const auto third = t.allocate(mib, Memory::device);
+        t.upload(5, 0, {.to = t.other});
+        t.launch(t.kernel, {t.other});
         t.rounds(9, [&](std::uint64_t round) {
             t.upload(1, 0, {.host_range = 1, .places = 4});
             if (two_buffers)
                 t.upload(changed_once && round < 3 ? 7 : 2, changed_once && round < 3 ? round : 0,
                          {.host_range = 2, .to = t.other, .places = 4});
-            t.launch(t.kernel, {t.allocate(mib, Memory::device)});
+            t.launch(t.kernel, {third});
         });
         return t.found();
     };
