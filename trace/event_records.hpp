@@ -13,9 +13,9 @@ struct LaunchShape {
     static constexpr std::string_view name = "LaunchShape";
     std::uint64_t shape = 0, entry = 0, function = 0, stream = 0, stack = 0;
     std::uint64_t grid_x = 0, grid_y = 0, grid_z = 0, block_x = 0, block_y = 0, block_z = 0, shared_bytes = 0;
-    std::uint64_t untold = 0;                ///< allocations reached beyond those in `touched`
-    std::uint64_t scanned = 0;               ///< 1: the parameters were scanned; 0: their layout is not known
-    Numbers<max_touched> touched;            ///< allocation ids
+    std::uint64_t untold = 0;  ///< allocations reached beyond those in `touched`
+    std::uint64_t scanned = 0; ///< 1: the parameters were scanned; 0: their layout is not known
+    Numbers<max_touched, AllocationId> touched;
     std::uint64_t captured = 0;              ///< 1: became a node of a graph and did not run
     Numbers<max_reached_ranges> host_ranges; ///< pageable memory among the parameters, where kernels reach it
 
@@ -112,7 +112,7 @@ struct Query : PlainCall {
 struct Alloc : Call {
     static constexpr Type type = Type::alloc;
     static constexpr std::string_view name = "Alloc";
-    std::uint64_t allocation = 0; ///< id, unique in the file; 0 when the call failed
+    AllocationId allocation{}; ///< not known when the call failed
     std::uint64_t address = 0, bytes = 0;
     Memory memory{};
     std::uint64_t flags = 0; ///< as given to the driver
@@ -150,7 +150,7 @@ struct Alloc : Call {
 struct Free : Call {
     static constexpr Type type = Type::free;
     static constexpr std::string_view name = "Free";
-    std::uint64_t allocation = 0; ///< 0: not known to us
+    AllocationId allocation{};
     std::uint64_t address = 0;
     std::uint64_t stream = 0;
     std::uint64_t part = 0;     ///< as in Alloc
@@ -236,7 +236,8 @@ struct Event : Call {
 struct Prefetch : Call {
     static constexpr Type type = Type::prefetch;
     static constexpr std::string_view name = "Prefetch";
-    std::uint64_t address = 0, bytes = 0, allocation = 0;
+    std::uint64_t address = 0, bytes = 0;
+    AllocationId allocation{};
     Location location{};
     std::uint64_t location_id = 0; ///< device ordinal or NUMA node
     std::uint64_t stream = 0;
@@ -267,7 +268,8 @@ struct Prefetch : Call {
 struct Advise : Call {
     static constexpr Type type = Type::advise;
     static constexpr std::string_view name = "Advise";
-    std::uint64_t address = 0, bytes = 0, allocation = 0;
+    std::uint64_t address = 0, bytes = 0;
+    AllocationId allocation{};
     std::uint64_t advice = 0; ///< CUmem_advise
     Location location{};
     std::uint64_t location_id = 0;
@@ -294,7 +296,7 @@ struct Residency {
     static constexpr Type type = Type::residency;
     static constexpr std::string_view name = "Residency";
     std::uint64_t start = 0, duration = 0;
-    std::uint64_t allocation = 0;
+    AllocationId allocation{};
     SampleMoment moment{};
     std::uint64_t pages = 0;      ///< pages looked at, 4 KiB each
     std::uint64_t host_pages = 0; ///< of those, mapped by the host

@@ -119,7 +119,7 @@ private:
     Contexts contexts_;
     Peers peers_;
     std::unordered_set<std::uint64_t> not_blocking_; ///< streams
-    std::unordered_set<std::uint64_t> pooled_;       ///< live allocations of pools
+    std::unordered_set<trace::AllocationId> pooled_; ///< live allocations of pools
     Numbers streams_, events_{1};
     std::unordered_map<std::uint64_t, std::uint32_t> devices_; ///< contexts
     std::vector<std::uint64_t> ordinals_;                      ///< of the devices, by context

@@ -156,8 +156,8 @@ void ManagedActivity::reach_all(const reader::Shape& shape, std::uint64_t start,
     }
 }
 
-void ManagedActivity::reach(std::uint64_t id, const facts::KernelSite& kernel, const trace::GraphLaunch& record,
-                            std::uint32_t thread) {
+void ManagedActivity::reach(trace::AllocationId id, const facts::KernelSite& kernel,
+                            const trace::GraphLaunch& record, std::uint32_t thread) {
     ManagedAllocation* const allocation = ranges_.find_live(id);
     if (allocation == nullptr)
         return;
@@ -167,7 +167,7 @@ void ManagedActivity::reach(std::uint64_t id, const facts::KernelSite& kernel, c
           record.start);
 }
 
-void ManagedActivity::touch(std::uint64_t id, std::uint64_t time) {
+void ManagedActivity::touch(trace::AllocationId id, std::uint64_t time) {
     if (ManagedAllocation* const allocation = ranges_.find_live(id)) {
         totals_.use();
         arrivals_.host_touch(*allocation, time);

@@ -41,7 +41,7 @@ struct WalkedCall : facts::CallNote {
     bool copies = false; ///< a copy, also one that failed or did not run; so is what follows
     facts::Direction direction{};
     trace::Memory source{}, destination{};
-    std::uint64_t source_allocation = 0, destination_allocation = 0;
+    trace::AllocationId source_allocation{}, destination_allocation{};
     bool asynchronous = false, staged = false;
 
     std::int64_t end_ns() const;

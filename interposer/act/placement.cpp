@@ -42,7 +42,7 @@ CUresult prefetch_range(const policy::PrefetchRange& range, CUdevice device, CUs
     trace::Prefetch record;
     record.address = range.address;
     record.bytes = range.bytes;
-    record.allocation = range.allocation;
+    record.allocation = trace::AllocationId{range.allocation};
     record.stream = reinterpret_cast<std::uint64_t>(stream);
     describe(record, device, reason, stack);
     record.start = record::now();
@@ -60,7 +60,7 @@ CUresult advise(const policy::PrefetchRange& range, CUmem_advise advice, CUdevic
     trace::Advise record;
     record.address = range.address;
     record.bytes = range.bytes;
-    record.allocation = range.allocation;
+    record.allocation = trace::AllocationId{range.allocation};
     record.advice = static_cast<std::uint64_t>(advice);
     describe(record, device, reason, record::stack());
     record.start = record::now();

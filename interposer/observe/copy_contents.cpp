@@ -244,7 +244,8 @@ bool CopyContents::look_again(Upload& upload) noexcept {
         return false;
     const auto is_same_allocation = [&] {
         Allocation allocation{};
-        return allocations().find(upload.source, allocation) && allocation.id == upload.allocation;
+        return allocations().find(upload.source, allocation) &&
+               trace::AllocationId{allocation.id} == upload.allocation;
     };
     if (!is_same_allocation())
         return true;

@@ -106,7 +106,8 @@ private:
     /// An asynchronous upload from page-locked memory that may still run.
     struct Upload {
         pthread_t thread;
-        std::uint64_t copy, stream, source, bytes, allocation;
+        std::uint64_t copy, stream, source, bytes;
+        trace::AllocationId allocation;
         std::uint64_t part_hash, whole_hash; ///< of the source before the call
         std::uint32_t looks;                 ///< since then
     };

@@ -47,9 +47,10 @@ void describe_copy(trace::Copy& record, const CopyBox& box) noexcept {
 
 void note_moved(const trace::Copy& record, const CopyBox& box) noexcept {
     if (record.source_memory == trace::Memory::managed)
-        act::notify<&act::Action::on_move>(record.source_allocation, box.source.address, box.source.span);
+        act::notify<&act::Action::on_move>(number(record.source_allocation), box.source.address,
+                                           box.source.span);
     if (record.destination_memory == trace::Memory::managed)
-        act::notify<&act::Action::on_move>(record.destination_allocation, box.destination.address,
+        act::notify<&act::Action::on_move>(number(record.destination_allocation), box.destination.address,
                                            box.destination.span);
 }
 

@@ -134,16 +134,16 @@ void Churn::add(const trace::Alloc& record) {
         record.origin != trace::Origin::program || record.symbol != 0 ||
         dictionary_.is_stream_ordered(record.entry))
         return;
-    memory_[record.allocation] =
+    memory_[number(record.allocation)] =
         begin({ids::CallSite::of(record), *made, 0}, record.start, record.duration, record.bytes);
 }
 
 void Churn::add(const trace::Free& record) {
-    const Live* const found = memory_.find(record.allocation);
+    const Live* const found = memory_.find(number(record.allocation));
     if (record.status != 0 || record.captured != 0 || found == nullptr)
         return;
     const Live live = *found;
-    memory_.erase(record.allocation);
+    memory_.erase(number(record.allocation));
     if (record.part != 0) { // what freed it has a record of its own: the end of a context
         forget(live);
         return;
@@ -153,7 +153,7 @@ void Churn::add(const trace::Free& record) {
 }
 
 void Churn::add(const trace::Advise& record) {
-    Live* const live = memory_.find(record.allocation);
+    Live* const live = memory_.find(number(record.allocation));
     if (record.status != 0 || record.origin != trace::Origin::program || live == nullptr)
         return;
     ++live->upkeep_calls;

@@ -96,7 +96,7 @@ void IdleGaps::add(const Launched& launched) {
     if (shape == nullptr || !shape->scanned || shape->untold != 0)
         concern = Concern::managed; // or anything else
     else if (!managed_.empty() || !host_.empty())
-        for (const std::uint64_t allocation : shape->touched)
+        for (const trace::AllocationId allocation : shape->touched)
             concern = std::max(concern, managed_.contains(allocation) ? Concern::managed
                                         : host_.contains(allocation)  ? Concern::results
                                                                       : Concern::none);

@@ -117,9 +117,9 @@ private:
 
     double ns_per_tick_;
     std::map<GapSite, GapTotals> sites_;
-    std::unordered_set<std::uint64_t> managed_, host_; ///< live allocations: managed, page-locked
-    bool begun_ = false, many_threads_ = false;        ///< with many threads nothing more is counted
-    std::uint32_t thread_ = 0;                         ///< that queues work
+    std::unordered_set<trace::AllocationId> managed_, host_; ///< live allocations: managed, page-locked
+    bool begun_ = false, many_threads_ = false;              ///< with many threads nothing more is counted
+    std::uint32_t thread_ = 0;                               ///< that queues work
     // Queued since the last wait:
     std::uint64_t queued_ = 0, stream_ = 0;
     std::uint64_t last_event_ = 0; ///< recorded behind all of it; 0: none

@@ -180,7 +180,7 @@ void ItemWaits::add(const Launched& launched) {
     const reader::Shape* const shape = launched.shape;
     // The host may look at what a kernel does to memory that it can read, when it has waited for it.
     if (shape == nullptr || !shape->scanned || shape->captured || shape->untold != 0 ||
-        !std::ranges::all_of(shape->touched, [this](std::uint64_t allocation) {
+        !std::ranges::all_of(shape->touched, [this](trace::AllocationId allocation) {
             const trace::Alloc* const alloc = live_.find(allocation);
             return alloc == nullptr || alloc->memory == trace::Memory::device;
         }))

@@ -82,8 +82,8 @@ private:
     const reader::Dictionary& dictionary_;
     facts::CachedMap<Sites> sites_;
     facts::PerThread<Pending> pending_;
-    std::unordered_set<std::uint64_t> readable_; ///< live page-locked allocations
-    std::unordered_set<std::uint64_t> managed_;  ///< live; kernels may reach them by any pointer
+    std::unordered_set<trace::AllocationId> readable_; ///< live page-locked allocations
+    std::unordered_set<trace::AllocationId> managed_;  ///< live; kernels may reach them by any pointer
     bool always_visible_ = false;
     bool queued_ = false;                 ///< since the last wait, something that its call does not wait for
     std::uint64_t seen_ = 0, waited_ = 0; ///< visible work by number; so much of it has been waited for
@@ -171,7 +171,7 @@ bool NeedlessWaits::is_visible(const reader::Shape* shape) {
     Recent& recent = recent_[shape->number % recent_.size()];
     if (recent.shape != shape || recent.generation != generation_) {
         recent = {shape, generation_, false};
-        for (const std::uint64_t allocation : shape->touched)
+        for (const trace::AllocationId allocation : shape->touched)
             recent.visible |= readable_.contains(allocation);
     }
     return recent.visible;

@@ -85,7 +85,7 @@ void WorkPatterns::busy_with(std::uint32_t thread, std::uint64_t stream) {
 }
 
 void WorkPatterns::give(Stretch& stretch, std::uint32_t thread, std::uint64_t stream, Given given,
-                        std::span<const std::uint64_t> reached) {
+                        std::span<const trace::AllocationId> reached) {
     busy_with(thread, stream);
     // Work of another stream that the host has not waited for runs beside this.
     stretch.spoiled |= busy_.size() != 1 || stretch.given.size() == most_work;
@@ -99,7 +99,7 @@ void WorkPatterns::give(Stretch& stretch, std::uint32_t thread, std::uint64_t st
 /// A word each: action, count and numbers of what it reaches. None: there are too many actions.
 WorkPatterns::Words WorkPatterns::words_of(const Stretch& stretch) {
     Words words;
-    std::unordered_map<std::uint64_t, std::uint32_t> allocations;
+    std::unordered_map<trace::AllocationId, std::uint32_t> allocations;
     std::size_t reached = 0;
     for (const Given& given : stretch.given) {
         Numbered* const numbered = number(given.action);
@@ -177,13 +177,13 @@ void WorkPatterns::add(const trace::Copy& copy, std::uint32_t thread) {
                 ++time.measured;
                 time.measured_ns += ns;
             });
-    std::array<std::uint64_t, 2> reached{};
+    std::array<trace::AllocationId, 2> reached{};
     std::size_t count = 0;
     if (action.engine != Engine::to_device)
         reached[count++] = copy.source_allocation;
     if (action.engine != Engine::to_host)
         reached[count++] = copy.destination_allocation;
-    stretch.spoiled |= reached[0] == 0 || reached[count - 1] == 0;
+    stretch.spoiled |= !known(reached[0]) || !known(reached[count - 1]);
     stretch.copies = true;
     give(stretch, thread, copy.stream, {.action = action, .ticks = copy.duration},
          std::span(reached).first(count));
@@ -197,7 +197,7 @@ void WorkPatterns::add(const trace::Set& set, std::uint32_t thread) {
     if (set.status != 0 || set.captured != 0)
         return;
     Stretch& stretch = stretch_of(thread);
-    if (set.memory != trace::Memory::device || set.allocation == 0) {
+    if (set.memory != trace::Memory::device || !known(set.allocation)) {
         stretch.spoiled = true;
         return;
     }

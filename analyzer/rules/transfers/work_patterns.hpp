@@ -92,7 +92,7 @@ private:
     };
     struct Stretch { ///< from a wait to the next
         std::vector<Given> given;
-        std::vector<std::uint64_t> reached; ///< allocations
+        std::vector<trace::AllocationId> reached; ///< allocations
         bool copies = false, spoiled = false;
     };
     struct Numbered {
@@ -112,7 +112,7 @@ private:
     }
     Stretch& begin(std::uint32_t thread);
     void give(Stretch& stretch, std::uint32_t thread, std::uint64_t stream, Given given,
-              std::span<const std::uint64_t> reached);
+              std::span<const trace::AllocationId> reached);
     void give(Stretch& stretch, const reader::Shape& shape, const tables::Launches::Group* group,
               std::uint32_t thread);
     void busy_with(std::uint32_t thread, std::uint64_t stream);

@@ -112,7 +112,8 @@ struct Rounds : Scenario {
     }
 
     void advise(std::uint64_t allocation, std::uint64_t bytes, std::uint64_t duration) {
-        call_at(ended_at, trace::Advise{.bytes = bytes, .allocation = allocation}, "cuMemAdvise_v2", duration);
+        call_at(ended_at, trace::Advise{.bytes = bytes, .allocation = trace::AllocationId{allocation}},
+                "cuMemAdvise_v2", duration);
     }
     std::uint64_t managed(std::uint64_t bytes, std::uint64_t duration) {
         return allocate(bytes, Memory::managed, {.stack = made_at, .duration = duration});

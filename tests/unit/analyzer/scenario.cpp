@@ -101,8 +101,8 @@ void Scenario::copy(std::uint64_t bytes, std::uint64_t duration, const CopyOptio
     if (options.to != 0)
         copy.destination =
             address_of(options.to) + (options.destination == trace::Memory::device ? options.offset : 0);
-    copy.source_allocation = options.from;
-    copy.destination_allocation = options.to;
+    copy.source_allocation = trace::AllocationId{options.from};
+    copy.destination_allocation = trace::AllocationId{options.to};
     copy.content.part_hash = options.part;
     copy.content.whole_hash = options.whole;
     copy.content.places = options.places;
@@ -134,7 +134,7 @@ void Scenario::set(std::uint64_t allocation, std::uint64_t bytes, const SetOptio
                       .bytes = bytes,
                       .value = options.value,
                       .memory = options.memory,
-                      .allocation = allocation,
+                      .allocation = trace::AllocationId{allocation},
                       .asynchronous = options.asynchronous ? 1u : 0u,
                       .stream = options.stream};
     record.stack = options.stack;
@@ -142,10 +142,10 @@ void Scenario::set(std::uint64_t allocation, std::uint64_t bytes, const SetOptio
 }
 
 std::uint64_t Scenario::allocate(std::uint64_t bytes, trace::Memory memory, const AllocationOptions& options) {
-    trace::Alloc record{.allocation = options.id != 0 || options.status != 0 ? options.id : next_++};
+    const std::uint64_t id = options.id != 0 || options.status != 0 ? options.id : next_++;
+    trace::Alloc record{.allocation = trace::AllocationId{id}};
     record.stack = options.stack;
-    record.address =
-        options.address != 0 || options.status != 0 ? options.address : address_of(record.allocation);
+    record.address = options.address != 0 || options.status != 0 ? options.address : address_of(id);
     record.bytes = bytes;
     record.memory = memory;
     record.device = options.device;
@@ -156,17 +156,18 @@ std::uint64_t Scenario::allocate(std::uint64_t bytes, trace::Memory memory, cons
     record.symbol = options.variable;
     record.origin = options.origin;
     call(record, options.symbol.empty() ? allocation_symbol(memory) : options.symbol, options.duration);
-    return record.allocation;
+    return id;
 }
 
 void Scenario::free(std::uint64_t allocation, std::uint64_t duration, std::uint64_t stack) {
-    trace::Free record{.allocation = allocation, .address = address_of(allocation)};
+    trace::Free record{.allocation = trace::AllocationId{allocation}, .address = address_of(allocation)};
     record.stack = stack;
     call(record, "cuMemFree_v2", duration);
 }
 
 void Scenario::free_async(std::uint64_t allocation, std::uint64_t stream, std::uint64_t stack) {
-    trace::Free record{.allocation = allocation, .address = address_of(allocation), .stream = stream};
+    trace::Free record{
+        .allocation = trace::AllocationId{allocation}, .address = address_of(allocation), .stream = stream};
     record.stack = stack;
     call(record, "cuMemFreeAsync");
 }
@@ -178,7 +179,7 @@ void Scenario::add_launch(trace::LaunchShape shape, std::span<const std::uint64_
     shape.block_y = shape.block_z = 1;
     shape.block_x = 256;
     for (const std::uint64_t allocation : allocations)
-        shape.touched.add(allocation);
+        shape.touched.add(trace::AllocationId{allocation});
     builder.add(shape);
     builder.add(trace::Launch{.shape = 1, .start = now, .duration = 2400, .sample = sample});
     now += 3000;
@@ -272,7 +273,7 @@ void Scenario::prefetch(std::uint64_t allocation, std::uint64_t bytes, trace::Lo
                         const PrefetchOptions& options) {
     trace::Prefetch record{.address = allocation == 0 ? 0 : address_of(allocation),
                            .bytes = bytes,
-                           .allocation = allocation,
+                           .allocation = trace::AllocationId{allocation},
                            .location = location,
                            .origin = options.origin,
                            .reason = options.reason,
@@ -286,7 +287,7 @@ void Scenario::residency(std::uint64_t allocation, std::uint64_t bytes, std::uin
                          trace::SampleMoment moment) {
     trace::Residency record{.start = now,
                             .duration = 500,
-                            .allocation = allocation,
+                            .allocation = trace::AllocationId{allocation},
                             .moment = moment,
                             .pages = bytes / 4096,
                             .host_pages = host_bytes / 4096};

@@ -113,7 +113,7 @@ struct Copies {
                            .source_memory = Memory::pinned,
                            .destination_memory = Memory::device};
         record.start = start;
-        record.source_allocation = allocation_of(record.source);
+        record.source_allocation = trace::AllocationId{allocation_of(record.source)};
         record.asynchronous = 1;
         record.stream = in_stream;
         contents->before_copy(record, record.bytes);

@@ -30,7 +30,7 @@ trace::LaunchShape shape_of(std::uint64_t thread, std::uint64_t kind) {
     trace::LaunchShape shape{
         .entry = 7, .function = kind + 1, .stream = thread, .grid_x = kind * 3 + 1, .scanned = 1};
     for (std::uint64_t i = 0; i < kind % 5; ++i)
-        shape.touched.add(kind * 100 + i);
+        shape.touched.add(trace::AllocationId{kind * 100 + i});
     return shape;
 }
 
