@@ -40,7 +40,7 @@ struct Copy : Call {
     Memory source_memory{}, destination_memory{};
     AllocationId source_allocation{}, destination_allocation{};
     std::uint64_t asynchronous = 0; ///< 1: the entry point is an Async one
-    std::uint64_t stream = 0;
+    StreamId stream{};
     std::uint64_t host_range = 0; ///< of the pageable end
     std::uint64_t sample = 0;
     Origin origin{};
@@ -116,7 +116,8 @@ struct Set : Call {
     std::uint64_t address = 0, bytes = 0, value = 0;
     Memory memory{};
     AllocationId allocation{};
-    std::uint64_t asynchronous = 0, stream = 0;
+    std::uint64_t asynchronous = 0;
+    StreamId stream{};
     std::uint64_t width = 0, height = 0, pitch = 0; ///< as in Copy
     std::uint64_t captured = 0;                     ///< 1: became a node of a graph and did not run
 

@@ -11,7 +11,9 @@ namespace umadvisor::trace {
 struct LaunchShape {
     static constexpr Type type = Type::launch_shape;
     static constexpr std::string_view name = "LaunchShape";
-    std::uint64_t shape = 0, entry = 0, function = 0, stream = 0, stack = 0;
+    std::uint64_t shape = 0, entry = 0, function = 0;
+    StreamId stream{};
+    std::uint64_t stack = 0;
     std::uint64_t grid_x = 0, grid_y = 0, grid_z = 0, block_x = 0, block_y = 0, block_z = 0, shared_bytes = 0;
     std::uint64_t untold = 0;  ///< allocations reached beyond those in `touched`
     std::uint64_t scanned = 0; ///< 1: the parameters were scanned; 0: their layout is not known
@@ -116,7 +118,7 @@ struct Alloc : Call {
     std::uint64_t address = 0, bytes = 0;
     Memory memory{};
     std::uint64_t flags = 0; ///< as given to the driver
-    std::uint64_t stream = 0;
+    StreamId stream{};
     std::uint64_t device = 0;
     Origin origin{}; ///< umadvisor: the program asked for device memory and was given managed memory
     Reason reason{};
@@ -152,7 +154,7 @@ struct Free : Call {
     static constexpr std::string_view name = "Free";
     AllocationId allocation{};
     std::uint64_t address = 0;
-    std::uint64_t stream = 0;
+    StreamId stream{};
     std::uint64_t part = 0;     ///< as in Alloc
     std::uint64_t captured = 0; ///< 1: became a node of a graph and did not run
 
@@ -174,6 +176,8 @@ struct Sync : Call {
     SyncKind kind{};
     std::uint64_t object = 0; ///< stream or event handle
 
+    StreamId of_stream() const noexcept { return StreamId{object}; } ///< where `kind` names a stream
+
     template <class Self, class Visitor>
     static void fields(Self& r, Visitor& v) {
         call_fields(r, v);
@@ -187,7 +191,7 @@ struct Stream : Call {
     static constexpr Type type = Type::stream;
     static constexpr std::string_view name = "Stream";
     StreamAction action{};
-    std::uint64_t stream = 0;
+    StreamId stream{};
     std::uint64_t event = 0; ///< waited for
     std::uint64_t flags = 0;
     std::uint64_t context = 0;  ///< that all of waits, or that a new stream is of, where the call names one
@@ -215,7 +219,7 @@ struct Event : Call {
     static constexpr std::string_view name = "Event";
     EventAction action{};
     std::uint64_t event = 0;
-    std::uint64_t stream = 0; ///< recorded on
+    StreamId stream{}; ///< recorded on
     std::uint64_t flags = 0;
     std::uint64_t context = 0;  ///< all of whose streams it was recorded on
     std::uint64_t captured = 0; ///< 1: part of a graph; it did not run
@@ -240,7 +244,7 @@ struct Prefetch : Call {
     AllocationId allocation{};
     Location location{};
     std::uint64_t location_id = 0; ///< device ordinal or NUMA node
-    std::uint64_t stream = 0;
+    StreamId stream{};
     Origin origin{};
     Reason reason{};
     std::uint64_t batch = 0;      ///< as in Copy

@@ -78,7 +78,7 @@ struct GraphLaunch {
     static constexpr std::string_view name = "GraphLaunch";
     std::uint64_t entry = 0, start = 0, duration = 0, stack = 0;
     std::uint64_t version = 0; ///< 0: its nodes are not known
-    std::uint64_t stream = 0;
+    StreamId stream{};
     std::uint64_t status = 0; ///< CUresult
     std::uint64_t sample = 0; ///< device_time record that will hold the device's time of the whole graph
     std::uint64_t captured = 0;
@@ -106,7 +106,7 @@ struct Graph {
     std::uint64_t graph = 0;   ///< CUgraph it was made from, updated from, or captured into
     std::uint64_t exec = 0;    ///< CUgraphExec
     std::uint64_t version = 0; ///< of `exec` from now on
-    std::uint64_t stream = 0;  ///< of a capture
+    StreamId stream{};         ///< of a capture
     std::uint64_t status = 0;
 
     template <class Self, class Visitor>

@@ -12,7 +12,7 @@ struct Discard : PlainCall {
     static constexpr std::string_view name = "Discard";
     std::uint64_t address = 0, bytes = 0;
     AllocationId allocation{};
-    std::uint64_t stream = 0;
+    StreamId stream{};
     std::uint64_t batch = 0; ///< as in Copy
 
     template <class Self, class Visitor>
@@ -33,7 +33,7 @@ struct Attach : PlainCall {
     static constexpr std::string_view name = "Attach";
     std::uint64_t address = 0, bytes = 0; ///< 0 bytes: the whole allocation
     AllocationId allocation{};
-    std::uint64_t stream = 0;
+    StreamId stream{};
     std::uint64_t flags = 0; ///< CUmemAttach_flags
 
     template <class Self, class Visitor>

@@ -75,7 +75,7 @@ private:
     ManagedActivity(double ns_per_tick, const residency::ThrashingParameters& rule,
                     const reader::Dictionary& dictionary);
 
-    facts::WorkQueue queue_of(std::uint32_t thread, std::uint64_t stream) const;
+    facts::WorkQueue queue_of(std::uint32_t thread, trace::StreamId stream) const;
     void reach_all(const reader::Shape& shape, std::uint64_t start, std::uint32_t thread);
     void reach(ManagedAllocation& allocation, const facts::KernelSite& kernel, const facts::WorkQueue& queue,
                std::uint64_t device, std::uint64_t start);

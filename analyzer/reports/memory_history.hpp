@@ -17,7 +17,8 @@ namespace umadvisor::reports {
 /// Memory that the driver has given out and that is not freed.
 struct HeldMemory {
     trace::AllocationId allocation{};
-    std::uint64_t address = 0, bytes = 0, device = 0, stream = 0;
+    std::uint64_t address = 0, bytes = 0, device = 0;
+    trace::StreamId stream{};
     ids::CallSite site;
     std::uint64_t managed = 0; ///< 1: it may be on the host
 };

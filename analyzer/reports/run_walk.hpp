@@ -30,7 +30,7 @@ struct WalkedCall : facts::CallNote {
 
     WorkKind work{}; ///< none: it queued nothing, or failed, or became a node of a graph
     facts::Contexts::Place place;
-    std::uint64_t stream = 0;
+    trace::StreamId stream{};
     std::int64_t work_start_ns = 0, work_end_ns = 0; ///< as fitted to the waits of the run
     std::uint64_t work_ns = 0;
     bool work_measured = false; ///< by the device; false: fitted to the waits of the run

@@ -43,7 +43,7 @@ CUresult prefetch_range(const policy::PrefetchRange& range, CUdevice device, CUs
     record.address = range.address;
     record.bytes = range.bytes;
     record.allocation = trace::AllocationId{range.allocation};
-    record.stream = reinterpret_cast<std::uint64_t>(stream);
+    record.stream = trace::StreamId{reinterpret_cast<std::uint64_t>(stream)};
     describe(record, device, reason, stack);
     record.start = record::now();
     if (attach::available(Entry::cuMemPrefetchAsync)) {

@@ -146,7 +146,7 @@ void add_shape(Json& object, const reader::Shape& shape, RepeatedNames& names) {
     object["entry"] = names.entry(shape.entry);
     object["function"] = names.function(shape.function);
     object["function_id"] = shape.function;
-    object["stream"] = hexadecimal(shape.stream);
+    object["stream"] = hexadecimal(number(shape.stream));
     object["stack"] = shape.stack.packed();
     object["grid"] = shape.grid;
     object["block"] = shape.block;

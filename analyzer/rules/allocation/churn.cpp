@@ -162,9 +162,9 @@ void Churn::add(const trace::Advise& record) {
 
 void Churn::add(const trace::Stream& record) {
     if (record.action == trace::StreamAction::create)
-        make(streams_, record.stream, Made::stream, record);
+        make(streams_, number(record.stream), Made::stream, record);
     else if (record.action == trace::StreamAction::destroy)
-        end(streams_, record.stream, record);
+        end(streams_, number(record.stream), record);
 }
 
 void Churn::add(const trace::Event& record) {

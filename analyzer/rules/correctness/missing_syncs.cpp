@@ -17,7 +17,7 @@ constexpr std::size_t most_freed = 64, most_windows = 8, most_reads = 64, most_s
 constexpr std::size_t most_streams = 64;
 
 /// No handles: they come before all of those (FORMAT.md).
-bool is_default_stream(std::uint64_t stream) {
+bool is_default_stream(trace::StreamId stream) {
     return stream <= facts::stream_of_the_thread;
 }
 
@@ -131,11 +131,11 @@ void MissingSyncs::add(const trace::Sync& record) {
     if (record.status != 0)
         return;
     const bool one = record.kind == trace::SyncKind::stream || record.kind == trace::SyncKind::stream_query;
-    if (!one || joined_ || is_default_stream(record.object))
+    if (!one || joined_ || is_default_stream(record.of_stream()))
         return close_all(record.start, true);
     std::erase_if(open_, [&](trace::AllocationId allocation) {
         Memory& memory = live_.at(allocation);
-        const bool waits = memory.streams.contains(record.object) ||
+        const bool waits = memory.streams.contains(record.of_stream()) ||
                            is_default_stream(*memory.streams.begin()) || memory.streams.size() == most_streams;
         if (waits)
             close(memory, record.start, true);

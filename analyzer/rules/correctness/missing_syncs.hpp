@@ -74,7 +74,7 @@ private:
     struct Memory {
         ids::AllocationSite site;
         std::uint64_t address = 0, bytes = 0, from = 0, until = UINT64_MAX;
-        std::set<std::uint64_t> streams{}; ///< of launches
+        std::set<trace::StreamId> streams{}; ///< of launches
         std::deque<Window> windows{};
 
         bool holds(std::uint64_t place, std::uint64_t time) const;

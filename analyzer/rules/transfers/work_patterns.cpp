@@ -13,7 +13,7 @@ namespace {
 /// A loop without waits is cut where the next round begins.
 constexpr std::uint32_t long_enough = 48;
 
-facts::WorkQueue queue_of(std::uint32_t thread, std::uint64_t stream) {
+facts::WorkQueue queue_of(std::uint32_t thread, trace::StreamId stream) {
     return {.stream = stream == facts::other_legacy_stream ? facts::legacy_stream : stream,
             .thread = stream == facts::stream_of_the_thread ? thread : 0};
 }
@@ -78,13 +78,13 @@ WorkPatterns::Numbered* WorkPatterns::number(const WorkAction& action) {
     return &found->second;
 }
 
-void WorkPatterns::busy_with(std::uint32_t thread, std::uint64_t stream) {
+void WorkPatterns::busy_with(std::uint32_t thread, trace::StreamId stream) {
     const facts::WorkQueue own = queue_of(thread, stream);
     if (std::ranges::find(busy_, own) == busy_.end())
         busy_.push_back(own);
 }
 
-void WorkPatterns::give(Stretch& stretch, std::uint32_t thread, std::uint64_t stream, Given given,
+void WorkPatterns::give(Stretch& stretch, std::uint32_t thread, trace::StreamId stream, Given given,
                         std::span<const trace::AllocationId> reached) {
     busy_with(thread, stream);
     // Work of another stream that the host has not waited for runs beside this.
@@ -216,7 +216,7 @@ void WorkPatterns::add(const trace::Sync& sync, std::uint32_t thread) {
         busy_.clear();
         break;
     case trace::SyncKind::stream:
-        std::erase(busy_, queue_of(thread, sync.object));
+        std::erase(busy_, queue_of(thread, sync.of_stream()));
         break;
     case trace::SyncKind::event:
         break;
@@ -237,7 +237,7 @@ void WorkPatterns::add(const trace::Stream& stream, std::uint32_t thread) {
     interrupt(thread);
 }
 
-void WorkPatterns::spoil(std::uint64_t stream, std::uint32_t thread) {
+void WorkPatterns::spoil(trace::StreamId stream, std::uint32_t thread) {
     Stretch& stretch = stretch_of(thread);
     stretch.spoiled = true;
     busy_with(thread, stream);

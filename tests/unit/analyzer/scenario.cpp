@@ -86,7 +86,7 @@ void Scenario::copy(std::uint64_t bytes, std::uint64_t duration, const CopyOptio
                      .source_memory = options.source,
                      .destination_memory = options.destination,
                      .asynchronous = options.asynchronous ? 1u : 0u,
-                     .stream = options.stream,
+                     .stream = trace::StreamId{options.stream},
                      .host_range = options.host_range,
                      .sample = options.sample,
                      .origin = options.origin,
@@ -136,7 +136,7 @@ void Scenario::set(std::uint64_t allocation, std::uint64_t bytes, const SetOptio
                       .memory = options.memory,
                       .allocation = trace::AllocationId{allocation},
                       .asynchronous = options.asynchronous ? 1u : 0u,
-                      .stream = options.stream};
+                      .stream = trace::StreamId{options.stream}};
     record.stack = options.stack;
     call(record, options.asynchronous ? "cuMemsetD8Async" : "cuMemsetD8_v2", 3 * us);
 }
@@ -166,8 +166,9 @@ void Scenario::free(std::uint64_t allocation, std::uint64_t duration, std::uint6
 }
 
 void Scenario::free_async(std::uint64_t allocation, std::uint64_t stream, std::uint64_t stack) {
-    trace::Free record{
-        .allocation = trace::AllocationId{allocation}, .address = address_of(allocation), .stream = stream};
+    trace::Free record{.allocation = trace::AllocationId{allocation},
+                       .address = address_of(allocation),
+                       .stream = trace::StreamId{stream}};
     record.stack = stack;
     call(record, "cuMemFreeAsync");
 }
@@ -188,7 +189,7 @@ void Scenario::add_launch(trace::LaunchShape shape, std::span<const std::uint64_
 void Scenario::launch(std::uint64_t function, std::initializer_list<std::uint64_t> allocations,
                       const LaunchOptions& options) {
     trace::LaunchShape shape{.function = function,
-                             .stream = options.stream,
+                             .stream = trace::StreamId{options.stream},
                              .stack = options.stack,
                              .grid_x = options.grid[0],
                              .grid_y = options.grid[1],
@@ -212,16 +213,17 @@ void Scenario::launch_unknown(std::uint64_t function) {
 }
 
 void Scenario::launch_graph(std::uint64_t stream) {
-    call(trace::GraphLaunch{.stream = stream}, "cuGraphLaunch");
+    call(trace::GraphLaunch{.stream = trace::StreamId{stream}}, "cuGraphLaunch");
 }
 
 void Scenario::host_function(std::uint64_t stream, std::uint32_t thread) {
-    call(trace::HostFunction{.stream = stream}, "cuLaunchHostFunc", us, thread);
+    call(trace::HostFunction{.stream = trace::StreamId{stream}}, "cuLaunchHostFunc", us, thread);
 }
 
 void Scenario::make_stream(std::uint64_t handle, bool non_blocking) {
-    trace::Stream record{
-        .action = trace::StreamAction::create, .stream = handle, .flags = non_blocking ? 1u : 0u};
+    trace::Stream record{.action = trace::StreamAction::create,
+                         .stream = trace::StreamId{handle},
+                         .flags = non_blocking ? 1u : 0u};
     call(record, "cuStreamCreate");
 }
 
@@ -229,12 +231,12 @@ void Scenario::record_event(std::uint64_t event, std::uint64_t stream) {
     trace::Event record;
     record.action = trace::EventAction::record;
     record.event = event;
-    record.stream = stream;
+    record.stream = trace::StreamId{stream};
     call(record, "cuEventRecord", 500);
 }
 
 void Scenario::act_on_stream(std::uint64_t stream, trace::StreamAction action, std::uint64_t event) {
-    call(trace::Stream{.action = action, .stream = stream, .event = event},
+    call(trace::Stream{.action = action, .stream = trace::StreamId{stream}, .event = event},
          action == trace::StreamAction::wait_event    ? "cuStreamWaitEvent"
          : action == trace::StreamAction::write_value ? "cuStreamWriteValue32_v2"
                                                       : "cuStreamWaitValue32_v2",

@@ -148,7 +148,7 @@ BOOST_FIXTURE_TEST_CASE(slices_to_two_devices_in_turn, Slicing) {
 
 BOOST_FIXTURE_TEST_CASE(slices_in_two_streams_in_turn, Slicing) {
     each_slice([&](std::uint64_t i) {
-        usual.stream = 0x100 + i % 2;
+        usual.stream = trace::StreamId{0x100u + i % 2};
         prefetch(i * slice);
     });
     found_none();
