@@ -38,9 +38,9 @@ struct Copy : Call {
     static constexpr std::string_view name = "Copy";
     std::uint64_t source = 0, destination = 0, bytes = 0;
     Memory source_memory{}, destination_memory{};
-    std::uint64_t source_allocation = 0, destination_allocation = 0;
+    AllocationId source_allocation{}, destination_allocation{};
     std::uint64_t asynchronous = 0; ///< 1: the entry point is an Async one
-    std::uint64_t stream = 0;
+    StreamId stream{};
     std::uint64_t host_range = 0; ///< of the pageable end
     std::uint64_t sample = 0;
     Origin origin{};
@@ -115,7 +115,9 @@ struct Set : Call {
     static constexpr std::string_view name = "Set";
     std::uint64_t address = 0, bytes = 0, value = 0;
     Memory memory{};
-    std::uint64_t allocation = 0, asynchronous = 0, stream = 0;
+    AllocationId allocation{};
+    std::uint64_t asynchronous = 0;
+    StreamId stream{};
     std::uint64_t width = 0, height = 0, pitch = 0; ///< as in Copy
     std::uint64_t captured = 0;                     ///< 1: became a node of a graph and did not run
 

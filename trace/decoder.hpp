@@ -69,17 +69,20 @@ struct BodyReader {
     template <class T>
     [[gnu::always_inline]] void number(std::string_view, T& value) noexcept {
         const std::uint64_t coded = get();
-        if constexpr (std::is_enum_v<T>)
+        if constexpr (is_enumeration<T>)
             value = coded < 256 ? static_cast<T>(coded) : T{}; // values newer than this reader stay numbers
         else
-            value = coded;
+            value = static_cast<T>(coded);
     }
     [[gnu::always_inline]] void difference(std::uint64_t& value, std::uint64_t& last) noexcept {
         value = last += unzigzag(get());
     }
     void time(std::string_view, std::uint64_t& value) noexcept { difference(value, state.time); }
     void address(std::string_view, std::uint64_t& value) noexcept { difference(value, state.address); }
-    void handle(std::string_view, std::uint64_t& value) noexcept { difference(value, state.handle); }
+    template <class T>
+    void handle(std::string_view, T& value) noexcept {
+        value = static_cast<T>(state.handle += unzigzag(get()));
+    }
     void text(std::string_view, std::string_view& value) noexcept {
         const std::uint64_t bytes = get();
         if (bytes > static_cast<std::uint64_t>(end - at))
@@ -87,14 +90,14 @@ struct BodyReader {
         value = {reinterpret_cast<const char*>(at), static_cast<std::size_t>(bytes)};
         at += bytes;
     }
-    template <std::size_t N>
-    void numbers(std::string_view, Numbers<N>& value) noexcept {
+    template <std::size_t N, class T>
+    void numbers(std::string_view, Numbers<N, T>& value) noexcept {
         const std::uint64_t count = get();
         value.count = 0;
         if (count > N)
             return give_up();
         for (std::uint64_t i = 0; i < count; ++i)
-            value.add(get());
+            value.add(static_cast<T>(get()));
     }
 };
 

@@ -274,7 +274,8 @@ struct Notice {
     static constexpr std::string_view name = "Notice";
     std::uint64_t time = 0; ///< ticks
     std::string_view text;
-    std::uint64_t allocation = 0, stack = 0; ///< what it is about: memory, or a call of the program; 0: neither
+    AllocationId allocation{}; ///< of the memory that it is about, if any
+    std::uint64_t stack = 0;   ///< of the call that it is about; 0: of none
 
     template <class Self, class Visitor>
     static void fields(Self& r, Visitor& v) {

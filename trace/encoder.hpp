@@ -29,12 +29,11 @@ struct BoundVisitor {
     }
     constexpr void time(std::string_view, const std::uint64_t&) { bytes += max_varint_bytes; }
     constexpr void address(std::string_view, const std::uint64_t&) { bytes += max_varint_bytes; }
-    constexpr void handle(std::string_view, const std::uint64_t&) { bytes += max_varint_bytes; }
+    constexpr void handle(std::string_view, const auto&) { bytes += max_varint_bytes; }
     constexpr void text(std::string_view, const std::string_view& value) {
         bytes += 3 + (value.size() < max_text ? value.size() : max_text);
     }
-    template <std::size_t N>
-    constexpr void numbers(std::string_view, const Numbers<N>& value) {
+    constexpr void numbers(std::string_view, const auto& value) {
         bytes += (1 + value.count) * max_varint_bytes;
     }
 };
@@ -59,7 +58,9 @@ struct BodyWriter {
     }
     void time(std::string_view, const std::uint64_t& value) noexcept { difference(value, state.time); }
     void address(std::string_view, const std::uint64_t& value) noexcept { difference(value, state.address); }
-    void handle(std::string_view, const std::uint64_t& value) noexcept { difference(value, state.handle); }
+    void handle(std::string_view, const auto& value) noexcept {
+        difference(static_cast<std::uint64_t>(value), state.handle);
+    }
     void text(std::string_view, const std::string_view& value) noexcept {
         const std::size_t bytes = value.size() < max_text ? value.size() : max_text;
         put(bytes);
@@ -68,11 +69,10 @@ struct BodyWriter {
         std::memcpy(at, value.data(), bytes);
         meaningful = at += bytes;
     }
-    template <std::size_t N>
-    void numbers(std::string_view, const Numbers<N>& value) noexcept {
+    void numbers(std::string_view, const auto& value) noexcept {
         put(value.count);
-        for (const std::uint64_t number : value)
-            at = put_varint(at, number);
+        for (const auto number : value)
+            at = put_varint(at, static_cast<std::uint64_t>(number));
         if (value.count != 0)
             meaningful = at;
     }

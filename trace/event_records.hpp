@@ -11,11 +11,13 @@ namespace umadvisor::trace {
 struct LaunchShape {
     static constexpr Type type = Type::launch_shape;
     static constexpr std::string_view name = "LaunchShape";
-    std::uint64_t shape = 0, entry = 0, function = 0, stream = 0, stack = 0;
+    std::uint64_t shape = 0, entry = 0, function = 0;
+    StreamId stream{};
+    std::uint64_t stack = 0;
     std::uint64_t grid_x = 0, grid_y = 0, grid_z = 0, block_x = 0, block_y = 0, block_z = 0, shared_bytes = 0;
-    std::uint64_t untold = 0;                ///< allocations reached beyond those in `touched`
-    std::uint64_t scanned = 0;               ///< 1: the parameters were scanned; 0: their layout is not known
-    Numbers<max_touched> touched;            ///< allocation ids
+    std::uint64_t untold = 0;  ///< allocations reached beyond those in `touched`
+    std::uint64_t scanned = 0; ///< 1: the parameters were scanned; 0: their layout is not known
+    Numbers<max_touched, AllocationId> touched;
     std::uint64_t captured = 0;              ///< 1: became a node of a graph and did not run
     Numbers<max_reached_ranges> host_ranges; ///< pageable memory among the parameters, where kernels reach it
 
@@ -112,11 +114,11 @@ struct Query : PlainCall {
 struct Alloc : Call {
     static constexpr Type type = Type::alloc;
     static constexpr std::string_view name = "Alloc";
-    std::uint64_t allocation = 0; ///< id, unique in the file; 0 when the call failed
+    AllocationId allocation{}; ///< not known when the call failed
     std::uint64_t address = 0, bytes = 0;
     Memory memory{};
     std::uint64_t flags = 0; ///< as given to the driver
-    std::uint64_t stream = 0;
+    StreamId stream{};
     std::uint64_t device = 0;
     Origin origin{}; ///< umadvisor: the program asked for device memory and was given managed memory
     Reason reason{};
@@ -150,9 +152,9 @@ struct Alloc : Call {
 struct Free : Call {
     static constexpr Type type = Type::free;
     static constexpr std::string_view name = "Free";
-    std::uint64_t allocation = 0; ///< 0: not known to us
+    AllocationId allocation{};
     std::uint64_t address = 0;
-    std::uint64_t stream = 0;
+    StreamId stream{};
     std::uint64_t part = 0;     ///< as in Alloc
     std::uint64_t captured = 0; ///< 1: became a node of a graph and did not run
 
@@ -174,6 +176,8 @@ struct Sync : Call {
     SyncKind kind{};
     std::uint64_t object = 0; ///< stream or event handle
 
+    StreamId of_stream() const noexcept { return StreamId{object}; } ///< where `kind` names a stream
+
     template <class Self, class Visitor>
     static void fields(Self& r, Visitor& v) {
         call_fields(r, v);
@@ -187,7 +191,7 @@ struct Stream : Call {
     static constexpr Type type = Type::stream;
     static constexpr std::string_view name = "Stream";
     StreamAction action{};
-    std::uint64_t stream = 0;
+    StreamId stream{};
     std::uint64_t event = 0; ///< waited for
     std::uint64_t flags = 0;
     std::uint64_t context = 0;  ///< that all of waits, or that a new stream is of, where the call names one
@@ -215,7 +219,7 @@ struct Event : Call {
     static constexpr std::string_view name = "Event";
     EventAction action{};
     std::uint64_t event = 0;
-    std::uint64_t stream = 0; ///< recorded on
+    StreamId stream{}; ///< recorded on
     std::uint64_t flags = 0;
     std::uint64_t context = 0;  ///< all of whose streams it was recorded on
     std::uint64_t captured = 0; ///< 1: part of a graph; it did not run
@@ -236,10 +240,11 @@ struct Event : Call {
 struct Prefetch : Call {
     static constexpr Type type = Type::prefetch;
     static constexpr std::string_view name = "Prefetch";
-    std::uint64_t address = 0, bytes = 0, allocation = 0;
+    std::uint64_t address = 0, bytes = 0;
+    AllocationId allocation{};
     Location location{};
     std::uint64_t location_id = 0; ///< device ordinal or NUMA node
-    std::uint64_t stream = 0;
+    StreamId stream{};
     Origin origin{};
     Reason reason{};
     std::uint64_t batch = 0;      ///< as in Copy
@@ -267,7 +272,8 @@ struct Prefetch : Call {
 struct Advise : Call {
     static constexpr Type type = Type::advise;
     static constexpr std::string_view name = "Advise";
-    std::uint64_t address = 0, bytes = 0, allocation = 0;
+    std::uint64_t address = 0, bytes = 0;
+    AllocationId allocation{};
     std::uint64_t advice = 0; ///< CUmem_advise
     Location location{};
     std::uint64_t location_id = 0;
@@ -294,7 +300,7 @@ struct Residency {
     static constexpr Type type = Type::residency;
     static constexpr std::string_view name = "Residency";
     std::uint64_t start = 0, duration = 0;
-    std::uint64_t allocation = 0;
+    AllocationId allocation{};
     SampleMoment moment{};
     std::uint64_t pages = 0;      ///< pages looked at, 4 KiB each
     std::uint64_t host_pages = 0; ///< of those, mapped by the host

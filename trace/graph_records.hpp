@@ -21,16 +21,18 @@ struct GraphNode {
     std::uint64_t disabled = 0;          ///< 1: skipped when the graph is launched (cuGraphNodeSetEnabled)
     std::uint64_t nodes = 0, untold = 0; ///< of node 0: how many are recorded, and how many more there are
     std::uint64_t bytes = 0;             ///< copy, set, alloc
-    std::uint64_t destination = 0, destination_allocation = 0; ///< copy, set, alloc, free
+    std::uint64_t destination = 0;       ///< copy, set, alloc, free
+    AllocationId destination_allocation{};
     Memory destination_memory{};
-    std::uint64_t source = 0, source_allocation = 0; ///< copy
+    std::uint64_t source = 0; ///< copy
+    AllocationId source_allocation{};
     Memory source_memory{};
     std::uint64_t host_range = 0; ///< of the pageable end
     std::uint64_t value = 0;      ///< set: what to; event: its handle; host function: its address
     std::uint64_t function = 0;   ///< kernel, as the shape of a launch has it
     std::uint64_t grid_x = 0, grid_y = 0, grid_z = 0, block_x = 0, block_y = 0, block_z = 0, shared_bytes = 0;
     std::uint64_t scanned = 0;
-    Numbers<max_touched> touched;
+    Numbers<max_touched, AllocationId> touched;
     std::uint64_t untold_touched = 0;
     Numbers<max_dependencies> dependencies; ///< nodes that come before it
     std::uint64_t untold_dependencies = 0;
@@ -76,7 +78,7 @@ struct GraphLaunch {
     static constexpr std::string_view name = "GraphLaunch";
     std::uint64_t entry = 0, start = 0, duration = 0, stack = 0;
     std::uint64_t version = 0; ///< 0: its nodes are not known
-    std::uint64_t stream = 0;
+    StreamId stream{};
     std::uint64_t status = 0; ///< CUresult
     std::uint64_t sample = 0; ///< device_time record that will hold the device's time of the whole graph
     std::uint64_t captured = 0;
@@ -104,7 +106,7 @@ struct Graph {
     std::uint64_t graph = 0;   ///< CUgraph it was made from, updated from, or captured into
     std::uint64_t exec = 0;    ///< CUgraphExec
     std::uint64_t version = 0; ///< of `exec` from now on
-    std::uint64_t stream = 0;  ///< of a capture
+    StreamId stream{};         ///< of a capture
     std::uint64_t status = 0;
 
     template <class Self, class Visitor>

@@ -10,8 +10,9 @@ namespace umadvisor::trace {
 struct Discard : PlainCall {
     static constexpr Type type = Type::discard;
     static constexpr std::string_view name = "Discard";
-    std::uint64_t address = 0, bytes = 0, allocation = 0;
-    std::uint64_t stream = 0;
+    std::uint64_t address = 0, bytes = 0;
+    AllocationId allocation{};
+    StreamId stream{};
     std::uint64_t batch = 0; ///< as in Copy
 
     template <class Self, class Visitor>
@@ -30,8 +31,9 @@ struct Discard : PlainCall {
 struct Attach : PlainCall {
     static constexpr Type type = Type::attach;
     static constexpr std::string_view name = "Attach";
-    std::uint64_t address = 0, bytes = 0, allocation = 0; ///< 0 bytes: the whole allocation
-    std::uint64_t stream = 0;
+    std::uint64_t address = 0, bytes = 0; ///< 0 bytes: the whole allocation
+    AllocationId allocation{};
+    StreamId stream{};
     std::uint64_t flags = 0; ///< CUmemAttach_flags
 
     template <class Self, class Visitor>

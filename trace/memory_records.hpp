@@ -107,7 +107,7 @@ struct Peer : PlainCall {
 struct HostFunction : PlainCall {
     static constexpr Type type = Type::host_function;
     static constexpr std::string_view name = "HostFunction";
-    std::uint64_t stream = 0;
+    StreamId stream{};
     std::uint64_t function_address = 0;
     std::uint64_t captured = 0; ///< 1: became a node of a graph and did not run
 

@@ -10,6 +10,7 @@
 /// in dictionary chunks.
 #pragma once
 
+#include "trace/ids.hpp"
 #include "trace/values.hpp"
 
 #include <algorithm>
@@ -83,9 +84,9 @@ enum class Type : std::uint8_t {
 
 /// A bounded list of numbers inside a record. What lies beyond `count` is never written nor copied: one of
 /// these stands on the stack of every launch.
-template <std::size_t Capacity>
+template <std::size_t Capacity, class Value = std::uint64_t>
 struct Numbers {
-    std::array<std::uint64_t, Capacity> values;
+    std::array<Value, Capacity> values;
     std::uint32_t count = 0;
 
     static constexpr std::size_t capacity = Capacity;
@@ -98,12 +99,12 @@ struct Numbers {
             values[i] = other.values[i];
         return *this;
     }
-    void add(std::uint64_t value) noexcept {
+    void add(Value value) noexcept {
         if (count < Capacity)
             values[count++] = value;
     }
-    const std::uint64_t* begin() const noexcept { return values.data(); }
-    const std::uint64_t* end() const noexcept { return values.data() + count; }
+    const Value* begin() const noexcept { return values.data(); }
+    const Value* end() const noexcept { return values.data() + count; }
     bool operator==(const Numbers& other) const noexcept {
         return std::equal(begin(), end(), other.begin(), other.end());
     }

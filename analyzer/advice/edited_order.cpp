@@ -28,7 +28,7 @@ bool EditedOrder::takes_order(const facts::Call& call, const MemoryUse& done, co
     const auto is_change = [](const OrderChange* change) {
         return change != nullptr && change->what != OrderChange::What::kept;
     };
-    if (done.freed != 0 && !done.frees_in_stream)
+    if (known(done.freed) && !done.frees_in_stream)
         return is_change(changes.call) || changes.memory != nullptr;
     return is_change(changes.call) &&
            (call.waits != facts::Waits::nothing || call.found_done != facts::Waits::nothing ||
@@ -122,7 +122,7 @@ void EditedOrder::before(const facts::Call& call, const MemoryUse& done, bool re
         sources_.erase(done.source);
 }
 
-void EditedOrder::allocated(std::uint64_t allocation, const ids::AllocationSite& site) {
+void EditedOrder::allocated(trace::AllocationId allocation, const ids::AllocationSite& site) {
     uses_.erase(allocation);
     const auto kept = kept_.find(site);
     if (kept == kept_.end() || kept->second.empty())
@@ -234,7 +234,7 @@ void EditedOrder::leave_for_host(const Piece& piece, const facts::StreamOrder& b
 
 void EditedOrder::add(const facts::Call& run, const MemoryUse& done, bool several_streams,
                       const Changes& changes, const facts::StreamOrder& base) {
-    if (done.freed != 0 && !done.frees_in_stream)
+    if (known(done.freed) && !done.frees_in_stream)
         return free(run, done, changes, base);
     const OrderChange* const change = changes.call;
     facts::Call changed;
@@ -265,7 +265,7 @@ void EditedOrder::add(const facts::Call& run, const MemoryUse& done, bool severa
         use(touch, run, call, base);
     if (done.untold || !done.touches.empty())
         meet_unknown(done, run, call, base);
-    if (done.freed != 0)
+    if (known(done.freed))
         uses_.erase(done.freed);
 }
 

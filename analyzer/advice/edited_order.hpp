@@ -42,8 +42,9 @@ using LostPairs = std::map<LostPair, std::uint64_t>; ///< and how often
 
 /// Bytes of an allocation that a call's work uses.
 struct Touch {
-    std::uint64_t allocation = 0, first = 0, last = 0; ///< offsets in it; last: one behind
-    std::uint64_t made_of = 0; ///< of kernels their function; else equal: what they write is the same
+    trace::AllocationId allocation{};
+    std::uint64_t first = 0, last = 0; ///< offsets in it; last: one behind
+    std::uint64_t made_of = 0;         ///< of kernels their function; else equal: what they write is the same
     rules::AccessKind kind{};
     bool writes = false;
 };
@@ -53,14 +54,15 @@ struct MemoryUse {
     bool untold = false;       ///< it may use any memory
     bool seen_by_host = false; ///< it leaves something where the host can read it
     std::uint64_t source = 0, source_bytes = 0, source_hash = 0; ///< of an upload: host memory; 0: none
-    std::uint64_t freed = 0;                                     ///< the allocation that it frees
+    trace::AllocationId freed{};                                 ///< the allocation that it frees
     ids::AllocationSite freed_site;
     bool frees_in_stream = false;
 
     void clear() {
         touches.clear();
         untold = seen_by_host = frees_in_stream = false;
-        source = source_bytes = source_hash = freed = 0;
+        source = source_bytes = source_hash = 0;
+        freed = {};
     }
 };
 
@@ -91,8 +93,8 @@ public:
     void add(const facts::Call& call, const MemoryUse& done, bool several_streams, const Changes& changes,
              const facts::StreamOrder& base);
     void give_up() { pairs_.clear(); }
-    void allocated(std::uint64_t allocation, const ids::AllocationSite& site);
-    void freed(std::uint64_t allocation) { uses_.erase(allocation); }
+    void allocated(trace::AllocationId allocation, const ids::AllocationSite& site);
+    void freed(trace::AllocationId allocation) { uses_.erase(allocation); }
     void finish(const facts::StreamOrder& base);
 
     const LostPairs& pairs() const { return pairs_; }
@@ -153,7 +155,7 @@ private:
     bool apart_from_run_ = false; ///< order_ is kept
     facts::StreamOrder order_;
     std::size_t steps_ = 0, look_ = 0; ///< calls since then; so many before the next look whether it agrees
-    reader::FlatMap<std::vector<Use>> uses_; ///< by allocation
+    reader::FlatMap<std::vector<Use>, trace::AllocationId> uses_; ///< by allocation
     std::map<ids::CallSite, std::vector<std::vector<Use>>>
         kept_;                         ///< of memory that is not freed, by its call site
     std::vector<Piece> untold_, last_; ///< by stream: the last that may use any memory; the last

@@ -55,7 +55,7 @@ void LostOrder::observe(const trace::Free& record) {
         each.freed(record.allocation);
 }
 
-void LostOrder::touch(std::uint64_t allocation, Touch touch) {
+void LostOrder::touch(trace::AllocationId allocation, Touch touch) {
     const Memory* const memory = live_.find(allocation);
     if (memory == nullptr)
         return;
@@ -67,7 +67,7 @@ void LostOrder::touch(std::uint64_t allocation, Touch touch) {
     use_.touches.push_back(touch);
 }
 
-bool LostOrder::is_on_host(std::uint64_t allocation) const {
+bool LostOrder::is_on_host(trace::AllocationId allocation) const {
     const Memory* const memory = live_.find(allocation);
     return memory != nullptr && memory->is_on_host();
 }
@@ -84,10 +84,10 @@ void LostOrder::look_at(const trace::Copy& copy) {
                       .kind = rules::AccessKind::copy,
                       .writes = true};
     const Touch whole{.kind = rules::AccessKind::copy};
-    if (copy.source_allocation != 0)
+    if (known(copy.source_allocation))
         touch(copy.source_allocation,
               rules::is_one_piece(copy.width, copy.height, copy.depth, copy.source_pitch) ? read : whole);
-    if (copy.destination_allocation != 0) {
+    if (known(copy.destination_allocation)) {
         Touch all = whole;
         all.writes = true;
         touch(copy.destination_allocation,
@@ -102,7 +102,7 @@ void LostOrder::look_at(const trace::Copy& copy) {
 }
 
 void LostOrder::look_at(const trace::Set& set) {
-    if (set.allocation == 0)
+    if (!known(set.allocation))
         return;
     Touch write{.kind = rules::AccessKind::set, .writes = true};
     if (rules::is_one_piece(set.width, set.height, 1, set.pitch)) {
@@ -166,7 +166,7 @@ void LostOrder::add(const reader::ThreadCursor& cursor, const facts::Call* call)
     if (use_.frees_in_stream)
         run.queues = facts::Queues::work; // what the stream is given next comes behind it
     follow(run, rested);
-    if (use_.freed != 0)
+    if (known(use_.freed))
         live_.erase(use_.freed);
 }
 
@@ -175,7 +175,7 @@ void LostOrder::follow(const facts::Call& run, bool rested) {
     static const ChangesOf none;
     const ChangesOf& of_call = changes_of(run.site);
     const ChangesOf& of_memory =
-        use_.freed == 0 ? none : changes_of({use_.freed_site.stack, use_.freed_site.entry});
+        known(use_.freed) ? changes_of({use_.freed_site.stack, use_.freed_site.entry}) : none;
     const bool is_changed = !of_call.empty() || !of_memory.empty();
     const auto changes = [&](std::size_t edit) {
         return Changes{change_in(of_call, edit), change_in(of_memory, edit)};
@@ -191,7 +191,7 @@ void LostOrder::follow(const facts::Call& run, bool rested) {
     };
     sources_told_ |= use_.source_hash != 0;
     const bool uses_memory = use_.seen_by_host || (use_.source != 0 && sources_told_) ||
-                             (several && (use_.freed != 0 || use_.untold || !use_.touches.empty()));
+                             (several && (known(use_.freed) || use_.untold || !use_.touches.empty()));
     if (!is_changed && !uses_memory) {
         std::erase_if(apart_, add_and_agree);
         return;

@@ -58,18 +58,18 @@ private:
     void follow(const facts::Call& run, bool rested);
     /// Until then no edit keeps uses of memory.
     bool several_streams() const { return streams_made_ || base_.several_streams(); }
-    void touch(std::uint64_t allocation, Touch touch);
+    void touch(trace::AllocationId allocation, Touch touch);
     void look_at(const reader::ThreadCursor& cursor, const facts::Call& call);
     void look_at(const trace::Copy& copy);
     void look_at(const trace::Set& set);
     void look_at(const reader::Shape* shape, bool meets_others);
-    bool is_on_host(std::uint64_t allocation) const;
+    bool is_on_host(trace::AllocationId allocation) const;
 
     const reader::Dictionary& dictionary_;
     facts::StreamOrder base_;
     facts::WrittenParameters written_;
-    reader::FlatMap<Memory> live_; ///< by allocation
-    std::vector<double> ends_;     ///< of each thread's last call
+    reader::FlatMap<Memory, trace::AllocationId> live_; ///< by allocation
+    std::vector<double> ends_;                          ///< of each thread's last call
     bool streams_made_ = false;
     MemoryUse use_;             ///< of the call at hand
     bool sources_told_ = false; ///< a hash of one; without any no edit keeps sources

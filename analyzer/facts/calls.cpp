@@ -49,14 +49,14 @@ Calls::Calls(const reader::Trace& trace, const machine::Rates& rates)
       peers_(trace.dictionary),
       launch_ns_(rates.launch_call_ns) {}
 
-StreamPlace Calls::place(std::uint64_t stream, std::uint32_t thread) {
-    Placed& placed = placed_[(mixed(5, stream) + thread) % placed_.size()];
+StreamPlace Calls::place(trace::StreamId stream, std::uint32_t thread) {
+    Placed& placed = placed_[(mixed(5, number(stream)) + thread) % placed_.size()];
     if (placed.stream != stream || placed.thread != thread)
         placed = {stream, thread, find_place(stream, thread)};
     return placed.place;
 }
 
-StreamPlace Calls::find_place(std::uint64_t stream, std::uint32_t thread) {
+StreamPlace Calls::find_place(trace::StreamId stream, std::uint32_t thread) {
     const auto [context, device] = contexts_.of(thread, stream);
     StreamPlace place;
     const auto [known, fresh] = devices_.try_emplace(context, static_cast<std::uint32_t>(devices_.size()));
@@ -68,7 +68,7 @@ StreamPlace Calls::find_place(std::uint64_t stream, std::uint32_t thread) {
     // The default streams are of a context, and one of them of a thread, too.
     const std::uint64_t key = place.legacy                            ? mixed(2, context)
                               : stream == facts::stream_of_the_thread ? mixed(mixed(3, context), thread)
-                                                                      : stream;
+                                                                      : number(stream);
     place.number = streams_.of(key);
     return place;
 }
@@ -96,7 +96,7 @@ double Calls::least(const Call& call) {
 }
 
 /// How long such work takes is known only from measurements and waits.
-void Calls::queue_unknown(Call& call, std::uint64_t stream, std::uint32_t group) {
+void Calls::queue_unknown(Call& call, trace::StreamId stream, std::uint32_t group) {
     call.stream = place(stream, call.thread);
     call.queues = Queues::work;
     call.expected_ns = unknown_kernel_ns;
@@ -267,7 +267,7 @@ std::optional<Call> Calls::of(const trace::Prefetch& record, const reader::Threa
 
 void Calls::query(Call& call, const trace::Sync& record) {
     if (record.kind == trace::SyncKind::stream_query) {
-        call.stream = place(record.object, call.thread);
+        call.stream = place(record.of_stream(), call.thread);
         call.found_done = Waits::stream;
     } else if (record.kind == trace::SyncKind::event_query) {
         call.event = events_.of(record.object);
@@ -284,7 +284,8 @@ std::optional<Call> Calls::of(const trace::Sync& record, const reader::ThreadCur
         return call;
     }
     call.least_ns = least(call);
-    call.stream = place(record.kind == trace::SyncKind::stream ? record.object : 0, cursor.index());
+    call.stream =
+        place(record.kind == trace::SyncKind::stream ? record.of_stream() : legacy_stream, cursor.index());
     call.waits = record.kind == trace::SyncKind::stream  ? Waits::stream
                  : record.kind == trace::SyncKind::event ? Waits::event
                                                          : Waits::device;
@@ -322,7 +323,7 @@ std::optional<Call> Calls::of(const trace::Stream& record, const reader::ThreadC
             not_blocking_.insert(record.stream);
     } else if (record.action == trace::StreamAction::destroy) {
         placed_.fill({});
-        streams_.destroy(record.stream);
+        streams_.destroy(number(record.stream));
         not_blocking_.erase(record.stream);
     }
     return call;
@@ -360,7 +361,7 @@ std::optional<Call> Calls::of(const trace::Free& record, const reader::ThreadCur
         call.stream = place(record.stream, cursor.index());
         return call;
     }
-    call.stream = place(0, cursor.index());
+    call.stream = place(legacy_stream, cursor.index());
     if (pooled) // the driver leaves it to the program that the memory is no longer in use
         return call;
     call.waits = Waits::device;

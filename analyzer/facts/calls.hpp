@@ -93,16 +93,16 @@ private:
     };
     /// The stream's place in the clock, for work that this thread queues there.
     struct Placed {
-        std::uint64_t stream = 0;
+        trace::StreamId stream{};
         std::uint32_t thread = UINT32_MAX; ///< UINT32_MAX: of none
         StreamPlace place;
     };
 
     const Kernel& kernel(const reader::Shape& shape, std::uint32_t thread);
     std::uint32_t group(std::uint64_t key);
-    void queue_unknown(Call& call, std::uint64_t stream, std::uint32_t group);
-    StreamPlace place(std::uint64_t stream, std::uint32_t thread);
-    StreamPlace find_place(std::uint64_t stream, std::uint32_t thread);
+    void queue_unknown(Call& call, trace::StreamId stream, std::uint32_t group);
+    StreamPlace place(trace::StreamId stream, std::uint32_t thread);
+    StreamPlace find_place(trace::StreamId stream, std::uint32_t thread);
     double length(std::uint64_t ticks) const { return static_cast<double>(ticks) * ns_per_tick_; }
     double at(std::uint64_t ticks) const {
         return (static_cast<double>(ticks) - static_cast<double>(first_)) * ns_per_tick_;
@@ -118,8 +118,8 @@ private:
     std::uint64_t first_;
     Contexts contexts_;
     Peers peers_;
-    std::unordered_set<std::uint64_t> not_blocking_; ///< streams
-    std::unordered_set<std::uint64_t> pooled_;       ///< live allocations of pools
+    std::unordered_set<trace::StreamId> not_blocking_; ///< streams
+    std::unordered_set<trace::AllocationId> pooled_;   ///< live allocations of pools
     Numbers streams_, events_{1};
     std::unordered_map<std::uint64_t, std::uint32_t> devices_; ///< contexts
     std::vector<std::uint64_t> ordinals_;                      ///< of the devices, by context

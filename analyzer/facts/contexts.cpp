@@ -3,7 +3,8 @@
 namespace umadvisor::facts {
 namespace {
 
-std::uint64_t value_of(const std::unordered_map<std::uint64_t, std::uint64_t>& in, std::uint64_t key) {
+template <class Key>
+std::uint64_t value_of(const std::unordered_map<Key, std::uint64_t>& in, Key key) {
     const auto found = in.find(key);
     return found == in.end() ? 0 : found->second;
 }
@@ -36,7 +37,7 @@ void Contexts::add(const trace::Stream& record, std::uint32_t thread) {
         streams_.erase(record.stream);
 }
 
-Contexts::Place Contexts::of(std::uint32_t thread, std::uint64_t stream) const {
+Contexts::Place Contexts::of(std::uint32_t thread, trace::StreamId stream) const {
     const std::uint64_t context = stream > stream_of_the_thread ? value_of(streams_, stream) : current(thread);
     return {context, value_of(devices_, context)};
 }

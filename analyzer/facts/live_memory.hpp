@@ -23,12 +23,12 @@ public:
             live_.erase(record.allocation);
     }
     /// By its id. Null: it is not known, or was freed. The pointer holds until the next record.
-    const trace::Alloc* find(std::uint64_t allocation) const {
-        return allocation == 0 ? nullptr : live_.find(allocation);
+    const trace::Alloc* find(trace::AllocationId allocation) const {
+        return known(allocation) ? live_.find(allocation) : nullptr;
     }
 
 private:
-    reader::FlatMap<trace::Alloc> live_;
+    reader::FlatMap<trace::Alloc, trace::AllocationId> live_;
 };
 
 } // namespace umadvisor::facts

@@ -65,7 +65,7 @@ private:
     };
     const reader::Dictionary& dictionary_;
     std::map<DevicePair, trace::PeerLink> links_;
-    reader::FlatMap<Place> places_; ///< by allocation
+    reader::FlatMap<Place, trace::AllocationId> places_; ///< by allocation
     std::set<DevicePair> enabled_, asked_for_;
 };
 

@@ -22,7 +22,8 @@ struct KernelSite {
 
 /// Work in one of these runs in the order in which it was given.
 struct WorkQueue {
-    std::uint64_t context = 0, stream = 0;
+    std::uint64_t context = 0;
+    trace::StreamId stream{};
     std::uint32_t thread = 0; ///< of per-thread default streams, else 0
     auto operator<=>(const WorkQueue&) const = default;
 };

@@ -10,7 +10,7 @@ std::size_t WrittenParameters::count_before_variables(const reader::Shape& shape
     if (variables_.empty())
         return shape.touched.size();
     const auto variable = std::ranges::find_if(
-        shape.touched, [this](std::uint64_t allocation) { return variables_.contains(allocation); });
+        shape.touched, [this](trace::AllocationId allocation) { return variables_.contains(allocation); });
     return static_cast<std::size_t>(variable - shape.touched.begin());
 }
 

@@ -42,7 +42,7 @@ private:
 
     const reader::Dictionary& dictionary_;
     std::unordered_map<std::uint64_t, Pointers> kernels_; ///< by function
-    std::unordered_set<std::uint64_t> variables_;         ///< managed ones of modules
+    std::unordered_set<trace::AllocationId> variables_;   ///< managed ones of modules
 };
 
 } // namespace umadvisor::facts

@@ -5,8 +5,6 @@
 namespace umadvisor::managed {
 namespace {
 
-constexpr std::uint64_t per_thread_stream = 2; // FORMAT.md
-
 bool is_host(trace::Location location) {
     return location == trace::Location::host || location == trace::Location::host_numa ||
            location == trace::Location::host_numa_current;
@@ -51,9 +49,11 @@ ManagedActivity::ManagedActivity(double ns_per_tick, const residency::ThrashingP
     terms_.thrashing_threshold = rule.threshold;
 }
 
-facts::WorkQueue ManagedActivity::queue_of(std::uint32_t thread, std::uint64_t stream) const {
-    return {contexts_.of(thread, stream).context, stream == 1 ? 0 : stream, // the legacy stream has two names
-            stream == per_thread_stream ? thread : 0};
+facts::WorkQueue ManagedActivity::queue_of(std::uint32_t thread, trace::StreamId stream) const {
+    return {contexts_.of(thread, stream).context,
+            stream == facts::other_legacy_stream ? facts::legacy_stream
+                                                 : stream, // the legacy stream has two names
+            stream == facts::stream_of_the_thread ? thread : 0};
 }
 
 void ManagedActivity::add(const trace::Alloc& record) {
@@ -156,8 +156,8 @@ void ManagedActivity::reach_all(const reader::Shape& shape, std::uint64_t start,
     }
 }
 
-void ManagedActivity::reach(std::uint64_t id, const facts::KernelSite& kernel, const trace::GraphLaunch& record,
-                            std::uint32_t thread) {
+void ManagedActivity::reach(trace::AllocationId id, const facts::KernelSite& kernel,
+                            const trace::GraphLaunch& record, std::uint32_t thread) {
     ManagedAllocation* const allocation = ranges_.find_live(id);
     if (allocation == nullptr)
         return;
@@ -167,7 +167,7 @@ void ManagedActivity::reach(std::uint64_t id, const facts::KernelSite& kernel, c
           record.start);
 }
 
-void ManagedActivity::touch(std::uint64_t id, std::uint64_t time) {
+void ManagedActivity::touch(trace::AllocationId id, std::uint64_t time) {
     if (ManagedAllocation* const allocation = ranges_.find_live(id)) {
         totals_.use();
         arrivals_.host_touch(*allocation, time);
@@ -275,11 +275,11 @@ void ManagedActivity::add(const trace::Sync& record, std::uint32_t thread) {
     switch (record.kind) {
     case trace::SyncKind::context:
         waited.whole_context = true;
-        waited.queue = queue_of(thread, 0);
+        waited.queue = queue_of(thread, facts::legacy_stream);
         return wait(waited);
     case trace::SyncKind::stream:
     case trace::SyncKind::stream_query:
-        waited.queue = queue_of(thread, record.object);
+        waited.queue = queue_of(thread, record.of_stream());
         return wait(waited);
     case trace::SyncKind::event:
     case trace::SyncKind::event_query:

@@ -36,8 +36,8 @@ public:
             reach_all(shape, start, thread);
     }
     /// A kernel of a graph that was launched there may reach `allocation`.
-    void reach(std::uint64_t allocation, const facts::KernelSite& kernel, const trace::GraphLaunch& record,
-               std::uint32_t thread);
+    void reach(trace::AllocationId allocation, const facts::KernelSite& kernel,
+               const trace::GraphLaunch& record, std::uint32_t thread);
     void add(const trace::Prefetch& record);
     void add(const trace::Advise& record);
     void add(const trace::Residency& record);
@@ -75,11 +75,11 @@ private:
     ManagedActivity(double ns_per_tick, const residency::ThrashingParameters& rule,
                     const reader::Dictionary& dictionary);
 
-    facts::WorkQueue queue_of(std::uint32_t thread, std::uint64_t stream) const;
+    facts::WorkQueue queue_of(std::uint32_t thread, trace::StreamId stream) const;
     void reach_all(const reader::Shape& shape, std::uint64_t start, std::uint32_t thread);
     void reach(ManagedAllocation& allocation, const facts::KernelSite& kernel, const facts::WorkQueue& queue,
                std::uint64_t device, std::uint64_t start);
-    void touch(std::uint64_t allocation, std::uint64_t time);
+    void touch(trace::AllocationId allocation, std::uint64_t time);
     void wait(const facts::Waited& waited);
     void forget_expired();
     void judge(ManagedAllocation& allocation);

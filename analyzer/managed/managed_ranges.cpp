@@ -97,7 +97,7 @@ ManagedAllocation* ManagedRanges::find(std::uint64_t address, std::uint64_t time
     return nullptr;
 }
 
-ManagedAllocation* ManagedRanges::find_live(std::uint64_t id) {
+ManagedAllocation* ManagedRanges::find_live(trace::AllocationId id) {
     const auto found = ids_.find(id);
     return found == ids_.end() ? nullptr : found->second;
 }

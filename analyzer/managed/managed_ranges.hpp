@@ -40,8 +40,9 @@ struct OnHost {
 struct ManagedAllocation {
     ManagedAllocation(const trace::Alloc& record, BlockBudget& block_budget, StepBudget& step_budget);
 
-    std::uint64_t id, address, last; ///< first and last byte
-    std::uint64_t from;              ///< ticks
+    trace::AllocationId id;
+    std::uint64_t address, last; ///< first and last byte
+    std::uint64_t from;          ///< ticks
     std::uint64_t until = UINT64_MAX;
     ManagedSiteActivity* site = nullptr;
     const ids::AllocationSite* made_at = nullptr;
@@ -85,7 +86,7 @@ public:
     /// The nearest live allocations that share a granule with it, a few each way.
     std::vector<ManagedAllocation*> beside(const ManagedAllocation& allocation) const;
     /// By the id of a live allocation.
-    ManagedAllocation* find_live(std::uint64_t id);
+    ManagedAllocation* find_live(trace::AllocationId id);
     bool empty() const { return live_.empty() && freed_.empty(); }
     const BlockBudget& block_budget() const { return budget_; }
 
@@ -107,8 +108,8 @@ private:
     BlockBudget budget_;
     StepBudget steps_;
     Live live_;
-    std::unordered_map<std::uint64_t, ManagedAllocation*> ids_; ///< of live ones
-    std::deque<std::unique_ptr<ManagedAllocation>> freed_;      ///< the last freed at the back
+    std::unordered_map<trace::AllocationId, ManagedAllocation*> ids_; ///< of live ones
+    std::deque<std::unique_ptr<ManagedAllocation>> freed_;            ///< the last freed at the back
 };
 
 } // namespace umadvisor::managed

@@ -49,13 +49,15 @@ struct HostAccess {
 
 /// A block of one of the allocations.
 struct BlockOfAllocation {
-    std::uint64_t allocation = 0, offset = 0, bytes = 0;
+    trace::AllocationId allocation{};
+    std::uint64_t offset = 0, bytes = 0;
     BlockActivity activity;
 };
 
 /// Where one allocation was, from its beginning to its end.
 struct AllocationLife {
-    std::uint64_t allocation = 0, bytes = 0;
+    trace::AllocationId allocation{};
+    std::uint64_t bytes = 0;
     std::uint64_t from = 0, until = 0; ///< ticks; until 0: to the end
     std::deque<Stay> stays;
     std::uint64_t left_out = 0; ///< stays, in the middle

@@ -19,10 +19,9 @@ struct TextKeeper {
     void number(std::string_view, T&) {}
     void time(std::string_view, std::uint64_t&) {}
     void address(std::string_view, std::uint64_t&) {}
-    void handle(std::string_view, std::uint64_t&) {}
+    void handle(std::string_view, auto&) {}
     void text(std::string_view key, std::string_view& value) { value = own(key, value); }
-    template <std::size_t N>
-    void numbers(std::string_view, trace::Numbers<N>&) {}
+    void numbers(std::string_view, auto&) {}
 };
 
 /// Each of a list, which zeros end.

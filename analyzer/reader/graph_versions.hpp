@@ -15,7 +15,7 @@ struct GraphNode {
     std::uint64_t bytes = 0, host_range = 0;
     trace::Memory source{}, destination{};
     std::uint64_t function = 0, grid[3] = {}, block[3] = {}, shared_bytes = 0;
-    std::vector<std::uint64_t> touched;
+    std::vector<trace::AllocationId> touched;
 };
 
 /// A version is its base with these nodes put in the place of those of the same number.
@@ -64,8 +64,8 @@ private:
                                            record.value, record.grid_x, record.grid_y, record.grid_z,
                                            record.block_x, record.block_y, record.block_z, record.shared_bytes})
             content = mixed(content, number);
-        for (const std::uint64_t number : record.touched)
-            content = mixed(content, number);
+        for (const trace::AllocationId allocation : record.touched)
+            content = mixed(content, trace::number(allocation));
     }
 };
 

@@ -74,10 +74,9 @@ struct Plausibility {
     }
     [[gnu::always_inline]] void time(Key key, const std::uint64_t& value) { look(key, value); }
     [[gnu::always_inline]] void address(Key key, const std::uint64_t& value) { look(key, value); }
-    void handle(std::string_view, const std::uint64_t&) {}
+    void handle(std::string_view, const auto&) {}
     void text(std::string_view, const std::string_view&) {}
-    template <std::size_t N>
-    void numbers(std::string_view, const trace::Numbers<N>&) {}
+    void numbers(std::string_view, const auto&) {}
 
     [[gnu::always_inline]] void look(Key key, std::uint64_t value) {
         if (is_size(key))
@@ -127,10 +126,9 @@ struct Clamp {
     void address(std::string_view, std::uint64_t& value) {
         value = value < UINT64_MAX - most_bytes ? value : UINT64_MAX - most_bytes;
     }
-    void handle(std::string_view, std::uint64_t&) {}
+    void handle(std::string_view, auto&) {}
     void text(std::string_view, std::string_view&) {}
-    template <std::size_t N>
-    void numbers(std::string_view, trace::Numbers<N>&) {}
+    void numbers(std::string_view, auto&) {}
 };
 
 } // namespace detail

@@ -27,9 +27,11 @@ struct Shape {
     // First what each launch is asked for.
     std::uint32_t place = 0; ///< among the shapes of its chunk, counted from 0 without gaps
     bool scanned = false, captured = false;
-    std::uint64_t number = 0, entry = 0, function = 0, stream = 0, untold = 0;
+    std::uint64_t number = 0, entry = 0, function = 0;
+    trace::StreamId stream{};
+    std::uint64_t untold = 0;
     ids::StackId stack{};
-    std::vector<std::uint64_t> touched;
+    std::vector<trace::AllocationId> touched;
     std::vector<std::uint64_t> host_ranges; ///< pageable memory among the parameters
     std::uint64_t grid[3] = {}, block[3] = {}, shared_bytes = 0;
 };

@@ -80,7 +80,7 @@ void MemoryHistory::add(const trace::Alloc& record) {
         any_oom_ = true;
         step("oom", memory, record.start, most_free(record.device));
     }
-    if (record.status != 0 || record.allocation == 0)
+    if (record.status != 0 || !known(record.allocation))
         return;
     if (memory.address == 0 || memory.address > UINT64_MAX - memory.bytes) { // an array has none
         if (next_array_ > last_array)

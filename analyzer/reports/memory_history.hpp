@@ -16,7 +16,9 @@ namespace umadvisor::reports {
 
 /// Memory that the driver has given out and that is not freed.
 struct HeldMemory {
-    std::uint64_t allocation = 0, address = 0, bytes = 0, device = 0, stream = 0;
+    trace::AllocationId allocation{};
+    std::uint64_t address = 0, bytes = 0, device = 0;
+    trace::StreamId stream{};
     ids::CallSite site;
     std::uint64_t managed = 0; ///< 1: it may be on the host
 };
@@ -68,8 +70,8 @@ private:
     std::size_t limit_;
     bool at_oom_;
     std::map<std::uint64_t, HeldMemory> held_;
-    std::unordered_map<std::uint64_t, std::uint64_t> addresses_; ///< by allocation
-    std::map<std::uint64_t, std::uint64_t> device_bytes_;        ///< held, without managed memory
+    std::unordered_map<trace::AllocationId, std::uint64_t> addresses_; ///< by allocation
+    std::map<std::uint64_t, std::uint64_t> device_bytes_;              ///< held, without managed memory
     std::deque<MemoryStep> steps_;
     std::size_t left_out_ = 0;
     std::uint64_t next_array_ = first_array;

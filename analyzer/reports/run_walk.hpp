@@ -30,7 +30,7 @@ struct WalkedCall : facts::CallNote {
 
     WorkKind work{}; ///< none: it queued nothing, or failed, or became a node of a graph
     facts::Contexts::Place place;
-    std::uint64_t stream = 0;
+    trace::StreamId stream{};
     std::int64_t work_start_ns = 0, work_end_ns = 0; ///< as fitted to the waits of the run
     std::uint64_t work_ns = 0;
     bool work_measured = false; ///< by the device; false: fitted to the waits of the run
@@ -41,7 +41,7 @@ struct WalkedCall : facts::CallNote {
     bool copies = false; ///< a copy, also one that failed or did not run; so is what follows
     facts::Direction direction{};
     trace::Memory source{}, destination{};
-    std::uint64_t source_allocation = 0, destination_allocation = 0;
+    trace::AllocationId source_allocation{}, destination_allocation{};
     bool asynchronous = false, staged = false;
 
     std::int64_t end_ns() const;

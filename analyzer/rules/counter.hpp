@@ -44,8 +44,8 @@ struct Launched {
 /// A call that queues work or waits for work, with what is known of it.
 struct WorkCall {
     const facts::Call& call;
-    const reader::ThreadCursor& cursor;         ///< its record
-    std::span<const std::uint64_t> allocations; ///< that its work reaches
+    const reader::ThreadCursor& cursor;               ///< its record
+    std::span<const trace::AllocationId> allocations; ///< that its work reaches
     bool reaches_no_other;
 };
 

@@ -14,7 +14,8 @@ tables::Tally DeviceContents::told(const tables::CopySite& site, bool small) con
     return sum;
 }
 
-bool DeviceContents::holds_download(std::uint64_t allocation, std::uint64_t first, std::uint64_t last) const {
+bool DeviceContents::holds_download(trace::AllocationId allocation, std::uint64_t first,
+                                    std::uint64_t last) const {
     const std::vector<Range>* const ranges = sent_.find(allocation);
     return ranges != nullptr && std::ranges::any_of(*ranges, [&](const Range& range) {
                return range.first == first && range.last == last && range.downloaded &&
@@ -22,7 +23,7 @@ bool DeviceContents::holds_download(std::uint64_t allocation, std::uint64_t firs
            });
 }
 
-FateTotals& DeviceContents::totals(std::uint64_t allocation, const Range& range, Fate fate) {
+FateTotals& DeviceContents::totals(trace::AllocationId allocation, const Range& range, Fate fate) {
     FateTotals& totals = sites_[{range.site, fate, range.bytes < tables::small_copy_bytes}];
     if (const Memory* const memory = live_.find(allocation)) {
         totals.allocation_stack = memory->site.stack;
@@ -45,14 +46,15 @@ void DeviceContents::add(const trace::Alloc& record) {
 }
 
 /// No launch has reached it unseen.
-bool DeviceContents::is_followed(std::uint64_t allocation, const Range& range) const {
+bool DeviceContents::is_followed(trace::AllocationId allocation, const Range& range) const {
     if (range.launches == launches_)
         return true;
     const Memory* const memory = live_.find(allocation);
     return memory != nullptr && (memory->reached || memory->array || memory->variable);
 }
 
-void DeviceContents::end_unused(std::uint64_t allocation, const Range& range, ids::StackId stack, bool freed) {
+void DeviceContents::end_unused(trace::AllocationId allocation, const Range& range, ids::StackId stack,
+                                bool freed) {
     if (!range.pending || !is_followed(allocation, range))
         return;
     const std::uint64_t bytes = range.bytes;
@@ -102,14 +104,14 @@ void DeviceContents::add(const trace::Pool& record) {
 }
 
 void DeviceContents::use_reached(const reader::Shape* shape) {
-    for (const std::uint64_t allocation : std::exchange(unread_, {})) {
+    for (const trace::AllocationId allocation : std::exchange(unread_, {})) {
         const Memory* const memory = live_.find(allocation);
         use(allocation, memory != nullptr && memory->variable);
     }
     if (shape == nullptr || !shape->scanned || shape->untold != 0)
         return use_all();
     for (std::size_t i = 0; i < shape->touched.size(); ++i) {
-        const std::uint64_t allocation = shape->touched[i];
+        const trace::AllocationId allocation = shape->touched[i];
         if (sent_.find(allocation) != nullptr)
             use(allocation, written_.may_write(*shape, i));
         if (!awaited_.empty()) // a kernel may write to where a download goes
@@ -119,7 +121,7 @@ void DeviceContents::use_reached(const reader::Shape* shape) {
 }
 
 /// A transfer is used: it can still count as one value sent, or as the same bytes as before.
-void DeviceContents::use(std::uint64_t allocation, Range& range) {
+void DeviceContents::use(trace::AllocationId allocation, Range& range) {
     if (!range.pending)
         return;
     range.pending = false;
@@ -162,7 +164,7 @@ void DeviceContents::finish() {
     share_evidence(sites_);
 }
 
-void DeviceContents::use(std::uint64_t allocation, bool changed) {
+void DeviceContents::use(trace::AllocationId allocation, bool changed) {
     std::vector<Range>* const ranges = sent_.find(allocation);
     if (ranges == nullptr)
         return;

@@ -52,7 +52,7 @@ public:
     /// Those of the copies that Copies adds up there whose fate is reported.
     tables::Tally told(const tables::CopySite& site, bool small) const;
     /// Whether the bytes from `first` to `last` are those that the latest download of them brought.
-    bool holds_download(std::uint64_t allocation, std::uint64_t first, std::uint64_t last) const;
+    bool holds_download(trace::AllocationId allocation, std::uint64_t first, std::uint64_t last) const;
 
 private:
     /// Allocated by the program for itself, or a variable.
@@ -96,31 +96,31 @@ private:
     void read(const trace::Copy& copy, std::uint32_t thread);
     void download(const trace::Copy& copy, std::vector<Range>& ranges, std::uint32_t thread);
     void compare_download(const trace::Copy& copy, const Range& before, const trace::CopyContent& content);
-    void write(std::uint64_t allocation, Range range, bool whole_range);
+    void write(trace::AllocationId allocation, Range range, bool whole_range);
     bool fills(const trace::Copy& copy) const;
     void compare_source(const trace::Copy& copy, Range& sent);
     bool holds(const HostSources::Sent& source) const;
     void bound();
-    bool is_there(std::uint64_t allocation, std::vector<Range>& ranges, const Range& sent);
-    bool is_followed(std::uint64_t allocation, const Range& range) const;
-    void end_unused(std::uint64_t allocation, const Range& range, ids::StackId stack, bool freed);
+    bool is_there(trace::AllocationId allocation, std::vector<Range>& ranges, const Range& sent);
+    bool is_followed(trace::AllocationId allocation, const Range& range) const;
+    void end_unused(trace::AllocationId allocation, const Range& range, ids::StackId stack, bool freed);
     void use_reached(const reader::Shape* shape);
-    void use(std::uint64_t allocation, bool changed);
-    void use(std::uint64_t allocation, Range& range);
+    void use(trace::AllocationId allocation, bool changed);
+    void use(trace::AllocationId allocation, Range& range);
     void use_all();
     void forget_all();
-    FateTotals& totals(std::uint64_t allocation, const Range& range, Fate fate);
+    FateTotals& totals(trace::AllocationId allocation, const Range& range, Fate fate);
 
     double ns_per_tick_;
     facts::WrittenParameters written_;
     std::uint64_t launches_ = 0;
     bool shared_ = false; ///< another process may write what it likes
-    reader::FlatMap<Memory> live_;
-    reader::FlatMap<std::vector<Range>> sent_; ///< by allocation
-    std::size_t ranges_ = 0;                   ///< in sent_, at the most
+    reader::FlatMap<Memory, trace::AllocationId> live_;
+    reader::FlatMap<std::vector<Range>, trace::AllocationId> sent_; ///< by allocation
+    std::size_t ranges_ = 0;                                        ///< in sent_, at the most
     std::vector<Awaited> awaited_;
     HostSources sources_;
-    std::vector<std::uint64_t>
+    std::vector<trace::AllocationId>
         unread_; ///< arrays and variables to which something was sent since the latest launch
     /// Of the uploads of one call site.
     struct Looks {

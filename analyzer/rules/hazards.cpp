@@ -55,7 +55,7 @@ void Hazards::add(const trace::Alloc& record) {
               .pooled = dictionary_.is_stream_ordered(record.entry)};
 }
 
-void Hazards::forget(std::uint64_t allocation) {
+void Hazards::forget(trace::AllocationId allocation) {
     live_.erase(allocation);
     uses_.erase(allocation);
 }
@@ -65,7 +65,7 @@ void Hazards::add(const trace::LaunchShape& record) {
     if (record.captured != 0) // a captured kernel does not run; launches of its graph count below
         return;
     sources_tell_ &= record.scanned != 0 && record.untold == 0;
-    for (const std::uint64_t allocation : record.touched)
+    for (const trace::AllocationId allocation : record.touched)
         if (Memory* const memory = live_.find(allocation))
             memory->reached = true;
 }
@@ -109,7 +109,7 @@ bool Hazards::meet(const Memory& memory, const Use& earlier, const Use& later, b
     return !same && first < last && last - first >= least_bytes;
 }
 
-void Hazards::use(std::uint64_t allocation, const Use& use, const facts::Call& call) {
+void Hazards::use(trace::AllocationId allocation, const Use& use, const facts::Call& call) {
     const Memory* const memory = live_.find(allocation);
     if (memory == nullptr)
         return;
@@ -169,16 +169,16 @@ void Hazards::use(const trace::Copy& copy, const facts::Call& call, const facts:
                    .moment = order_.last(call.stream),
                    .work = work};
     };
-    if (copy.source_allocation != 0 && is_followed(copy.source_memory) &&
+    if (known(copy.source_allocation) && is_followed(copy.source_memory) &&
         is_one_piece(copy.width, copy.height, copy.depth, copy.source_pitch))
         use(copy.source_allocation, end(copy.source, false), call);
-    if (copy.destination_allocation != 0 && is_followed(copy.destination_memory) &&
+    if (known(copy.destination_allocation) && is_followed(copy.destination_memory) &&
         is_one_piece(copy.width, copy.height, copy.depth, copy.destination_pitch))
         use(copy.destination_allocation, end(copy.destination, true), call);
 }
 
 void Hazards::use(const trace::Set& set, const facts::Call& call, const facts::LeastEnds::Work& work) {
-    if (set.allocation != 0 && is_followed(set.memory) && is_one_piece(set.width, set.height, 1, set.pitch))
+    if (known(set.allocation) && is_followed(set.memory) && is_one_piece(set.width, set.height, 1, set.pitch))
         use(set.allocation,
             Use{.kind = AccessKind::set,
                 .writes = true,
@@ -239,7 +239,7 @@ void Hazards::free(const trace::Free& record, facts::Call call) {
 }
 
 /// The device writes it.
-void Hazards::change(std::uint64_t allocation, const facts::Call& call) {
+void Hazards::change(trace::AllocationId allocation, const facts::Call& call) {
     Memory* const memory = live_.find(allocation);
     if (memory == nullptr || !memory->on_host)
         return;

@@ -113,7 +113,9 @@ private:
     };
     /// An upload from page-locked memory.
     struct Source {
-        std::uint64_t bytes = 0, part_hash = 0, whole_hash = 0, allocation = 0, writes = 0;
+        std::uint64_t bytes = 0, part_hash = 0, whole_hash = 0;
+        trace::AllocationId allocation{};
+        std::uint64_t writes = 0;
         std::uint64_t ticks = 0; ///< start of its record
         double start = 0;        ///< the same, as facts::Call has it
         std::uint32_t thread = 0;
@@ -137,13 +139,13 @@ private:
         if (hides_order(record))
             order_.give_up();
     }
-    void forget(std::uint64_t allocation);
-    void use(std::uint64_t allocation, const Use& use, const facts::Call& call);
+    void forget(trace::AllocationId allocation);
+    void use(trace::AllocationId allocation, const Use& use, const facts::Call& call);
     void use(const trace::Copy& copy, const facts::Call& call, const facts::LeastEnds::Work& work);
     void use(const trace::Set& set, const facts::Call& call, const facts::LeastEnds::Work& work);
     void launch(const reader::Shape& shape, const facts::Call& call, const facts::LeastEnds::Work& work);
     void free(const trace::Free& record, facts::Call call);
-    void change(std::uint64_t allocation, const facts::Call& call);
+    void change(trace::AllocationId allocation, const facts::Call& call);
     void upload(const trace::Copy& copy, const facts::Call& call, const facts::LeastEnds::Work& work);
     bool has_changed(const Source& source, const trace::CopyContent& now) const;
     void note_changed(const facts::Call& call);
@@ -157,13 +159,13 @@ private:
     LostRecords lost_;
     facts::LeastEnds ends_;
     facts::WrittenParameters written_;
-    reader::FlatMap<Memory> live_;           ///< by allocation
-    reader::FlatMap<std::vector<Use>> uses_; ///< the same
-    reader::FlatMap<Source> sources_;        ///< the latest, by address
-    reader::FlatMap<Source> in_flight_;      ///< by `ticks`: what a Content record may refer to
-    std::vector<Changed> changed_;           ///< no call of their thread has followed
-    bool kernels_tell_ = true;               ///< which memory they write
-    bool sources_tell_ = true;               ///< only recorded work may write page-locked memory
+    reader::FlatMap<Memory, trace::AllocationId> live_;           ///< by allocation
+    reader::FlatMap<std::vector<Use>, trace::AllocationId> uses_; ///< the same
+    reader::FlatMap<Source> sources_;                             ///< the latest, by address
+    reader::FlatMap<Source> in_flight_; ///< by `ticks`: what a Content record may refer to
+    std::vector<Changed> changed_;      ///< no call of their thread has followed
+    bool kernels_tell_ = true;          ///< which memory they write
+    bool sources_tell_ = true;          ///< only recorded work may write page-locked memory
     bool streams_made_ = false;
     Sites sites_, unproved_frees_;
     std::map<HazardSite, std::vector<Open>> open_;

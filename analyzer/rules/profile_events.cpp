@@ -43,18 +43,18 @@ bool is_node(const Record& record) {
 
 /// Which allocations work reaches.
 struct Reach {
-    std::span<const std::uint64_t> parameters; ///< of a kernel
-    std::array<std::uint64_t, 2> ends{};       ///< of a copy or set
+    std::span<const trace::AllocationId> parameters; ///< of a kernel
+    std::array<trace::AllocationId, 2> ends{};       ///< of a copy or set
     std::size_t count = 0;
     bool told = false; ///< it reaches no other
 
-    std::span<const std::uint64_t> allocations() const {
+    std::span<const trace::AllocationId> allocations() const {
         return count == 0 ? parameters : std::span(ends).first(count);
     }
-    void add(std::uint64_t allocation, Memory memory) {
-        if (allocation != 0)
+    void add(trace::AllocationId allocation, Memory memory) {
+        if (known(allocation))
             ends[count++] = allocation;
-        told &= allocation != 0 || facts::is_host_memory(memory);
+        told &= known(allocation) || facts::is_host_memory(memory);
     }
 };
 

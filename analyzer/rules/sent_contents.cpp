@@ -23,8 +23,8 @@ bool is_on_device(trace::Memory memory) {
 }
 
 /// Device memory whose allocation is not in the trace.
-bool is_unknown(trace::Memory memory, std::uint64_t allocation) {
-    return memory == trace::Memory::unknown || (memory == trace::Memory::device && allocation == 0);
+bool is_unknown(trace::Memory memory, trace::AllocationId allocation) {
+    return memory == trace::Memory::unknown || (memory == trace::Memory::device && !known(allocation));
 }
 
 tables::CopySite site_of(const trace::Copy& copy) {
@@ -159,7 +159,7 @@ void DeviceContents::add(const trace::Set& record) {
 }
 
 /// `whole_range`: each of its bytes is written, and by this call.
-void DeviceContents::write(std::uint64_t allocation, Range sent, bool whole_range) {
+void DeviceContents::write(trace::AllocationId allocation, Range sent, bool whole_range) {
     const Memory* const memory = live_.find(allocation);
     if (memory == nullptr)
         return;
@@ -199,7 +199,7 @@ void DeviceContents::bound() {
 }
 
 /// Whether the range holds these very bytes already, as far as is known. Then nothing has happened to it.
-bool DeviceContents::is_there(std::uint64_t allocation, std::vector<Range>& ranges, const Range& sent) {
+bool DeviceContents::is_there(trace::AllocationId allocation, std::vector<Range>& ranges, const Range& sent) {
     if (sent.content.part_hash == 0)
         return false;
     const auto same = std::ranges::find_if(ranges, [&](const Range& range) {

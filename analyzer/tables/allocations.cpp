@@ -68,19 +68,19 @@ std::vector<Holding> Allocations::holdings(bool of_host) const {
     return all;
 }
 
-Allocations::Live* Allocations::find_managed(std::uint64_t allocation) {
+Allocations::Live* Allocations::find_managed(trace::AllocationId allocation) {
     Live* const live = live_.find(allocation);
     return live == nullptr || !live->managed ? nullptr : live;
 }
 
 void Allocations::reach_all(const trace::Launch& record, const reader::Shape& shape) {
     open_parts(shape);
-    for (const std::uint64_t allocation : shape.touched)
+    for (const trace::AllocationId allocation : shape.touched)
         reach(allocation, Launches::group_of(shape), record.sample, shape.stack);
     unknown_uses_ += !shape.scanned || shape.untold != 0;
 }
 
-void Allocations::reach(std::uint64_t allocation, const LaunchGroup& group, std::uint64_t sample,
+void Allocations::reach(trace::AllocationId allocation, const LaunchGroup& group, std::uint64_t sample,
                         ids::StackId stack) {
     Live* const live = find_managed(allocation);
     if (live == nullptr)
@@ -111,12 +111,12 @@ void Allocations::reach(std::uint64_t allocation, const LaunchGroup& group, std:
 void Allocations::open_parts(const reader::Shape& shape) {
     if (!shape.scanned || shape.untold != 0)
         return;
-    const auto fresh = [this](std::uint64_t allocation) {
+    const auto fresh = [this](trace::AllocationId allocation) {
         const Live* const live = find_managed(allocation);
         return live != nullptr && is_fresh(*live);
     };
     const auto count = static_cast<double>(std::ranges::count_if(shape.touched, fresh));
-    for (const std::uint64_t allocation : shape.touched) {
+    for (const trace::AllocationId allocation : shape.touched) {
         if (!fresh(allocation) || (open_.size() == most_open && !open_.contains(allocation)))
             continue;
         const Live& live = *find_managed(allocation);
@@ -149,7 +149,7 @@ void Allocations::add(const trace::ManagedCounters& record) {
         open_.clear();
 }
 
-void Allocations::touch(std::uint64_t allocation) {
+void Allocations::touch(trace::AllocationId allocation) {
     if (!any_managed_)
         return;
     if (Live* const live = find_managed(allocation))

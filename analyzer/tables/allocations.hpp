@@ -75,7 +75,7 @@ public:
             reach_all(record, shape);
     }
     /// A launched graph has a kernel that may reach `allocation`, after its copies and memory sets.
-    void reach(std::uint64_t allocation, const LaunchGroup& group) {
+    void reach(trace::AllocationId allocation, const LaunchGroup& group) {
         touch(allocation);
         reach(allocation, group, 0, {});
     }
@@ -130,18 +130,19 @@ private:
     }
     void open_parts(const reader::Shape& shape);
     void settle(Live& live, std::uint64_t on_host);
-    void reach(std::uint64_t allocation, const LaunchGroup& group, std::uint64_t sample, ids::StackId stack);
+    void reach(trace::AllocationId allocation, const LaunchGroup& group, std::uint64_t sample,
+               ids::StackId stack);
     void reach_all(const trace::Launch& record, const reader::Shape& shape);
-    Live* find_managed(std::uint64_t allocation);
-    void touch(std::uint64_t allocation);
+    Live* find_managed(trace::AllocationId allocation);
+    void touch(trace::AllocationId allocation);
 
     facts::Samples& samples_;
     facts::CachedMap<std::map<ids::AllocationSite, AllocationTotals>> sites_;
-    reader::FlatMap<Live> live_;
+    reader::FlatMap<Live, trace::AllocationId> live_;
     bool any_managed_ = false;                                ///< ever
     std::uint64_t unknown_uses_ = 0;                          ///< launches that may reach any memory
     std::unordered_map<std::uint64_t, First> first_launches_; ///< by sample; at most a few
-    std::map<std::uint64_t, OpenParts> open_;                 ///< by allocation; at most a few
+    std::map<trace::AllocationId, OpenParts> open_;           ///< by allocation; at most a few
     trace::ManagedCounters counters_;                         ///< the last
     bool waited_ = false;                                     ///< since then
 };

@@ -66,7 +66,7 @@ public:
 
 private:
     struct Capture {
-        std::uint64_t stream = 0;
+        trace::StreamId stream{};
         std::uint32_t thread = 0;
         ids::CallSite begun, ended_by;
     };

@@ -105,7 +105,7 @@ const std::vector<GraphTouch>& Graphs::touches(std::uint64_t version) {
     if (nodes == nullptr || !spend(nodes->size()))
         return touches;
     for (const auto& [number, current] : *nodes)
-        for (const std::uint64_t allocation : current.node->touched)
+        for (const trace::AllocationId allocation : current.node->touched)
             if (!current.disabled && touches.size() < most_touches)
                 touches.push_back({allocation, group_of(*current.node)});
     return touches;

@@ -28,7 +28,7 @@ struct GraphTotals {
 
 /// An allocation that a kernel of a graph may reach.
 struct GraphTouch {
-    std::uint64_t allocation = 0;
+    trace::AllocationId allocation{};
     LaunchGroup group;
 };
 

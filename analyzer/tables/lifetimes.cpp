@@ -100,7 +100,7 @@ void Lifetimes::add(const trace::Free& record) {
     wait(record.start + record.duration);
 }
 
-void Lifetimes::use(std::uint64_t allocation, Live& live, std::uint64_t start, std::uint64_t end) {
+void Lifetimes::use(trace::AllocationId allocation, Live& live, std::uint64_t start, std::uint64_t end) {
     // Work that the trace does not describe in full may have used it before.
     if (live.first_use == 0 && live.start > unknown_until_)
         live.peak->use.begin(live.slot);
@@ -123,7 +123,7 @@ void Lifetimes::end_use(const Live& live) {
 
 void Lifetimes::wait(std::uint64_t end) {
     ++generation_;
-    for (const std::uint64_t allocation : awaited_)
+    for (const trace::AllocationId allocation : awaited_)
         if (Live* const live = live_.find(allocation)) {
             live->awaited = false;
             live->last_use = std::max(live->last_use, end);
@@ -144,17 +144,17 @@ void Lifetimes::launch(const trace::Launch& record, const reader::Shape* shape) 
         static_cast<double>(record.start - recent.start) < close_ticks_)
         return;
     recent = {shape, generation_, record.start};
-    for (const std::uint64_t allocation : shape->touched)
+    for (const trace::AllocationId allocation : shape->touched)
         if (Live* const live = live_.find(allocation)) {
             live->reached_by_kernel = true;
             use(allocation, *live, record.start, record.start);
         }
 }
 
-void Lifetimes::reach(std::uint64_t allocation, std::uint64_t address, std::uint64_t bytes, std::uint64_t start,
-                      std::uint64_t end) {
+void Lifetimes::reach(trace::AllocationId allocation, std::uint64_t address, std::uint64_t bytes,
+                      std::uint64_t start, std::uint64_t end) {
     Live* const found = live_.find(allocation);
-    if (allocation == 0 || found == nullptr)
+    if (!known(allocation) || found == nullptr)
         return;
     Live& live = *found;
     const std::uint64_t low = address - std::min(live.address, address);
@@ -164,7 +164,7 @@ void Lifetimes::reach(std::uint64_t allocation, std::uint64_t address, std::uint
 }
 
 /// Of the allocations of its size that were made after its last use, the first.
-std::optional<Lifetimes::Made> Lifetimes::take_later(std::uint64_t allocation, const Live& live) {
+std::optional<Lifetimes::Made> Lifetimes::take_later(trace::AllocationId allocation, const Live& live) {
     for (MadeBySize* const sizes : {&made_before_, &made_}) {
         const auto alike = sizes->find({live.site->first.device, live.bytes});
         if (alike == sizes->end())
@@ -198,7 +198,7 @@ WasteTotals& Lifetimes::count(const Live& live, Waste waste, std::uint64_t bytes
 }
 
 /// True: at the peak its first use was far ahead, or its last use long past.
-bool Lifetimes::judge_use(std::uint64_t allocation, const Live& live, std::uint64_t end) {
+bool Lifetimes::judge_use(trace::AllocationId allocation, const Live& live, std::uint64_t end) {
     const bool done = live.last_use <= live.peak->at;
     const std::uint64_t idle = done                             ? end - live.last_use
                                : live.first_use > live.peak->at ? live.first_use - live.start
@@ -217,7 +217,7 @@ bool Lifetimes::judge_use(std::uint64_t allocation, const Live& live, std::uint6
     return true;
 }
 
-void Lifetimes::judge(std::uint64_t allocation, const Live& live, std::uint64_t end) {
+void Lifetimes::judge(trace::AllocationId allocation, const Live& live, std::uint64_t end) {
     if (live.start <= unknown_until_ || live.start > live.peak->at || end < live.peak->at)
         return;
     if (live.first_use == 0) {
@@ -253,19 +253,19 @@ std::vector<IdleHolding> Lifetimes::idle(std::uint64_t now) const {
 
 /// Moves the leaked ones out of live_.
 void Lifetimes::judge_leaks(std::uint64_t end) {
-    std::map<const Site*, std::vector<std::pair<std::uint64_t, std::uint64_t>>> left;
+    std::map<const Site*, std::vector<std::pair<std::uint64_t, trace::AllocationId>>> left;
     for (const auto& [allocation, live] : live_)
         if (live.start > unknown_until_)
             left[live.site].emplace_back(live.start, allocation);
     for (auto& [site, made] : left) {
         std::ranges::sort(made);
-        std::vector<std::uint64_t> leaked;
+        std::vector<trace::AllocationId> leaked;
         for (std::size_t i = 0; i + 1 < made.size(); ++i)
             if (live_[made[i].second].last_use < made[i + 1].first)
                 leaked.push_back(made[i].second);
         if (leaked.size() < least_leaked)
             continue;
-        for (const std::uint64_t allocation : leaked) {
+        for (const trace::AllocationId allocation : leaked) {
             const Live& live = live_[allocation];
             if (live.start <= live.peak->at)
                 count(live, Waste::leaked, live.bytes, end - std::max(live.start, live.last_use), end);
@@ -327,7 +327,7 @@ void Lifetimes::add(const trace::Copy& record) {
         wait(end);
 }
 
-void Lifetimes::copied(const trace::Copy& record, std::uint64_t allocation, bool up) {
+void Lifetimes::copied(const trace::Copy& record, trace::AllocationId allocation, bool up) {
     Live* const live = live_.find(allocation);
     if (live == nullptr || !facts::is_page_locked(live->site->first.memory))
         return;

@@ -130,7 +130,7 @@ private:
     struct Made {
         std::uint64_t start;
         ids::StackId stack{};
-        std::uint64_t allocation;
+        trace::AllocationId allocation;
     };
     /// A launch of the same shape this shortly after one that was looked at adds nothing.
     struct Recent {
@@ -139,20 +139,20 @@ private:
     };
 
     bool is_followed(const trace::Alloc& record) const;
-    void reach(std::uint64_t allocation, std::uint64_t address, std::uint64_t bytes, std::uint64_t start,
+    void reach(trace::AllocationId allocation, std::uint64_t address, std::uint64_t bytes, std::uint64_t start,
                std::uint64_t end);
-    void use(std::uint64_t allocation, Live& live, std::uint64_t start, std::uint64_t end);
+    void use(trace::AllocationId allocation, Live& live, std::uint64_t start, std::uint64_t end);
     void wait(std::uint64_t end);
     void end_use(const Live& live);
     void share_out();
-    void copied(const trace::Copy& record, std::uint64_t allocation, bool up);
+    void copied(const trace::Copy& record, trace::AllocationId allocation, bool up);
     void count_lock(const Live& live, std::uint64_t unlock_ticks);
     void untold(std::uint64_t at) { unknown_until_ = at; }
-    void judge(std::uint64_t allocation, const Live& live, std::uint64_t end);
-    bool judge_use(std::uint64_t allocation, const Live& live, std::uint64_t end);
+    void judge(trace::AllocationId allocation, const Live& live, std::uint64_t end);
+    bool judge_use(trace::AllocationId allocation, const Live& live, std::uint64_t end);
     void judge_leaks(std::uint64_t end);
     void remember(const Made& made, std::uint64_t device, std::uint64_t bytes);
-    std::optional<Made> take_later(std::uint64_t allocation, const Live& live);
+    std::optional<Made> take_later(trace::AllocationId allocation, const Live& live);
     WasteTotals& count(const Live& live, Waste waste, std::uint64_t bytes, std::uint64_t idle,
                        std::uint64_t end);
 
@@ -160,11 +160,11 @@ private:
     double close_ticks_;
     facts::CachedMap<std::map<LifetimeSite, LifetimeTotals>> sites_;
     std::map<std::pair<trace::Memory, std::uint64_t>, PeakMemory> peaks_; ///< by kind and device
-    reader::FlatMap<Live> live_;
+    reader::FlatMap<Live, trace::AllocationId> live_;
     using MadeBySize = std::map<std::pair<std::uint64_t, std::uint64_t>, std::vector<Made>>; ///< and device
     MadeBySize made_, made_before_;
-    std::size_t made_count_ = 0;         ///< in made_
-    std::vector<std::uint64_t> awaited_; ///< used since the last wait
+    std::size_t made_count_ = 0;               ///< in made_
+    std::vector<trace::AllocationId> awaited_; ///< used since the last wait
     std::array<Recent, 256> recent_{};
     std::uint64_t generation_ = 1;    ///< goes up with each wait and each new shape
     std::uint64_t unknown_until_ = 0; ///< what was live then may have been used

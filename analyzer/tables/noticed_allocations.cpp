@@ -4,7 +4,7 @@ namespace umadvisor::tables {
 
 NoticedAllocations::NoticedAllocations(std::span<const trace::Notice> notices) {
     for (const trace::Notice& notice : notices)
-        if (notice.allocation != 0)
+        if (known(notice.allocation))
             all_.try_emplace(notice.allocation);
 }
 

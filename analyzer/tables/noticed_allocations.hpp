@@ -24,10 +24,10 @@ public:
     void add(const trace::Alloc& record);
 
     /// By the allocation's id; one whose record is lost has nothing but zeros.
-    const std::map<std::uint64_t, NoticedAllocation>& all() const { return all_; }
+    const std::map<trace::AllocationId, NoticedAllocation>& all() const { return all_; }
 
 private:
-    std::map<std::uint64_t, NoticedAllocation> all_;
+    std::map<trace::AllocationId, NoticedAllocation> all_;
 };
 
 } // namespace umadvisor::tables

@@ -78,11 +78,11 @@ private:
             read_.devices.insert(record.device);
     }
 
-    Live* find(std::uint64_t allocation) {
+    Live* find(trace::AllocationId allocation) {
         const auto found = live_.find(allocation);
         return found == live_.end() ? nullptr : &found->second;
     }
-    Live* find_moving(std::uint64_t allocation) {
+    Live* find_moving(trace::AllocationId allocation) {
         Live* const found = find(allocation);
         return found != nullptr && moves(*found) ? found : nullptr;
     }
@@ -109,7 +109,7 @@ private:
         const bool managed = record.memory == Memory::managed && record.origin == trace::Origin::program;
         const bool device = record.memory == Memory::device || record.memory == Memory::array ||
                             (record.memory == Memory::managed && !managed);
-        if (record.allocation == 0 || record.bytes == 0 || (!managed && !device))
+        if (!known(record.allocation) || record.bytes == 0 || (!managed && !device))
             return;
         const bool moves = managed || (rewritten_ && record.memory != Memory::array);
         const Live live{read_.job.begin(time_of(record.start), record.address, record.bytes, moves),
@@ -132,7 +132,7 @@ private:
         if (shape == nullptr || shape->captured)
             return;
         read_.unknowns.unscanned += !shape->scanned || shape->untold != 0;
-        launch(record.start, shape->touched, [](std::uint64_t id) { return id; });
+        launch(record.start, shape->touched, [](trace::AllocationId id) { return id; });
     }
     void add(const trace::GraphLaunch& record) {
         read_.unknowns.unscanned += record.version == 0;
@@ -150,7 +150,7 @@ private:
     }
 
     /// The copy engine reaches managed memory as the device does.
-    void touch(std::uint64_t start, std::uint64_t allocation, std::uint64_t address, std::uint64_t bytes,
+    void touch(std::uint64_t start, trace::AllocationId allocation, std::uint64_t address, std::uint64_t bytes,
                residency::Access access) {
         const Live* const live = find_moving(allocation);
         if (live == nullptr)
@@ -249,8 +249,8 @@ private:
     bool rewritten_, sampled_ = false, ever_sampled_ = false, faults_known_ = true, ever_detailed_ = false;
     const reader::ThreadCursor* cursor_ = nullptr;
     ReadJob read_;
-    std::unordered_map<std::uint64_t, Live> live_;      ///< by id
-    std::map<std::uint64_t, std::uint64_t> by_address_; ///< id of those that move
+    std::unordered_map<trace::AllocationId, Live> live_;      ///< by id
+    std::map<std::uint64_t, trace::AllocationId> by_address_; ///< id of those that move
     std::vector<std::uint32_t> reach_;
 };
 

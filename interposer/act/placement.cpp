@@ -42,8 +42,8 @@ CUresult prefetch_range(const policy::PrefetchRange& range, CUdevice device, CUs
     trace::Prefetch record;
     record.address = range.address;
     record.bytes = range.bytes;
-    record.allocation = range.allocation;
-    record.stream = reinterpret_cast<std::uint64_t>(stream);
+    record.allocation = trace::AllocationId{range.allocation};
+    record.stream = trace::StreamId{reinterpret_cast<std::uint64_t>(stream)};
     describe(record, device, reason, stack);
     record.start = record::now();
     if (attach::available(Entry::cuMemPrefetchAsync)) {
@@ -60,7 +60,7 @@ CUresult advise(const policy::PrefetchRange& range, CUmem_advise advice, CUdevic
     trace::Advise record;
     record.address = range.address;
     record.bytes = range.bytes;
-    record.allocation = range.allocation;
+    record.allocation = trace::AllocationId{range.allocation};
     record.advice = static_cast<std::uint64_t>(advice);
     describe(record, device, reason, record::stack());
     record.start = record::now();

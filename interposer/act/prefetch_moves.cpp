@@ -261,8 +261,8 @@ public:
                 if (touched.managed[i].bytes <= Pointees::most_bytes)
                     resident = run_for_pointees(touched.managed[i].id, depth) && resident;
         if (touched.holds_pointers)
-            for (const std::uint64_t holder : touched.ids)
-                resident = run_for_pointees(holder, depth) && resident;
+            for (const trace::AllocationId holder : touched.ids)
+                resident = run_for_pointees(number(holder), depth) && resident;
         return resident;
     }
 

@@ -212,7 +212,7 @@ void CopyContents::look_at_waiting(const trace::Sync& record) noexcept {
     downloads_.drop([&](const Waiting& download) {
         if (download.thread != pthread_self() || of_event)
             return download.thread == pthread_self();
-        if (record.kind != SyncKind::context && download.stream != record.object)
+        if (record.kind != SyncKind::context && download.stream != record.of_stream())
             return false;
         trace::Content result;
         result.start = record::now();
@@ -244,7 +244,8 @@ bool CopyContents::look_again(Upload& upload) noexcept {
         return false;
     const auto is_same_allocation = [&] {
         Allocation allocation{};
-        return allocations().find(upload.source, allocation) && allocation.id == upload.allocation;
+        return allocations().find(upload.source, allocation) &&
+               trace::AllocationId{allocation.id} == upload.allocation;
     };
     if (!is_same_allocation())
         return true;
@@ -296,7 +297,7 @@ void CopyContents::look_again_before(const trace::Sync& record) noexcept {
     if (!attempt)
         return;
     uploads_.drop([&](Upload& upload) {
-        const bool other = record.kind == trace::SyncKind::stream && upload.stream != record.object;
+        const bool other = record.kind == trace::SyncKind::stream && upload.stream != record.of_stream();
         return upload.thread == pthread_self() && !other && look_again(upload);
     });
 }
@@ -310,7 +311,7 @@ void CopyContents::forget_uploads(const trace::Sync& record) noexcept {
         return;
     const bool of_stream = record.kind == SyncKind::stream || record.kind == SyncKind::stream_query;
     uploads_.drop([&](const Upload& upload) {
-        return upload.thread == pthread_self() && (!of_stream || upload.stream == record.object);
+        return upload.thread == pthread_self() && (!of_stream || upload.stream == record.of_stream());
     });
 }
 

@@ -107,13 +107,18 @@ private:
     /// A download that may still run.
     struct Waiting {
         pthread_t thread;
-        std::uint64_t copy, stream, source, destination, bytes;
+        std::uint64_t copy;
+        trace::StreamId stream;
+        std::uint64_t source, destination, bytes;
     };
 
     /// An asynchronous upload from page-locked memory that may still run.
     struct Upload {
         pthread_t thread;
-        std::uint64_t copy, stream, source, bytes, allocation;
+        std::uint64_t copy;
+        trace::StreamId stream;
+        std::uint64_t source, bytes;
+        trace::AllocationId allocation;
         std::uint64_t part_hash, whole_hash; ///< of the source before the call
         std::uint32_t looks;                 ///< since then
     };

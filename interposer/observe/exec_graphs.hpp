@@ -14,7 +14,8 @@ namespace umadvisor::observe {
 struct KnownNode {
     CUgraphNode key; ///< in the graph that the executable graph was made from
     std::uint64_t hash;
-    std::uint64_t address, bytes, allocation; ///< of an allocation node
+    std::uint64_t address, bytes;   ///< of an allocation node
+    trace::AllocationId allocation; ///< the same
     std::uint32_t parent;
     trace::GraphNodeKind kind;
     bool disabled;

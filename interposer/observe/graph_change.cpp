@@ -21,13 +21,12 @@ struct Hash {
         if (key != "version" && key != "base")
             add(static_cast<std::uint64_t>(word));
     }
-    template <std::size_t N>
-    void numbers(std::string_view key, const trace::Numbers<N>& words) noexcept {
+    void numbers(std::string_view key, const auto& words) noexcept {
         if (key == "dependencies") // they never change
             return;
         add(words.count);
-        for (const std::uint64_t word : words)
-            add(word);
+        for (const auto word : words)
+            add(static_cast<std::uint64_t>(word));
     }
 };
 

@@ -9,7 +9,7 @@ namespace {
 
 /// `call` is the Graph or the GraphLaunch that did it.
 template <class Record, class Call>
-Record part_of(const Call& call, std::uint64_t allocation, std::uint64_t address) {
+Record part_of(const Call& call, trace::AllocationId allocation, std::uint64_t address) {
     Record record;
     record.entry = call.entry;
     record.start = call.start;
@@ -21,16 +21,16 @@ Record part_of(const Call& call, std::uint64_t allocation, std::uint64_t address
 }
 
 template <class Call>
-void write_made(const Call& call, std::uint64_t allocation, std::uint64_t address, std::uint64_t bytes) {
+void write_made(const Call& call, trace::AllocationId allocation, std::uint64_t address, std::uint64_t bytes) {
     auto record = part_of<trace::Alloc>(call, allocation, address);
     record.bytes = bytes;
     record.memory = trace::Memory::device;
     record::write(record);
 }
 
-void insert(std::uint64_t id, std::uint64_t address, std::uint64_t bytes) {
+void insert(trace::AllocationId id, std::uint64_t address, std::uint64_t bytes) {
     Allocation made{};
-    made.id = id;
+    made.id = number(id);
     made.address = address;
     made.bytes = bytes;
     made.memory = trace::Memory::device;
@@ -44,9 +44,9 @@ void enter_graph_memory(GraphNodeRead& node, const trace::Graph& call) noexcept 
     // What a captured cuMemAllocAsync has entered keeps its id.
     Allocation known;
     if (allocations().find(record.destination, known) && known.address == record.destination) {
-        record.destination_allocation = known.id;
+        record.destination_allocation = trace::AllocationId{known.id};
     } else {
-        record.destination_allocation = allocations().next_id();
+        record.destination_allocation = trace::AllocationId{allocations().next_id()};
         insert(record.destination_allocation, record.destination, record.bytes);
     }
     write_made(call, record.destination_allocation, record.destination, record.bytes);
@@ -55,7 +55,7 @@ void enter_graph_memory(GraphNodeRead& node, const trace::Graph& call) noexcept 
 void name_freed_memory(GraphNodeRead& node) noexcept {
     Allocation known;
     if (allocations().find(node.record.destination, known))
-        node.record.destination_allocation = known.id;
+        node.record.destination_allocation = trace::AllocationId{known.id};
 }
 
 void free_graph_memory(const ExecGraph& exec, const trace::Graph& call) noexcept {
@@ -63,7 +63,7 @@ void free_graph_memory(const ExecGraph& exec, const trace::Graph& call) noexcept
         const KnownNode& node = exec.nodes[i];
         Allocation known;
         if (node.kind == trace::GraphNodeKind::alloc && allocations().find(node.address, known) &&
-            known.id == node.allocation && allocations().erase(node.address, known))
+            trace::AllocationId{known.id} == node.allocation && allocations().erase(node.address, known))
             record::write(part_of<trace::Free>(call, node.allocation, node.address));
     }
 }
@@ -91,7 +91,7 @@ void managed_of_graph(CUgraphExec handle, Touched& out) noexcept {
     for (std::uint32_t i = 0; i < exec->managed_count; ++i) {
         Allocation now;
         if (allocations().find(exec->managed[i].address, now) && now.id == exec->managed[i].id) {
-            out.ids.add(now.id);
+            out.ids.add(trace::AllocationId{now.id});
             out.managed[out.managed_count++] = now;
         }
     }

@@ -41,7 +41,7 @@ struct Entering {
                                     hash_of(node.record),
                                     alloc ? node.record.destination : 0,
                                     alloc ? node.record.bytes : 0,
-                                    alloc ? node.record.destination_allocation : 0,
+                                    alloc ? node.record.destination_allocation : trace::AllocationId{},
                                     static_cast<std::uint32_t>(node.record.parent),
                                     node.record.kind,
                                     false};

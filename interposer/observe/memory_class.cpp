@@ -33,13 +33,13 @@ End ask_driver(std::uint64_t address, std::uint64_t bytes, std::uint64_t& first,
     if (answer == CUDA_ERROR_INVALID_VALUE) { // "not allocated by, mapped by, or registered with a CUcontext"
         HostRange range{};
         if (!host_range_of(address, range))
-            return {trace::Memory::pageable, 0, 0};
+            return {trace::Memory::pageable, {}, 0};
         first = range.first;
         last = range.last;
-        return {trace::Memory::pageable, 0, range.id};
+        return {trace::Memory::pageable, {}, range.id};
     }
     if (answer != CUDA_SUCCESS)
-        return {trace::Memory::unknown, 0, 0};
+        return {trace::Memory::unknown, {}, 0};
     CUdeviceptr base = 0;
     std::size_t size = 0;
     if (ask(base, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, address) == CUDA_SUCCESS &&
@@ -49,18 +49,18 @@ End ask_driver(std::uint64_t address, std::uint64_t bytes, std::uint64_t& first,
     }
     unsigned managed = 0; // the driver writes a bool of its own width
     if (ask(managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, address) == CUDA_SUCCESS && (managed & 0xff) != 0)
-        return {trace::Memory::managed, 0, 0};
+        return {trace::Memory::managed, {}, 0};
     switch (type) {
     case CU_MEMORYTYPE_HOST:
-        return {trace::Memory::pinned, 0, 0};
+        return {trace::Memory::pinned, {}, 0};
     case CU_MEMORYTYPE_DEVICE:
-        return {trace::Memory::device, 0, 0};
+        return {trace::Memory::device, {}, 0};
     case CU_MEMORYTYPE_ARRAY:
-        return {trace::Memory::array, 0, 0};
+        return {trace::Memory::array, {}, 0};
     case CU_MEMORYTYPE_UNIFIED:
-        return {trace::Memory::managed, 0, 0};
+        return {trace::Memory::managed, {}, 0};
     default:
-        return {trace::Memory::unknown, 0, 0};
+        return {trace::Memory::unknown, {}, 0};
     }
 }
 
@@ -68,10 +68,10 @@ End ask_driver(std::uint64_t address, std::uint64_t bytes, std::uint64_t& first,
 
 End classify(std::uint64_t address, std::uint64_t bytes) noexcept {
     if (address == 0)
-        return {trace::Memory::unknown, 0, 0};
+        return {trace::Memory::unknown, {}, 0};
     Allocation allocation;
     if (allocations().find(address, allocation))
-        return {allocation.memory, allocation.id, 0, allocation.device};
+        return {allocation.memory, trace::AllocationId{allocation.id}, 0, allocation.device};
     const std::uint64_t generation = allocations().generation();
     const std::uint64_t now = record::run_nanoseconds();
     RangeCache::Entry entry{};
@@ -79,7 +79,7 @@ End classify(std::uint64_t address, std::uint64_t bytes) noexcept {
     // the index.
     if (cache.find(address, entry) && now < entry.until &&
         (entry.generation == generation || static_cast<trace::Memory>(entry.kind) == trace::Memory::pageable))
-        return {static_cast<trace::Memory>(entry.kind), 0, entry.id};
+        return {static_cast<trace::Memory>(entry.kind), {}, entry.id};
     const record::Quiet quiet;
     const std::uint64_t start = record::now();
     const End end = ask_driver(address, bytes, entry.first, entry.last);
@@ -98,7 +98,8 @@ End classify(std::uint64_t address, std::uint64_t bytes) noexcept {
 
 End classify_array(std::uint64_t handle) noexcept {
     Allocation array;
-    return {trace::Memory::array, handle != 0 && arrays().find(handle, array) ? array.id : 0, 0};
+    return {trace::Memory::array,
+            trace::AllocationId{handle != 0 && arrays().find(handle, array) ? array.id : 0}, 0};
 }
 
 } // namespace umadvisor::observe

@@ -1,6 +1,7 @@
 /// The kind of memory at an end of a copy.
 #pragma once
 
+#include "trace/ids.hpp"
 #include "trace/values.hpp"
 
 #include <cstdint>
@@ -9,9 +10,9 @@ namespace umadvisor::observe {
 
 struct End {
     trace::Memory memory;
-    std::uint64_t allocation; ///< id; 0: none of ours
-    std::uint64_t host_range; ///< id of the HostRange record of pageable memory; 0: not known
-    std::uint32_t device = 0; ///< ordinal of the device that `allocation` was made for
+    trace::AllocationId allocation; ///< not known: none of ours
+    std::uint64_t host_range;       ///< id of the HostRange record of pageable memory; 0: not known
+    std::uint32_t device = 0;       ///< ordinal of the device that `allocation` was made for
 };
 
 /// Looks into our own index first and else asks the driver, once for each range until an allocation or

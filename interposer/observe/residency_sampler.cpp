@@ -184,7 +184,7 @@ bool ResidencySampler::repeat(const Looks& looks, const Allocation& allocation,
     if (moment == trace::SampleMoment::before_launch)
         return true; // the sample after the last synchronisation says the same
     trace::Residency record;
-    record.allocation = allocation.id;
+    record.allocation = trace::AllocationId{allocation.id};
     record.moment = moment;
     record.start = record::now();
     record.pages = last.pages;
@@ -269,7 +269,7 @@ bool ResidencySampler::sample(std::optional<Pagemap>& opened, const Looks& looks
     modelled += modelled_look + (last - first) / residency::block_bytes * decision_prices.look_block;
     trace::Residency record;
     record.offset = first - (allocation.address & ~(page - 1));
-    record.allocation = allocation.id;
+    record.allocation = trace::AllocationId{allocation.id};
     record.moment = looks.occasion.moment;
     record.start = record::now();
     if (pagemap.scans() && !checked_)

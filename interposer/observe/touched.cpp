@@ -13,13 +13,14 @@ namespace umadvisor::observe {
 namespace {
 
 void add(const Allocation& allocation, Touched& out) {
-    if (std::find(out.ids.begin(), out.ids.end(), allocation.id) != out.ids.end())
+    const trace::AllocationId id{allocation.id};
+    if (std::find(out.ids.begin(), out.ids.end(), id) != out.ids.end())
         return;
     if (out.ids.count == out.ids.capacity) {
         ++out.omitted;
         return;
     }
-    out.ids.add(allocation.id);
+    out.ids.add(id);
     out.holds_pointers |= allocation.holds_pointers;
     if (allocation.memory == trace::Memory::managed && !allocation.kept_on_device &&
         out.managed_count < Touched::max_managed)

@@ -13,10 +13,11 @@ namespace umadvisor::observe {
 struct Touched {
     static constexpr std::uint32_t max_managed = 64;
 
-    trace::Numbers<trace::max_touched> ids; ///< without repetition, in the order of the parameters
-    std::uint64_t omitted = 0;              ///< further hits that found `ids` full
-    bool scanned = false;                   ///< the parameters were looked at
-    bool holds_pointers = false;            ///< one of `ids` does
+    trace::Numbers<trace::max_touched, trace::AllocationId>
+        ids;                     ///< without repetition, in the order of the parameters
+    std::uint64_t omitted = 0;   ///< further hits that found `ids` full
+    bool scanned = false;        ///< the parameters were looked at
+    bool holds_pointers = false; ///< one of `ids` does
     trace::Numbers<trace::max_reached_ranges> host_ranges; ///< pageable memory that kernels may reach
     std::uint32_t managed_count = 0;
     Allocation managed[max_managed]; ///< those of `ids` that are managed, except those kept on the device

@@ -22,12 +22,11 @@ struct ShapeFingerprint {
     }
 
     void number(std::string_view, const std::uint64_t& value) noexcept { words.add(value); }
-    void handle(std::string_view, const std::uint64_t& value) noexcept { words.add(value); }
-    template <std::size_t N>
-    void numbers(std::string_view, const trace::Numbers<N>& values) noexcept {
+    void handle(std::string_view, const auto& value) noexcept { words.add(static_cast<std::uint64_t>(value)); }
+    void numbers(std::string_view, const auto& values) noexcept {
         words.add(values.count);
-        for (const std::uint64_t value : values)
-            words.add(value);
+        for (const auto value : values)
+            words.add(static_cast<std::uint64_t>(value));
     }
 };
 

@@ -189,7 +189,7 @@ void note_all(About about, const char* format, va_list arguments) {
     trace::Notice notice;
     notice.time = now();
     notice.text = line;
-    notice.allocation = about.allocation;
+    notice.allocation = trace::AllocationId{about.allocation};
     notice.stack = about.stack;
     define(notice);
 }

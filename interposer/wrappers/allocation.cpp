@@ -67,7 +67,7 @@ void finish_allocation(trace::Alloc& record, std::uint64_t address, std::uint64_
         allocation.pooled = allocation.rewritten && owner == Owner::device;
         allocation.readable = is_readable(record);
         allocation.fills_card = fills_card(record);
-        record.allocation = allocation.id;
+        record.allocation = trace::AllocationId{allocation.id};
         record.address = address;
         record.device = allocation.device;
         record.node = host_node(record);
@@ -115,12 +115,12 @@ void begin_free(FreeScope& scope, std::uint64_t address) noexcept {
     record.address = address;
     record.captured = observe::is_captured(reinterpret_cast<CUstream>(record.stream));
     if (observe::Allocation known; record.captured != 0) { // it lives until the graph frees it
-        record.allocation = observe::allocations().find(address, known) ? known.id : 0;
+        record.allocation = trace::AllocationId{observe::allocations().find(address, known) ? known.id : 0};
         return;
     }
     if (address == 0 || !observe::allocations().erase(address, scope.removed))
         return;
-    record.allocation = scope.removed.id;
+    record.allocation = trace::AllocationId{scope.removed.id};
     if (scope.removed.memory == trace::Memory::managed && !scope.removed.kept_on_device &&
         record::takes(record::Taking::everything))
         observe::residency_sampler().before_free(scope.removed);

@@ -47,7 +47,7 @@ void leave_parts(const Record& call, const observe::Allocation* gone, std::size_
         record.entry = call.entry;
         record.start = call.start;
         record.stack = call.stack;
-        record.allocation = gone[i].id;
+        record.allocation = trace::AllocationId{gone[i].id};
         record.address = gone[i].address;
         record.part = 1;
         record::write(record);

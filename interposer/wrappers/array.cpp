@@ -27,12 +27,13 @@ void finish_array(trace::Alloc& record, const void* handle, const ArrayExtent& e
     record.bytes = array_bytes(extent, levels);
     record.stack = record::stack();
     if (record.status == CUDA_SUCCESS && handle != nullptr) {
-        record.allocation = observe::allocations().next_id();
+        const std::uint64_t id = observe::allocations().next_id();
+        record.allocation = trace::AllocationId{id};
         record.address = number(handle);
         record.device = observe::current_device();
         // It has no length in the index, so that only the handle itself finds the array.
         observe::Allocation array{};
-        array.id = record.allocation;
+        array.id = id;
         array.address = record.address;
         array.memory = trace::Memory::array;
         array.device = static_cast<std::uint32_t>(record.device);
@@ -57,7 +58,7 @@ void begin_destroy(FreeScope& scope, const void* handle) noexcept {
     const KeepErrno keep;
     scope.record.address = number(handle);
     if (handle != nullptr && observe::arrays().erase(scope.record.address, scope.removed))
-        scope.record.allocation = scope.removed.id;
+        scope.record.allocation = trace::AllocationId{scope.removed.id};
 }
 
 void finish_destroy(FreeScope& scope, bool has_levels) noexcept {

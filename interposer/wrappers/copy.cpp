@@ -47,13 +47,14 @@ void describe_copy(trace::Copy& record, const CopyBox& box) noexcept {
 
 void note_moved(const trace::Copy& record, const CopyBox& box) noexcept {
     if (record.source_memory == trace::Memory::managed)
-        act::notify<&act::Action::on_move>(record.source_allocation, box.source.address, box.source.span);
+        act::notify<&act::Action::on_move>(number(record.source_allocation), box.source.address,
+                                           box.source.span);
     if (record.destination_memory == trace::Memory::managed)
-        act::notify<&act::Action::on_move>(record.destination_allocation, box.destination.address,
+        act::notify<&act::Action::on_move>(number(record.destination_allocation), box.destination.address,
                                            box.destination.span);
 }
 
-CopyScope::CopyScope(const CopyBox& box, std::uint64_t stream, bool asynchronous) noexcept : box_(box) {
+CopyScope::CopyScope(const CopyBox& box, trace::StreamId stream, bool asynchronous) noexcept : box_(box) {
     const KeepErrno keep;
     record_.stream = stream;
     record_.asynchronous = asynchronous;
@@ -77,10 +78,10 @@ void CopyScope::finish() noexcept {
         return;
     note_moved(record_, box_);
     if (!record_.asynchronous)
-        after_wait({act::Wait::For::stream, record_.stream, record_.stack, 0});
+        after_wait({act::Wait::For::stream, number(record_.stream), record_.stack, 0});
 }
 
-trace::Set begin_set(CUdeviceptr address, std::uint64_t bytes, std::uint64_t value, std::uint64_t stream,
+trace::Set begin_set(CUdeviceptr address, std::uint64_t bytes, std::uint64_t value, trace::StreamId stream,
                      bool asynchronous) noexcept {
     const KeepErrno keep;
     trace::Set record;

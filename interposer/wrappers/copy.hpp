@@ -14,7 +14,7 @@ public:
     /// Fills in both ends: memory class, allocation and, for pageable memory, what it is. Before the call,
     /// since a copy may be of memory that another thread frees. Starts the device timer for asynchronous
     /// copies.
-    CopyScope(const CopyBox& box, std::uint64_t stream, bool asynchronous) noexcept;
+    CopyScope(const CopyBox& box, trace::StreamId stream, bool asynchronous) noexcept;
 
     /// Makes the call, unless an action makes the copy in its stead, and records it.
     template <Entry E, class... Arguments>
@@ -145,7 +145,7 @@ struct copy_rows_async : WhileRecording {
     }
 };
 
-trace::Set begin_set(CUdeviceptr address, std::uint64_t bytes, std::uint64_t value, std::uint64_t stream,
+trace::Set begin_set(CUdeviceptr address, std::uint64_t bytes, std::uint64_t value, trace::StreamId stream,
                      bool asynchronous) noexcept;
 void finish_set(trace::Set& record) noexcept;
 

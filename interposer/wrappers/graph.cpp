@@ -80,7 +80,7 @@ void finish_graph(trace::Graph& record) noexcept {
     record::write(record);
 }
 
-void begin_graph_launch(NewGraphLaunch& made, Entry entry, CUgraphExec exec, std::uint64_t stream) noexcept {
+void begin_graph_launch(NewGraphLaunch& made, Entry entry, CUgraphExec exec, trace::StreamId stream) noexcept {
     const KeepErrno keep;
     trace::GraphLaunch& record = made.record;
     const observe::GraphVersion version = observe::graph_version(exec);

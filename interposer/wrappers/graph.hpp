@@ -24,7 +24,7 @@ struct NewGraphLaunch : act::LaunchScope {
     trace::GraphLaunch record;
     observe::DeviceSample sample;
 };
-void begin_graph_launch(NewGraphLaunch& made, Entry entry, CUgraphExec exec, std::uint64_t stream) noexcept;
+void begin_graph_launch(NewGraphLaunch& made, Entry entry, CUgraphExec exec, trace::StreamId stream) noexcept;
 void finish_graph_launch(NewGraphLaunch& made) noexcept;
 
 /// The origin of the capture that is about to begin on the record's stream.

@@ -97,10 +97,10 @@ std::uint64_t number(Handle* handle) noexcept {
 
 /// The stream as traces name it: the per-thread default stream by its handle.
 template <Entry E>
-std::uint64_t stream_of(CUstream stream) noexcept {
+trace::StreamId stream_of(CUstream stream) noexcept {
     if (stream == nullptr && attach::uses_per_thread_stream(E))
-        return number(CU_STREAM_PER_THREAD);
-    return number(stream);
+        stream = CU_STREAM_PER_THREAD;
+    return trace::StreamId{number(stream)};
 }
 
 /// Makes `call` for entry E and fills in what every record of a call has. Returns the answer.

@@ -17,7 +17,7 @@ struct LaunchCall {
     CUfunction function;
     unsigned grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes;
     CUstream stream;
-    std::uint64_t stream_name; ///< as traces name it
+    trace::StreamId stream_name; ///< as traces name it
     void** parameters;
     void** extra;
 };
@@ -64,7 +64,7 @@ void write_failed(std::uint32_t head, std::uint64_t start, CUresult result) noex
     key.add(call.grid_x | std::uint64_t{call.grid_y} << 32);
     key.add(call.grid_z | std::uint64_t{call.block_x} << 32);
     key.add(call.block_y | std::uint64_t{call.block_z} << 32);
-    key.add(call.stream_name);
+    key.add(number(call.stream_name));
     if (brief) {
         key.add(number(&function));
         return true;

@@ -20,7 +20,7 @@ void finish(Record& record, CUdeviceptr address, std::uint64_t bytes) {
     record.bytes = bytes;
     observe::Allocation allocation;
     if (observe::allocations().find(address, allocation))
-        record.allocation = allocation.id;
+        record.allocation = trace::AllocationId{allocation.id};
     record.stack = record::stack();
     record::write(record);
 }

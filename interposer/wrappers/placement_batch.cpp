@@ -27,7 +27,8 @@ void write_ranges(Record& call, const Ranges& ranges, Fill&& fill) noexcept {
         call.address = ranges.addresses[i];
         call.bytes = ranges.sizes[i];
         observe::Allocation allocation;
-        call.allocation = observe::allocations().find(call.address, allocation) ? allocation.id : 0;
+        call.allocation =
+            trace::AllocationId{observe::allocations().find(call.address, allocation) ? allocation.id : 0};
         fill(i);
         record::write(call);
         ++call.batch;
@@ -93,7 +94,7 @@ void finish_prefetches(trace::Prefetch& call, Ranges ranges, RangeLocations targ
 void finish_discards(trace::Discard& call, Ranges ranges) noexcept {
     // The driver may drop the pages on either side, or keep them.
     write_ranges(call, ranges, [&](std::size_t) {
-        act::notify<&act::Action::on_move>(call.allocation, call.address, call.bytes);
+        act::notify<&act::Action::on_move>(number(call.allocation), call.address, call.bytes);
     });
 }
 

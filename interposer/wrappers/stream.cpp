@@ -43,7 +43,7 @@ void finish_stream(trace::Stream& record) noexcept {
     const KeepErrno keep;
     record.stack = record::stack();
     // The handle is new or used again, so captures on a former stream have ended unseen.
-    if (record.action == trace::StreamAction::create && record.stream != 0)
+    if (record.action == trace::StreamAction::create && record.stream != trace::StreamId{})
         observe::forget_captures(reinterpret_cast<CUstream>(record.stream), observe::captures_begun());
     // Asked after the call, since a wait may have joined the stream to a capture. The driver must not be asked
     // about a destroyed stream.

@@ -24,7 +24,7 @@ struct Synchronize : WhileRecording {
         trace::Sync record;
         record.kind = Kind;
         if constexpr (Kind == trace::SyncKind::stream || Kind == trace::SyncKind::stream_query)
-            record.object = stream_of<E>(object...);
+            record.object = number(stream_of<E>(object...));
         else if constexpr (sizeof...(Object) != 0)
             record.object = number((object, ...));
         if constexpr (Kind != trace::SyncKind::stream_query && Kind != trace::SyncKind::event_query)
@@ -47,7 +47,7 @@ struct create_stream : Recorded<create_stream, finish_stream, trace::StreamActio
         record.flags = flags;
     }
     static void answer(trace::Stream& record, const CUstream* out, auto...) noexcept {
-        record.stream = number(*out);
+        record.stream = trace::StreamId{number(*out)};
     }
 };
 
@@ -57,7 +57,7 @@ struct create_green_stream : Recorded<create_green_stream, finish_stream, trace:
         record.context = number(green);
     }
     static void answer(trace::Stream& record, const CUstream* out, auto...) noexcept {
-        record.stream = number(*out);
+        record.stream = trace::StreamId{number(*out)};
     }
 };
 
@@ -66,7 +66,7 @@ struct destroy_stream : WhilePaused {
     static CUresult call(CUstream stream) noexcept {
         trace::Stream record;
         record.action = trace::StreamAction::destroy;
-        record.stream = number(stream);
+        record.stream = trace::StreamId{number(stream)};
         const std::uint64_t begun = observe::captures_begun();
         const CUresult result = timed<E>(record, stream);
         if (result == CUDA_SUCCESS)
@@ -77,7 +77,7 @@ struct destroy_stream : WhilePaused {
 };
 
 struct wait_event : Recorded<wait_event, finish_stream, trace::StreamAction::wait_event, WhileRecording> {
-    static void fill(trace::Stream& record, std::uint64_t stream, CUevent event, unsigned flags) noexcept {
+    static void fill(trace::Stream& record, trace::StreamId stream, CUevent event, unsigned flags) noexcept {
         record.stream = stream;
         record.event = number(event);
         record.flags = flags;
@@ -96,7 +96,7 @@ struct context_wait_event
 /// A stream waits for a value in memory, or writes one.
 template <trace::StreamAction Action>
 struct OnValue : Recorded<OnValue<Action>, finish_stream, Action, WhileRecording> {
-    static void fill(trace::Stream& record, std::uint64_t stream, CUdeviceptr address, auto value,
+    static void fill(trace::Stream& record, trace::StreamId stream, CUdeviceptr address, auto value,
                      unsigned flags) noexcept {
         record.stream = stream;
         record.address = address;
@@ -109,7 +109,7 @@ using write_value = OnValue<trace::StreamAction::write_value>;
 
 struct batch_memory_operations
     : Recorded<batch_memory_operations, finish_stream, trace::StreamAction::memory_operations, WhileRecording> {
-    static void fill(trace::Stream& record, std::uint64_t stream, unsigned count, CUstreamBatchMemOpParams*,
+    static void fill(trace::Stream& record, trace::StreamId stream, unsigned count, CUstreamBatchMemOpParams*,
                      unsigned flags) noexcept {
         record.stream = stream;
         record.value = count;
@@ -144,7 +144,7 @@ struct destroy_event : Recorded<destroy_event, finish_event, trace::EventAction:
 };
 
 struct record_event : Recorded<record_event, finish_event, trace::EventAction::record, WhileRecording> {
-    static void fill(trace::Event& record, CUevent event, std::uint64_t stream, auto... flags) noexcept {
+    static void fill(trace::Event& record, CUevent event, trace::StreamId stream, auto... flags) noexcept {
         record.event = number(event);
         record.stream = stream;
         record.flags = (0u | ... | flags);

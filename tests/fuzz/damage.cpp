@@ -21,22 +21,24 @@ public:
     }
     void time(std::string_view, std::uint64_t& value) { moved(value); }
     void address(std::string_view, std::uint64_t& value) { moved(value); }
-    void handle(std::string_view, std::uint64_t& value) { moved(value); }
+    void handle(std::string_view, auto& value) { moved(value); }
     void text(std::string_view key, std::string_view& value) {
         if (hit() || texts_)
             filler_.text(key, value);
     }
-    template <std::size_t N>
-    void numbers(std::string_view key, trace::Numbers<N>& values) {
+    void numbers(std::string_view key, auto& values) {
         if (hit())
             filler_.numbers(key, values);
     }
 
 private:
     bool hit() { return !texts_ && met_++ == target_; }
-    void moved(std::uint64_t& value) {
+    template <class T>
+    void moved(T& value) {
         if (hit())
-            value = random_() % 2 == 0 ? hostile_number(random_) : value + random_() % 4096 - 2048;
+            value = static_cast<T>(random_() % 2 == 0
+                                       ? hostile_number(random_)
+                                       : static_cast<std::uint64_t>(value) + random_() % 4096 - 2048);
     }
 
     Random& random_;

@@ -29,20 +29,23 @@ struct RowFiller {
     std::uint64_t value() const { return equal ? 1 : 1 + number_of_record; }
     template <class T>
     void number(std::string_view, T& value) {
-        if constexpr (std::is_enum_v<T>)
+        if constexpr (trace::is_enumeration<T>)
             value = static_cast<T>(1);
         else
-            value = this->value();
+            value = static_cast<T>(this->value());
     }
     void time(std::string_view key, std::uint64_t& value) {
         value = key == "start" || key == "time" ? 10'000 + number_of_record * 1'000 : 500;
     }
     void address(std::string_view, std::uint64_t& value) { value = 0x7f00'0000'0000 + this->value() * 4096; }
-    void handle(std::string_view, std::uint64_t& value) { value = 0x5500'0000'0000 + this->value() * 16; }
+    template <class T>
+    void handle(std::string_view, T& value) {
+        value = static_cast<T>(0x5500'0000'0000 + this->value() * 16);
+    }
     void text(std::string_view key, std::string_view& value) { value = key == "symbol" ? "_Z6kernelPfi" : key; }
-    template <std::size_t N>
-    void numbers(std::string_view, trace::Numbers<N>& value) {
-        value.add(this->value());
+    template <std::size_t N, class T>
+    void numbers(std::string_view, trace::Numbers<N, T>& value) {
+        value.add(static_cast<T>(this->value()));
     }
 };
 
@@ -235,7 +238,7 @@ void add_names(std::map<std::string, Make>& kinds) {
         trace.fill([&](std::uint64_t i) {
             trace::Alloc alloc;
             alloc.entry = 1;
-            alloc.allocation = i;
+            alloc.allocation = trace::AllocationId{i};
             alloc.address = 0x7f00'0000'0000 + i * test::mib;
             alloc.bytes = 4096;
             alloc.memory = trace::Memory::device;

@@ -39,10 +39,10 @@ public:
 
     template <class T>
     void number(std::string_view, T& value) {
-        if constexpr (std::is_enum_v<T>)
+        if constexpr (trace::is_enumeration<T>)
             value = static_cast<T>(random_() % (random_() % 8 == 0 ? 256 : 8));
         else
-            value = number();
+            value = static_cast<T>(number());
     }
     void time(std::string_view, std::uint64_t& value) {
         value = random_() % 100 < plain_ ? now_ += random_() % 100'000 : hostile_number(random_);
@@ -50,15 +50,18 @@ public:
     void address(std::string_view, std::uint64_t& value) {
         value = random_() % 100 < plain_ ? 0x7f00'0000'0000 + random_() % 64 * 4096 : hostile_number(random_);
     }
-    void handle(std::string_view, std::uint64_t& value) { value = number(); }
+    template <class T>
+    void handle(std::string_view, T& value) {
+        value = static_cast<T>(number());
+    }
     void text(std::string_view key, std::string_view& value) {
         value = random_() % 100 < named_ ? key : texts_.emplace_back(hostile_text(random_));
     }
-    template <std::size_t N>
-    void numbers(std::string_view, trace::Numbers<N>& values) {
+    template <std::size_t N, class T>
+    void numbers(std::string_view, trace::Numbers<N, T>& values) {
         values.count = 0;
         for (std::uint64_t count = random_() % 4 == 0 ? random_() % (N + 1) : random_() % 3; count > 0; --count)
-            values.add(number());
+            values.add(static_cast<T>(number()));
     }
 
 private:

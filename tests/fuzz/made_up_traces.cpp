@@ -145,7 +145,7 @@ TraceImage huge_allocations(Random& random) {
     TraceImage image(busy_program(bytes, "_Z5scalePfi").builder.bytes());
     trace::Alloc alloc;
     alloc.start = 9'000;
-    alloc.allocation = 1 + random() % 12;
+    alloc.allocation = trace::AllocationId{1 + random() % 12};
     alloc.address = random() % 2 == 0 ? 0 : hostile_number(random);
     alloc.bytes = bytes;
     alloc.memory = trace::Memory::managed;

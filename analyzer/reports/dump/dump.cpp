@@ -81,6 +81,13 @@ private:
     std::unordered_map<std::uint64_t, std::string> functions_;
 };
 
+Json numbers_of(const auto& list) {
+    Json numbers = Json::array();
+    for (const auto each : list)
+        numbers.push_back(static_cast<std::uint64_t>(each));
+    return numbers;
+}
+
 /// Turns a record's fields into JSON; what needs a word more than its number gets it here.
 struct FieldWriter {
     Json& out;
@@ -90,7 +97,9 @@ struct FieldWriter {
 
     template <class T>
     void number(std::string_view key, const T& value) {
-        if constexpr (std::is_enum_v<T>)
+        if constexpr (trace::is_id<T>)
+            number(key, trace::number(value));
+        else if constexpr (trace::is_enumeration<T>)
             out[key] = enumerator(value);
         else if (key == "start")
             out["start_ns"] = trace.time.at(value);
@@ -107,14 +116,13 @@ struct FieldWriter {
     }
     void time(std::string_view, const std::uint64_t& value) { out["start_ns"] = trace.time.at(value); }
     void address(std::string_view key, const std::uint64_t& value) { out[key] = hexadecimal(value); }
-    void handle(std::string_view key, const std::uint64_t& value) { out[key] = hexadecimal(value); }
+    void handle(std::string_view key, const auto& value) {
+        out[key] = hexadecimal(static_cast<std::uint64_t>(value));
+    }
     void text(std::string_view key, const std::string_view& value) {
         out[key] = key == "build_id" || key == "lines" ? hexadecimal(value) : std::string(value);
     }
-    template <std::size_t N>
-    void numbers(std::string_view key, const trace::Numbers<N>& value) {
-        out[key] = std::vector<std::uint64_t>(value.begin(), value.end());
-    }
+    void numbers(std::string_view key, const auto& value) { out[key] = numbers_of(value); }
 
     template <class T>
     static Json enumerator(T value) {
@@ -138,14 +146,14 @@ void add_shape(Json& object, const reader::Shape& shape, RepeatedNames& names) {
     object["entry"] = names.entry(shape.entry);
     object["function"] = names.function(shape.function);
     object["function_id"] = shape.function;
-    object["stream"] = hexadecimal(shape.stream);
+    object["stream"] = hexadecimal(number(shape.stream));
     object["stack"] = shape.stack.packed();
     object["grid"] = shape.grid;
     object["block"] = shape.block;
     object["shared_bytes"] = shape.shared_bytes;
     object["scanned"] = shape.scanned;
     object["captured"] = shape.captured;
-    object["touched"] = shape.touched;
+    object["touched"] = numbers_of(shape.touched);
     object["untold"] = shape.untold;
     object["host_ranges"] = shape.host_ranges;
 }

@@ -92,7 +92,7 @@ ManagedJson blocks_json(const advice::Report& report, const managed::ManagedSite
     const auto ns = [&report](std::uint64_t ticks) { return report.trace.time.at(ticks); };
     ManagedJson list = ManagedJson::array();
     for (const managed::BlockOfAllocation& block : activity.blocks)
-        list.push_back({{"allocation", block.allocation},
+        list.push_back({{"allocation", number(block.allocation)},
                         {"offset", block.offset},
                         {"bytes", block.bytes},
                         {"bytes_to_device", block.activity.bytes_to_device},
@@ -120,8 +120,12 @@ ManagedJson life_json(const advice::Report& report, const managed::AllocationLif
                          {"by_fault", stay.by_fault},
                          {"by_prefetch", stay.by_prefetch},
                          {"launches", stay.on_device ? stay.launches : stay.remote_launches}});
-    return {{"allocation", life.allocation}, {"bytes", life.bytes},       {"from_ns", ns(life.from)},
-            {"until_ns", ns(life.until)},    {"stays", std::move(stays)}, {"stays_left_out", life.left_out}};
+    return {{"allocation", number(life.allocation)},
+            {"bytes", life.bytes},
+            {"from_ns", ns(life.from)},
+            {"until_ns", ns(life.until)},
+            {"stays", std::move(stays)},
+            {"stays_left_out", life.left_out}};
 }
 
 ManagedJson line_json(advice::Report& report, const ManagedLine& line) {

@@ -89,7 +89,7 @@ void Snapshot::segment(const HeldMemory& memory) {
     number("address", memory.address);
     for (const std::string_view key : {"total_size", "allocated_size", "active_size", "requested_size"})
         number(key, memory.bytes);
-    number("stream", memory.stream);
+    number("stream", trace::number(memory.stream));
     word("segment_type", memory.bytes > largest_small ? "large" : "small");
     frames(memory.site.stack);
     out_.key("blocks");
@@ -112,7 +112,7 @@ void Snapshot::step(const MemoryStep& step) {
         number("device_free", step.free);
     number("addr", step.memory.address);
     number("size", step.memory.bytes);
-    number("stream", step.memory.stream);
+    number("stream", trace::number(step.memory.stream));
     frames(step.memory.site.stack);
     number("time_us", microseconds(step.start));
     word("user_metadata", step.memory.site.entry == 0 ? "" : call(step.memory.site.entry));

@@ -80,7 +80,7 @@ public:
 
 private:
     /// Of the device, context, stream, and where it is the thread's own default stream, thread.
-    using StreamKey = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, std::uint32_t>;
+    using StreamKey = std::tuple<std::uint64_t, std::uint64_t, trace::StreamId, std::uint32_t>;
 
     SliceTrack& thread(std::uint32_t number);
     SliceTrack& stream(const WalkedCall& call);
@@ -98,7 +98,7 @@ private:
     WorstCalls worst_;
     std::map<std::uint32_t, std::unique_ptr<SliceTrack>> threads_;
     std::map<StreamKey, std::unique_ptr<SliceTrack>> streams_;
-    std::map<std::uint64_t, std::uint64_t> stream_numbers_; ///< by handle
+    std::map<trace::StreamId, std::uint64_t> stream_numbers_; ///< by handle
     std::map<std::uint64_t, std::unique_ptr<Track>> devices_;
     std::unordered_map<std::uint64_t, std::string> call_names_, kernel_names_;
     std::int64_t end_ = 0;

@@ -166,10 +166,10 @@ void MemoryTracks::count_device(std::uint64_t device, std::int64_t at) {
 void MemoryTracks::add(const trace::Copy& record) {
     const bool from_host = facts::is_host_memory(record.source_memory),
                to_host = facts::is_host_memory(record.destination_memory);
-    const std::uint64_t allocation = from_host ? record.destination_allocation : record.source_allocation;
+    const trace::AllocationId allocation = from_host ? record.destination_allocation : record.source_allocation;
     if (record.status == 0 && record.captured == 0 && record.bytes != 0 && from_host != to_host &&
-        allocation != 0)
-        hold(record.start, Copied{record.start, allocation, record.bytes, from_host});
+        known(allocation))
+        hold(record.start, Copied{record.start, record.bytes, allocation, from_host});
 }
 
 /// What copies bring and take is counted for the line of the memory on the device.

@@ -52,7 +52,8 @@ private:
     };
     /// What a copy moved.
     struct Copied {
-        std::uint64_t start = 0, allocation = 0, bytes = 0;
+        std::uint64_t start = 0, bytes = 0;
+        trace::AllocationId allocation{};
         bool to_device = false;
     };
     using Record = std::variant<trace::Alloc, trace::Free, Copied, trace::ManagedEvent, trace::ManagedCounters>;
@@ -88,7 +89,7 @@ private:
     std::uint64_t delay_; ///< ticks
     std::uint64_t order_ = 0;
     std::priority_queue<Held, std::vector<Held>, std::greater<>> held_; ///< the earliest first
-    std::unordered_map<std::uint64_t, Live> live_;                      ///< by allocation
+    std::unordered_map<trace::AllocationId, Live> live_;                ///< by allocation
     std::map<std::string, Line> lines_;
     std::unique_ptr<Track> group_; ///< of all lines
     managed::ManagedTotals totals_;

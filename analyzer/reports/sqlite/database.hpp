@@ -2,6 +2,7 @@
 #pragma once
 
 #include "analyzer/ids/stack_id.hpp"
+#include "trace/ids.hpp"
 
 #include <concepts>
 #include <cstdint>
@@ -68,6 +69,9 @@ private:
         bind_number(static_cast<std::int64_t>(value));
     }
     void bind(ids::StackId stack) { bind(stack.packed()); }
+    template <class Id>
+    requires trace::is_id<Id>
+    void bind(Id id) { bind(trace::number(id)); }
     void bind(const Nullable& number) { number.known ? bind_number(number.value) : bind_null(); }
     void bind(double value);
     void bind(const std::optional<std::uint64_t>& number) { bind(number ? Nullable(*number) : Nullable()); }

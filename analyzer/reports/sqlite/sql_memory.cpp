@@ -55,7 +55,7 @@ void SqlMemory::tell(const Allocation& allocation) {
 }
 
 /// Its row is written, and nothing can be counted for it any more.
-void SqlMemory::forget(std::uint64_t id) {
+void SqlMemory::forget(trace::AllocationId id) {
     const auto known = known_.find(id);
     if (known == known_.end())
         return;
@@ -67,7 +67,7 @@ void SqlMemory::forget(std::uint64_t id) {
 }
 
 void SqlMemory::add(const trace::Alloc& record) {
-    if (record.status != 0 || record.captured != 0 || record.allocation == 0)
+    if (record.status != 0 || record.captured != 0 || !known(record.allocation))
         return;
     forget(record.allocation);
     known_[record.allocation].made = record;
@@ -114,7 +114,7 @@ SqlMemory::Allocation* SqlMemory::at(std::uint64_t address) {
 }
 
 Nullable SqlMemory::number_of(const Allocation* allocation) {
-    return allocation == nullptr ? Nullable() : Nullable(allocation->made.allocation);
+    return allocation == nullptr ? Nullable() : Nullable(number(allocation->made.allocation));
 }
 
 void SqlMemory::move(const trace::ManagedEvent& record, Allocation* allocation) {

@@ -47,16 +47,16 @@ private:
     Allocation* at(std::uint64_t address);
     static Nullable number_of(const Allocation* allocation);
     void tell(const Allocation& allocation);
-    void forget(std::uint64_t allocation);
+    void forget(trace::AllocationId allocation);
     void move(const trace::ManagedEvent& record, Allocation* allocation);
     void fault(const trace::ManagedEvent& record, Allocation* allocation);
 
     const reader::Trace& trace_;
     std::int64_t run_;
     Insert rows_, moves_, faults_;
-    std::unordered_map<std::uint64_t, Allocation> known_;
-    std::map<std::uint64_t, std::uint64_t> managed_; ///< allocations by address
-    std::deque<std::uint64_t> freed_;
+    std::unordered_map<trace::AllocationId, Allocation> known_;
+    std::map<std::uint64_t, trace::AllocationId> managed_; ///< allocations by address
+    std::deque<trace::AllocationId> freed_;
     std::unordered_set<ids::StackId> stacks_; ///< that rows name
     std::unordered_set<std::uint64_t> entries_;
     Totals totals_;

@@ -134,16 +134,16 @@ void Churn::add(const trace::Alloc& record) {
         record.origin != trace::Origin::program || record.symbol != 0 ||
         dictionary_.is_stream_ordered(record.entry))
         return;
-    memory_[record.allocation] =
+    memory_[number(record.allocation)] =
         begin({ids::CallSite::of(record), *made, 0}, record.start, record.duration, record.bytes);
 }
 
 void Churn::add(const trace::Free& record) {
-    const Live* const found = memory_.find(record.allocation);
+    const Live* const found = memory_.find(number(record.allocation));
     if (record.status != 0 || record.captured != 0 || found == nullptr)
         return;
     const Live live = *found;
-    memory_.erase(record.allocation);
+    memory_.erase(number(record.allocation));
     if (record.part != 0) { // what freed it has a record of its own: the end of a context
         forget(live);
         return;
@@ -153,7 +153,7 @@ void Churn::add(const trace::Free& record) {
 }
 
 void Churn::add(const trace::Advise& record) {
-    Live* const live = memory_.find(record.allocation);
+    Live* const live = memory_.find(number(record.allocation));
     if (record.status != 0 || record.origin != trace::Origin::program || live == nullptr)
         return;
     ++live->upkeep_calls;
@@ -162,9 +162,9 @@ void Churn::add(const trace::Advise& record) {
 
 void Churn::add(const trace::Stream& record) {
     if (record.action == trace::StreamAction::create)
-        make(streams_, record.stream, Made::stream, record);
+        make(streams_, number(record.stream), Made::stream, record);
     else if (record.action == trace::StreamAction::destroy)
-        end(streams_, record.stream, record);
+        end(streams_, number(record.stream), record);
 }
 
 void Churn::add(const trace::Event& record) {

@@ -111,12 +111,13 @@ private:
 
     const reader::Dictionary& dictionary_;
     facts::CachedMap<std::map<ChurnSite, ChurnTotals>> sites_;
-    LiveByKey memory_, graphs_, streams_, events_;                   ///< by allocation or handle
-    reader::FlatMap<std::uint64_t> execs_;                           ///< by version of a graph
-    std::map<std::uint64_t, Live> mappings_;                         ///< by address
-    std::unordered_map<std::uint64_t, Handle> handles_;              ///< of mapped memory
-    std::unordered_map<std::uint64_t, std::uint64_t> begun_, built_; ///< captures: by stream, by graph
-    bool queued_ = true;                                             ///< something may be in flight
+    LiveByKey memory_, graphs_, streams_, events_;             ///< by allocation or handle
+    reader::FlatMap<std::uint64_t> execs_;                     ///< by version of a graph
+    std::map<std::uint64_t, Live> mappings_;                   ///< by address
+    std::unordered_map<std::uint64_t, Handle> handles_;        ///< of mapped memory
+    std::unordered_map<trace::StreamId, std::uint64_t> begun_; ///< captures
+    std::unordered_map<std::uint64_t, std::uint64_t> built_;   ///< the same, by graph
+    bool queued_ = true;                                       ///< something may be in flight
 };
 
 } // namespace umadvisor::rules

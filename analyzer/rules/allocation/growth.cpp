@@ -70,7 +70,7 @@ private:
     const reader::Dictionary& dictionary_;
     std::uint64_t launches_ = 0;
     std::map<GrowthSite, GrowthTotals> sites_;
-    reader::FlatMap<Place> places_; ///< by allocation
+    reader::FlatMap<Place, trace::AllocationId> places_; ///< by allocation
     std::map<std::uint64_t, Live> live_;
 };
 

@@ -54,13 +54,13 @@ private:
         bool made = false, freed = false;
     };
     const LibraryCall& call_at(ids::StackId stack);
-    void make(LibraryWork& work, Open& open, std::uint64_t allocation);
-    void give_up(LibraryWork& work, Open& open, std::uint64_t allocation);
+    void make(LibraryWork& work, Open& open, trace::AllocationId allocation);
+    void give_up(LibraryWork& work, Open& open, trace::AllocationId allocation);
 
     const reader::Dictionary& dictionary_;
     facts::CachedMap<std::map<ids::StackId, LibraryWork>> works_;
     reader::FlatMap<LibraryCall, ids::StackId> stacks_;
-    reader::FlatMap<ids::StackId> makers_; ///< by allocation
+    reader::FlatMap<ids::StackId, trace::AllocationId> makers_; ///< by allocation
     facts::PerThread<Open> threads_;
 };
 
@@ -70,7 +70,7 @@ const LibraryCall& LibraryHandles::call_at(ids::StackId stack) {
     return stacks_[stack] = library_call_at(dictionary_, stack);
 }
 
-void LibraryHandles::make(LibraryWork& work, Open& open, std::uint64_t allocation) {
+void LibraryHandles::make(LibraryWork& work, Open& open, trace::AllocationId allocation) {
     makers_[allocation] = open.caller;
     if (std::exchange(open.made, true))
         return;
@@ -79,7 +79,7 @@ void LibraryHandles::make(LibraryWork& work, Open& open, std::uint64_t allocatio
 }
 
 /// What one call both makes and gives up is its workspace, and no handle.
-void LibraryHandles::give_up(LibraryWork& work, Open& open, std::uint64_t allocation) {
+void LibraryHandles::give_up(LibraryWork& work, Open& open, trace::AllocationId allocation) {
     const ids::StackId* const maker = makers_.find(allocation);
     if (maker == nullptr)
         return;

@@ -72,7 +72,7 @@ private:
     std::set<std::uint64_t> usual_;       ///< handles of default and current pools
     std::set<std::uint32_t> busy_; ///< streams with work since the first pool for which no call has waited
     bool busy_before_ = false;     ///< work from before it may still run
-    reader::FlatMap<Live> live_;
+    reader::FlatMap<Live, trace::AllocationId> live_;
 };
 
 constexpr std::uint64_t release_threshold_attribute = 4; ///< CU_MEMPOOL_ATTR_RELEASE_THRESHOLD
@@ -92,7 +92,7 @@ bool PoolTrims::Pool::take(std::uint64_t bytes) {
 }
 
 void PoolTrims::add(const trace::Alloc& record) {
-    if (record.status != 0 || record.part != 0 || record.allocation == 0 ||
+    if (record.status != 0 || record.part != 0 || !trace::known(record.allocation) ||
         record.origin != trace::Origin::program || !dictionary_.is_stream_ordered(record.entry))
         return;
     const ids::CallSite site = ids::CallSite::of(record);

@@ -17,7 +17,7 @@ constexpr std::size_t most_freed = 64, most_windows = 8, most_reads = 64, most_s
 constexpr std::size_t most_streams = 64;
 
 /// No handles: they come before all of those (FORMAT.md).
-bool is_default_stream(std::uint64_t stream) {
+bool is_default_stream(trace::StreamId stream) {
     return stream <= facts::stream_of_the_thread;
 }
 
@@ -52,7 +52,7 @@ void MissingSyncs::add(const trace::Free& record) {
         close_all(record.start, false);
 }
 
-void MissingSyncs::retire(std::uint64_t allocation, std::uint64_t time) {
+void MissingSyncs::retire(trace::AllocationId allocation, std::uint64_t time) {
     const auto found = live_.find(allocation);
     if (found == live_.end())
         return;
@@ -76,7 +76,7 @@ void MissingSyncs::add(const Launched& launched) {
         return;
     const reader::Shape& shape = *launched.shape;
     const bool known = shape.scanned && shape.untold == 0 &&
-                       std::ranges::none_of(shape.touched, [this](std::uint64_t allocation) {
+                       std::ranges::none_of(shape.touched, [this](trace::AllocationId allocation) {
                            const trace::Alloc* const made = allocated_.find(allocation);
                            return made != nullptr && made->memory != trace::Memory::managed &&
                                   made->memory != trace::Memory::device;
@@ -86,7 +86,7 @@ void MissingSyncs::add(const Launched& launched) {
         return close_all(record.start, true);
     }
     std::size_t index = 0;
-    for (const std::uint64_t allocation : shape.touched) {
+    for (const trace::AllocationId allocation : shape.touched) {
         const std::size_t place = index++;
         const auto found = live_.find(allocation);
         if (found == live_.end())
@@ -121,7 +121,7 @@ void MissingSyncs::close(Memory& memory, std::uint64_t time, bool waited) {
 }
 
 void MissingSyncs::close_all(std::uint64_t time, bool waited) {
-    for (const std::uint64_t allocation : open_)
+    for (const trace::AllocationId allocation : open_)
         close(live_.at(allocation), time, waited);
     open_.clear();
 }
@@ -131,11 +131,11 @@ void MissingSyncs::add(const trace::Sync& record) {
     if (record.status != 0)
         return;
     const bool one = record.kind == trace::SyncKind::stream || record.kind == trace::SyncKind::stream_query;
-    if (!one || joined_ || is_default_stream(record.object))
+    if (!one || joined_ || is_default_stream(record.of_stream()))
         return close_all(record.start, true);
-    std::erase_if(open_, [&](std::uint64_t allocation) {
+    std::erase_if(open_, [&](trace::AllocationId allocation) {
         Memory& memory = live_.at(allocation);
-        const bool waits = memory.streams.contains(record.object) ||
+        const bool waits = memory.streams.contains(record.of_stream()) ||
                            is_default_stream(*memory.streams.begin()) || memory.streams.size() == most_streams;
         if (waits)
             close(memory, record.start, true);

@@ -74,14 +74,14 @@ private:
     struct Memory {
         ids::AllocationSite site;
         std::uint64_t address = 0, bytes = 0, from = 0, until = UINT64_MAX;
-        std::set<std::uint64_t> streams{}; ///< of launches
+        std::set<trace::StreamId> streams{}; ///< of launches
         std::deque<Window> windows{};
 
         bool holds(std::uint64_t place, std::uint64_t time) const;
     };
     static void close(Memory& memory, std::uint64_t time, bool waited);
     void close_all(std::uint64_t time, bool waited);
-    void retire(std::uint64_t allocation, std::uint64_t time);
+    void retire(trace::AllocationId allocation, std::uint64_t time);
     void judge(const Memory& memory, const Window& window);
     void judge(const Memory& memory);
     Memory* find(std::uint64_t address, std::uint64_t time);
@@ -89,9 +89,9 @@ private:
     const reader::Dictionary& dictionary_;
     const facts::LiveMemory& allocated_;
     facts::WrittenParameters written_;
-    std::unordered_map<std::uint64_t, Memory> live_;    ///< by allocation
-    std::map<std::uint64_t, std::uint64_t> by_address_; ///< of those
-    std::set<std::uint64_t> open_;                      ///< of those, with a window that no wait has closed
+    std::unordered_map<trace::AllocationId, Memory> live_;    ///< by allocation
+    std::map<std::uint64_t, trace::AllocationId> by_address_; ///< of those
+    std::set<trace::AllocationId> open_; ///< of those, with a window that no wait has closed
     std::deque<Memory> freed_;
     std::deque<std::uint64_t> small_reads_; ///< times; the latest ones, since some are recorded late
     std::uint64_t thread_ = 0;              ///< that touches managed memory

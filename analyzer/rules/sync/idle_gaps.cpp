@@ -22,7 +22,7 @@ constexpr double copy_call_ns = 7'000, most_copy_call_ns = 20'000;
 
 } // namespace
 
-void IdleGaps::queue(std::uint32_t thread, ids::StackId stack, std::uint64_t stream, std::uint64_t start,
+void IdleGaps::queue(std::uint32_t thread, ids::StackId stack, trace::StreamId stream, std::uint64_t start,
                      Concern concern) {
     if (!std::exchange(begun_, true))
         thread_ = thread;
@@ -96,12 +96,12 @@ void IdleGaps::add(const Launched& launched) {
     if (shape == nullptr || !shape->scanned || shape->untold != 0)
         concern = Concern::managed; // or anything else
     else if (!managed_.empty() || !host_.empty())
-        for (const std::uint64_t allocation : shape->touched)
+        for (const trace::AllocationId allocation : shape->touched)
             concern = std::max(concern, managed_.contains(allocation) ? Concern::managed
                                         : host_.contains(allocation)  ? Concern::results
                                                                       : Concern::none);
-    queue(thread, shape != nullptr ? shape->stack : ids::StackId(), shape != nullptr ? shape->stream : 0,
-          record.start, concern);
+    queue(thread, shape != nullptr ? shape->stack : ids::StackId(),
+          shape != nullptr ? shape->stream : trace::StreamId{}, record.start, concern);
 }
 
 void IdleGaps::add(const trace::Copy& record, std::uint32_t thread) {
@@ -162,7 +162,7 @@ void IdleGaps::add(const trace::Sync& record, std::uint32_t thread) {
         pass_wait(ids::CallSite::of(record), record.start, record.duration);
         return;
     }
-    const bool covers = stream  ? on_one_stream(record.object)
+    const bool covers = stream  ? on_one_stream(record.of_stream())
                         : event ? !mixed_ && record.object == last_event_
                                 : true;
     wait({ids::CallSite::of(record), reason_of_sync()}, record.start + record.duration, record.duration,

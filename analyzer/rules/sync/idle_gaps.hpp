@@ -84,7 +84,7 @@ private:
     void queue_unknown(const Record& record, std::uint32_t thread) {
         queue(thread, ids::StackId::of(record), record.stream, record.start, Concern::managed);
     }
-    void queue(std::uint32_t thread, ids::StackId stack, std::uint64_t stream, std::uint64_t start,
+    void queue(std::uint32_t thread, ids::StackId stack, trace::StreamId stream, std::uint64_t start,
                Concern concern);
     /// A call that ended at `end` and `waited` for part of its `duration`. `covers`: all that was queued.
     void wait(const GapSite& site, std::uint64_t end, std::uint64_t duration, std::uint64_t waited,
@@ -112,16 +112,17 @@ private:
                : joined_ && concern_ == Concern::inputs ? WaitReason::inputs
                                                         : WaitReason::results;
     }
-    bool on_one_stream(std::uint64_t stream) const { return !mixed_ && stream_ == stream; }
+    bool on_one_stream(trace::StreamId stream) const { return !mixed_ && stream_ == stream; }
     double nanoseconds(std::uint64_t ticks) const { return static_cast<double>(ticks) * ns_per_tick_; }
 
     double ns_per_tick_;
     std::map<GapSite, GapTotals> sites_;
-    std::unordered_set<std::uint64_t> managed_, host_; ///< live allocations: managed, page-locked
-    bool begun_ = false, many_threads_ = false;        ///< with many threads nothing more is counted
-    std::uint32_t thread_ = 0;                         ///< that queues work
+    std::unordered_set<trace::AllocationId> managed_, host_; ///< live allocations: managed, page-locked
+    bool begun_ = false, many_threads_ = false;              ///< with many threads nothing more is counted
+    std::uint32_t thread_ = 0;                               ///< that queues work
     // Queued since the last wait:
-    std::uint64_t queued_ = 0, stream_ = 0;
+    std::uint64_t queued_ = 0;
+    trace::StreamId stream_{};
     std::uint64_t last_event_ = 0; ///< recorded behind all of it; 0: none
     bool mixed_ = false;           ///< on several streams
     bool joined_ = false;          ///< stream_ waits for another, which was given work

@@ -72,9 +72,10 @@ void IdleSyncs::add(const trace::Sync& record, std::uint32_t thread) {
         return;
     IdleSyncTotals& totals = sites_[ids::CallSite::of(record)];
     ++totals.count;
-    const std::uint64_t stream = record.kind == SyncKind::stream && record.object != facts::other_legacy_stream
-                                     ? record.object
-                                     : facts::legacy_stream;
+    const trace::StreamId stream =
+        record.kind == SyncKind::stream && record.of_stream() != facts::other_legacy_stream
+            ? record.of_stream()
+            : facts::legacy_stream;
     std::uint64_t context = 0; // of all, as long as there is one
     if (known_contexts_.size() > 1) {
         context = contexts_.of(thread, stream).context;
@@ -83,7 +84,7 @@ void IdleSyncs::add(const trace::Sync& record, std::uint32_t thread) {
     }
     if (undecided_ || record.status != 0 || others_may_be_queueing(thread, record.start))
         return;
-    const Object object{record.kind, record.kind == SyncKind::event ? record.object : stream,
+    const Object object{record.kind, record.kind == SyncKind::event ? record.object : number(stream),
                         record.kind == SyncKind::stream && stream == facts::stream_of_the_thread ? thread
                                                                                                  : context};
     const Cover* const cover = cover_of(record, context, object);

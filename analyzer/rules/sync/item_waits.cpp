@@ -104,13 +104,15 @@ private:
     };
     struct Item {
         std::vector<Step> steps;
-        std::uint64_t stream = 0, gap_ticks = 0;
+        trace::StreamId stream{};
+        std::uint64_t gap_ticks = 0;
         facts::CallTime launch_time;
         bool odd = false;
     };
     struct Group {
         std::vector<Step> last; ///< of its last item
-        std::uint64_t stream = 0, items = 0, ticks = 0, gap_ticks = 0, bytes_up = 0;
+        trace::StreamId stream{};
+        std::uint64_t items = 0, ticks = 0, gap_ticks = 0, bytes_up = 0;
         ids::CallSite wait;
         std::map<std::uint64_t, std::uint64_t> ranges; ///< of host memory: where they begin and end
         facts::CallTime launch_time;
@@ -122,7 +124,7 @@ private:
         std::uint64_t end = 0, looked = 0; ///< of its last wait, and ticks of looks at content since
     };
 
-    void step(Thread& thread, const Step& step, std::uint64_t stream, std::uint64_t start);
+    void step(Thread& thread, const Step& step, trace::StreamId stream, std::uint64_t start);
     static bool is_item(const Item& item);
     static bool continues(const Group& group, const Item& item, const ids::CallSite& wait);
     static bool adjoins(const std::vector<Step>& before, const std::vector<Step>& now);
@@ -139,7 +141,7 @@ private:
     facts::PerThread<Thread> threads_;
 };
 
-void ItemWaits::step(Thread& thread, const Step& step, std::uint64_t stream, std::uint64_t start) {
+void ItemWaits::step(Thread& thread, const Step& step, trace::StreamId stream, std::uint64_t start) {
     Item& item = thread.item;
     if (item.odd)
         return;
@@ -181,7 +183,7 @@ void ItemWaits::add(const Launched& launched) {
     const reader::Shape* const shape = launched.shape;
     // The host may look at what a kernel does to memory that it can read, when it has waited for it.
     if (shape == nullptr || !shape->scanned || shape->captured || shape->untold != 0 ||
-        !std::ranges::all_of(shape->touched, [this](std::uint64_t allocation) {
+        !std::ranges::all_of(shape->touched, [this](trace::AllocationId allocation) {
             const trace::Alloc* const alloc = live_.find(allocation);
             return alloc == nullptr || alloc->memory == trace::Memory::device;
         }))

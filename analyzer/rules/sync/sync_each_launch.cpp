@@ -75,19 +75,19 @@ private:
     };
     void next(std::uint64_t start, std::uint32_t thread, bool waits_itself = false);
     void unknown(std::uint64_t start, std::uint32_t thread);
-    void see(std::uint64_t stream);
+    void see(trace::StreamId stream);
     bool is_visible(const reader::Shape* shape);
 
     std::uint64_t at_once_ticks_;
     const reader::Dictionary& dictionary_;
     facts::CachedMap<Sites> sites_;
     facts::PerThread<Pending> pending_;
-    std::unordered_set<std::uint64_t> readable_; ///< live page-locked allocations
-    std::unordered_set<std::uint64_t> managed_;  ///< live; kernels may reach them by any pointer
+    std::unordered_set<trace::AllocationId> readable_; ///< live page-locked allocations
+    std::unordered_set<trace::AllocationId> managed_;  ///< live; kernels may reach them by any pointer
     bool always_visible_ = false;
     bool queued_ = false;                 ///< since the last wait, something that its call does not wait for
     std::uint64_t seen_ = 0, waited_ = 0; ///< visible work by number; so much of it has been waited for
-    std::uint64_t stream_ = 0;            ///< of the visible work that was not waited for
+    trace::StreamId stream_{};            ///< of the visible work that was not waited for
     bool one_stream_ = true;              ///< all of that is of stream_
     std::unordered_map<std::uint64_t, std::uint64_t> recorded_; ///< by event, seen_ when it was recorded
     std::array<Recent, 256> recent_{};
@@ -131,7 +131,7 @@ void NeedlessWaits::next(std::uint64_t start, std::uint32_t thread, bool waits_i
     pending->totals = nullptr;
 }
 
-void NeedlessWaits::see(std::uint64_t stream) {
+void NeedlessWaits::see(trace::StreamId stream) {
     one_stream_ = (one_stream_ && stream == stream_) || seen_ == waited_;
     stream_ = stream;
     queued_ = true;
@@ -140,7 +140,7 @@ void NeedlessWaits::see(std::uint64_t stream) {
 
 void NeedlessWaits::unknown(std::uint64_t start, std::uint32_t thread) {
     next(start, thread);
-    see(0);
+    see(facts::legacy_stream);
     one_stream_ = false;
 }
 
@@ -171,7 +171,7 @@ bool NeedlessWaits::is_visible(const reader::Shape* shape) {
     Recent& recent = recent_[shape->number % recent_.size()];
     if (recent.shape != shape || recent.generation != generation_) {
         recent = {shape, generation_, false};
-        for (const std::uint64_t allocation : shape->touched)
+        for (const trace::AllocationId allocation : shape->touched)
             recent.visible |= readable_.contains(allocation);
     }
     return recent.visible;
@@ -182,7 +182,7 @@ void NeedlessWaits::add(const Launched& launched) {
     next(launched.record.start, launched.thread);
     queued_ = true;
     if (launched.record.status == 0 && (shape == nullptr || !shape->captured) && is_visible(shape))
-        see(shape == nullptr ? 0 : shape->stream);
+        see(shape == nullptr ? facts::legacy_stream : shape->stream);
 }
 
 void NeedlessWaits::add(const trace::Event& record, std::uint32_t thread) {
@@ -208,7 +208,7 @@ void NeedlessWaits::add(const trace::Sync& record, std::uint32_t thread) {
     if (std::exchange(queued_, false) && seen == waited_ && !always_visible_)
         pending_[thread] = {&totals, record.duration, record.start + record.duration};
     if (record.kind == trace::SyncKind::context ||
-        (record.kind == trace::SyncKind::stream && one_stream_ && record.object == stream_))
+        (record.kind == trace::SyncKind::stream && one_stream_ && record.of_stream() == stream_))
         waited_ = seen;
     else if (const auto found = recorded_.find(record.object); record.kind == trace::SyncKind::event &&
                                                                one_stream_ && found != recorded_.end() &&

@@ -9,13 +9,13 @@ void DefaultStreamOrder::add(const trace::Alloc& record) {
         variables_.insert(record.allocation);
 }
 
-bool DefaultStreamOrder::has_variable(std::span<const std::uint64_t> allocations) const {
-    return !variables_.empty() && std::ranges::any_of(allocations, [this](std::uint64_t allocation) {
+bool DefaultStreamOrder::has_variable(std::span<const trace::AllocationId> allocations) const {
+    return !variables_.empty() && std::ranges::any_of(allocations, [this](trace::AllocationId allocation) {
         return variables_.contains(allocation);
     });
 }
 
-void DefaultStreamOrder::add(const facts::Call& call, std::span<const std::uint64_t> reached, bool told) {
+void DefaultStreamOrder::add(const facts::Call& call, std::span<const trace::AllocationId> reached, bool told) {
     const bool works = call.queues == facts::Queues::work;
     if (!works && call.waits == facts::Waits::nothing)
         return;
@@ -43,18 +43,18 @@ bool DefaultStreamOrder::has_room(const Stretch& stretch, DefaultStreamTotals& t
 }
 
 void DefaultStreamOrder::add_barrier(Stretch& stretch, const facts::Call& call,
-                                     std::span<const std::uint64_t> reached, bool told) {
+                                     std::span<const trace::AllocationId> reached, bool told) {
     DefaultStreamTotals& totals = sites_[call.site];
     totals.copies |= call.engine != facts::Engine::none;
     totals.shares |= call.staged || !told || !stretch.told || !has_room(stretch, totals) ||
-                     std::ranges::any_of(reached, [&stretch](std::uint64_t allocation) {
+                     std::ranges::any_of(reached, [&stretch](trace::AllocationId allocation) {
                          return stretch.reached.contains(allocation);
                      });
     if (totals.shares) // whatever comes behind it
         return;
     stretch.barriers.insert(&totals);
     stretch.open.insert(&totals);
-    for (const std::uint64_t allocation : reached) {
+    for (const trace::AllocationId allocation : reached) {
         std::vector<DefaultStreamTotals*>& by = stretch.reached_by_barriers[allocation];
         if (std::ranges::find(by, &totals) == by.end())
             by.push_back(&totals);
@@ -62,11 +62,11 @@ void DefaultStreamOrder::add_barrier(Stretch& stretch, const facts::Call& call,
 }
 
 void DefaultStreamOrder::add_beside(Stretch& stretch, const facts::Call& call,
-                                    std::span<const std::uint64_t> reached, bool told) {
+                                    std::span<const trace::AllocationId> reached, bool told) {
     stretch.streams.insert(call.stream.number);
     stretch.told &= told && stretch.reached.size() < most_reached;
     if (stretch.told)
-        for (const std::uint64_t allocation : reached)
+        for (const trace::AllocationId allocation : reached)
             stretch.reached[allocation] = true;
     if (stretch.barriers.empty())
         return;
@@ -78,7 +78,7 @@ void DefaultStreamOrder::add_beside(Stretch& stretch, const facts::Call& call,
         stretch.reached_by_barriers.clear();
         return;
     }
-    for (const std::uint64_t allocation : reached)
+    for (const trace::AllocationId allocation : reached)
         if (const auto* const by = stretch.reached_by_barriers.find(allocation))
             for (DefaultStreamTotals* const barrier : *by)
                 barrier->shares = true;

@@ -35,31 +35,32 @@ public:
     void add(const trace::Free& record) { variables_.erase(record.allocation); }
     void add(const WorkCall& work) { add(work.call, work.allocations, work.reaches_no_other); }
     /// `reached`: allocations that the call's work reaches; `told`: it is known to reach no other.
-    void add(const facts::Call& call, std::span<const std::uint64_t> reached, bool told);
+    void add(const facts::Call& call, std::span<const trace::AllocationId> reached, bool told);
 
     const std::map<ids::CallSite, DefaultStreamTotals>& sites() const { return sites_; }
 
 private:
     /// What was queued since the host waited for all of it.
     struct Stretch {
-        std::set<std::uint32_t> streams; ///< blocking ones with work
-        reader::FlatMap<bool> reached;   ///< allocations, by that work
+        std::set<std::uint32_t> streams;                    ///< blocking ones with work
+        reader::FlatMap<bool, trace::AllocationId> reached; ///< allocations, by that work
         bool told = true;
         /// In the default stream, those that share nothing so far; open: nothing came behind.
         std::set<DefaultStreamTotals*> barriers, open;
-        reader::FlatMap<std::vector<DefaultStreamTotals*>> reached_by_barriers;
+        reader::FlatMap<std::vector<DefaultStreamTotals*>, trace::AllocationId> reached_by_barriers;
     };
     static bool has_room(const Stretch& stretch, DefaultStreamTotals& totals);
-    void add_barrier(Stretch& stretch, const facts::Call& call, std::span<const std::uint64_t> reached,
+    void add_barrier(Stretch& stretch, const facts::Call& call, std::span<const trace::AllocationId> reached,
                      bool told);
-    static void add_beside(Stretch& stretch, const facts::Call& call, std::span<const std::uint64_t> reached,
-                           bool told);
+    static void add_beside(Stretch& stretch, const facts::Call& call,
+                           std::span<const trace::AllocationId> reached, bool told);
 
-    bool has_variable(std::span<const std::uint64_t> allocations) const;
+    bool has_variable(std::span<const trace::AllocationId> allocations) const;
 
     std::map<ids::CallSite, DefaultStreamTotals> sites_;
-    std::set<std::uint64_t> variables_; ///< `__device__` and `__constant__` ones that are known, by allocation
-    std::vector<Stretch> stretches_;    ///< by StreamPlace::device
+    std::set<trace::AllocationId>
+        variables_;                  ///< `__device__` and `__constant__` ones that are known, by allocation
+    std::vector<Stretch> stretches_; ///< by StreamPlace::device
 };
 
 } // namespace umadvisor::rules

@@ -74,11 +74,11 @@ struct DeviceSwap : LineRule<DeviceSwap, SwapTally> {
         Pairs* const pairs = pairs_.find(launched.thread);
         if (pairs == nullptr || launched.shape == nullptr)
             return;
-        const auto reaches = [&](std::uint64_t allocation) {
+        const auto reaches = [&](trace::AllocationId allocation) {
             return std::ranges::find(launched.shape->touched, allocation) != launched.shape->touched.end();
         };
         for (Pair& pair : pairs->all)
-            if (pair.from != 0 && !pair.met)
+            if (known(pair.from) && !pair.met)
                 pair.met = reaches(pair.from) && reaches(pair.to);
     }
     void add(const trace::Pause&) { pairs_.clear(); }
@@ -115,17 +115,17 @@ struct DeviceSwap : LineRule<DeviceSwap, SwapTally> {
 private:
     static constexpr std::size_t most_pairs = 8;
     struct Pair {
-        std::uint64_t from = 0, to = 0;
+        trace::AllocationId from{}, to{};
         bool met = false, used = false; ///< since: by one kernel; by other copies
-        bool names(std::uint64_t allocation) const {
-            return allocation != 0 && (from == allocation || to == allocation);
+        bool names(trace::AllocationId allocation) const {
+            return known(allocation) && (from == allocation || to == allocation);
         }
     };
     struct Pairs {
         std::array<Pair, most_pairs> all{};
         std::size_t next = 0;
     };
-    bool is_all_of(std::uint64_t allocation, std::uint64_t bytes) const {
+    bool is_all_of(trace::AllocationId allocation, std::uint64_t bytes) const {
         const trace::Alloc* const made = live_.find(allocation);
         return made != nullptr && made->bytes == bytes;
     }

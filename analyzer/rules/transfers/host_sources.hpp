@@ -19,8 +19,9 @@ public:
     struct Sent {
         std::uint64_t address = 0, bytes = 0, part_hash = 0, whole_hash = 0;
         ids::StackId stack{};
-        std::uint64_t ticks_end = 0;             ///< of the call, and of looking at it
-        std::uint64_t allocation = 0, first = 0; ///< to where
+        std::uint64_t ticks_end = 0;      ///< of the call, and of looking at it
+        trace::AllocationId allocation{}; ///< to where
+        std::uint64_t first = 0;
     };
 
     /// The earlier upload of as many bytes with the same hash of a part: from the same place, else one of the

@@ -70,7 +70,7 @@ void RemoteUses::add(const trace::Copy& record) {
 
 /// Of mapped pieces a kernel may reach those behind the one that it is given.
 template <class Act>
-void RemoteUses::with_neighbours(std::uint64_t allocation, const Act& act) {
+void RemoteUses::with_neighbours(trace::AllocationId allocation, const Act& act) {
     Live* const found = live_.find(allocation);
     if (found == nullptr)
         return;
@@ -118,7 +118,7 @@ void RemoteUses::look(Recent& recent, const reader::Shape& shape) {
     RemoteReach all;
     std::uint64_t largest = 0, read = 0;
     for (std::size_t i = 0; i < shape.touched.size(); ++i) {
-        const std::uint64_t allocation = shape.touched[i];
+        const trace::AllocationId allocation = shape.touched[i];
         if (const trace::Alloc* const made = allocated_.find(allocation)) {
             recent.flags |= made->memory == Memory::managed ||
                             (facts::is_page_locked(made->memory) && made->bytes < least_bytes);
@@ -190,7 +190,7 @@ void RemoteUses::use(Live& live, Work& work, const RemoteReach& reach, std::uint
 }
 
 void RemoteUses::wait(std::uint64_t end) {
-    for (const std::uint64_t allocation : awaited_)
+    for (const trace::AllocationId allocation : awaited_)
         if (Live* const live = live_.find(allocation)) {
             live->awaited = false;
             live->span.wait_end = live->span.count != 0 ? end : 0;

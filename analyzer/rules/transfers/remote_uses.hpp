@@ -112,12 +112,13 @@ private:
     };
     struct Live {
         Site* memory = nullptr;
-        std::uint64_t allocation = 0, address = 0, bytes = 0;
+        trace::AllocationId allocation{};
+        std::uint64_t address = 0, bytes = 0;
         Span span{};
         bool awaited = false; ///< it stands in awaited_
     };
     struct Reached {
-        std::uint64_t allocation = 0;
+        trace::AllocationId allocation{};
         RemoteReach reach;
         bool may_write = false;
     };
@@ -140,7 +141,7 @@ private:
     void close(Live& live);
     void close_all();
     template <class Act>
-    void with_neighbours(std::uint64_t allocation, const Act& act);
+    void with_neighbours(trace::AllocationId allocation, const Act& act);
 
     double ns_per_tick_;
     const reader::Dictionary& dictionary_;
@@ -149,10 +150,10 @@ private:
     facts::WrittenParameters written_;
     std::map<RemoteWork, RemoteTotals> work_;
     std::map<RemoteMemory, RemoteSpans> memory_;
-    reader::FlatMap<Live> live_;
-    std::map<std::uint64_t, std::uint64_t> mapped_; ///< allocations of live_, by their addresses
-    bool flagged_ = false;                          ///< kernels may set a flag for the host when they are done
-    std::vector<std::uint64_t> awaited_;            ///< allocations whose last use the host has not waited for
+    reader::FlatMap<Live, trace::AllocationId> live_;
+    std::map<std::uint64_t, trace::AllocationId> mapped_; ///< allocations of live_, by their addresses
+    bool flagged_ = false;                     ///< kernels may set a flag for the host when they are done
+    std::vector<trace::AllocationId> awaited_; ///< allocations whose last use the host has not waited for
     std::array<Recent, 256> recent_{};
     std::uint64_t generation_ = 1; ///< goes up with each allocation, free and new shape
 };

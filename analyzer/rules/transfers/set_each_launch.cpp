@@ -116,7 +116,8 @@ struct SetEachLaunch : LineRule<SetEachLaunch, SetTally> {
 private:
     static constexpr std::size_t most_places = 8;
     struct Place {
-        std::uint64_t address = 0, bytes = 0, value = 0, allocation = 0;
+        std::uint64_t address = 0, bytes = 0, value = 0;
+        trace::AllocationId allocation{};
         ids::CallSite site;
         bool reached = false, brought = false; ///< since: by a kernel; to the host
     };

@@ -13,7 +13,7 @@ namespace {
 /// A loop without waits is cut where the next round begins.
 constexpr std::uint32_t long_enough = 48;
 
-facts::WorkQueue queue_of(std::uint32_t thread, std::uint64_t stream) {
+facts::WorkQueue queue_of(std::uint32_t thread, trace::StreamId stream) {
     return {.stream = stream == facts::other_legacy_stream ? facts::legacy_stream : stream,
             .thread = stream == facts::stream_of_the_thread ? thread : 0};
 }
@@ -78,14 +78,14 @@ WorkPatterns::Numbered* WorkPatterns::number(const WorkAction& action) {
     return &found->second;
 }
 
-void WorkPatterns::busy_with(std::uint32_t thread, std::uint64_t stream) {
+void WorkPatterns::busy_with(std::uint32_t thread, trace::StreamId stream) {
     const facts::WorkQueue own = queue_of(thread, stream);
     if (std::ranges::find(busy_, own) == busy_.end())
         busy_.push_back(own);
 }
 
-void WorkPatterns::give(Stretch& stretch, std::uint32_t thread, std::uint64_t stream, Given given,
-                        std::span<const std::uint64_t> reached) {
+void WorkPatterns::give(Stretch& stretch, std::uint32_t thread, trace::StreamId stream, Given given,
+                        std::span<const trace::AllocationId> reached) {
     busy_with(thread, stream);
     // Work of another stream that the host has not waited for runs beside this.
     stretch.spoiled |= busy_.size() != 1 || stretch.given.size() == most_work;
@@ -99,7 +99,7 @@ void WorkPatterns::give(Stretch& stretch, std::uint32_t thread, std::uint64_t st
 /// A word each: action, count and numbers of what it reaches. None: there are too many actions.
 WorkPatterns::Words WorkPatterns::words_of(const Stretch& stretch) {
     Words words;
-    std::unordered_map<std::uint64_t, std::uint32_t> allocations;
+    std::unordered_map<trace::AllocationId, std::uint32_t> allocations;
     std::size_t reached = 0;
     for (const Given& given : stretch.given) {
         Numbered* const numbered = number(given.action);
@@ -177,13 +177,13 @@ void WorkPatterns::add(const trace::Copy& copy, std::uint32_t thread) {
                 ++time.measured;
                 time.measured_ns += ns;
             });
-    std::array<std::uint64_t, 2> reached{};
+    std::array<trace::AllocationId, 2> reached{};
     std::size_t count = 0;
     if (action.engine != Engine::to_device)
         reached[count++] = copy.source_allocation;
     if (action.engine != Engine::to_host)
         reached[count++] = copy.destination_allocation;
-    stretch.spoiled |= reached[0] == 0 || reached[count - 1] == 0;
+    stretch.spoiled |= !known(reached[0]) || !known(reached[count - 1]);
     stretch.copies = true;
     give(stretch, thread, copy.stream, {.action = action, .ticks = copy.duration},
          std::span(reached).first(count));
@@ -197,7 +197,7 @@ void WorkPatterns::add(const trace::Set& set, std::uint32_t thread) {
     if (set.status != 0 || set.captured != 0)
         return;
     Stretch& stretch = stretch_of(thread);
-    if (set.memory != trace::Memory::device || set.allocation == 0) {
+    if (set.memory != trace::Memory::device || !known(set.allocation)) {
         stretch.spoiled = true;
         return;
     }
@@ -216,7 +216,7 @@ void WorkPatterns::add(const trace::Sync& sync, std::uint32_t thread) {
         busy_.clear();
         break;
     case trace::SyncKind::stream:
-        std::erase(busy_, queue_of(thread, sync.object));
+        std::erase(busy_, queue_of(thread, sync.of_stream()));
         break;
     case trace::SyncKind::event:
         break;
@@ -237,7 +237,7 @@ void WorkPatterns::add(const trace::Stream& stream, std::uint32_t thread) {
     interrupt(thread);
 }
 
-void WorkPatterns::spoil(std::uint64_t stream, std::uint32_t thread) {
+void WorkPatterns::spoil(trace::StreamId stream, std::uint32_t thread) {
     Stretch& stretch = stretch_of(thread);
     stretch.spoiled = true;
     busy_with(thread, stream);

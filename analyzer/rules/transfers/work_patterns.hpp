@@ -92,7 +92,7 @@ private:
     };
     struct Stretch { ///< from a wait to the next
         std::vector<Given> given;
-        std::vector<std::uint64_t> reached; ///< allocations
+        std::vector<trace::AllocationId> reached; ///< allocations
         bool copies = false, spoiled = false;
     };
     struct Numbered {
@@ -104,18 +104,18 @@ private:
     };
     using Actions = std::unordered_map<WorkAction, Numbered, ActionHash>;
 
-    void spoil(std::uint64_t stream, std::uint32_t thread);
+    void spoil(trace::StreamId stream, std::uint32_t thread);
     void interrupt(std::uint32_t thread);
     Stretch& stretch_of(std::uint32_t thread) {
         Stretch* const known = stretches_.find(thread);
         return known != nullptr ? *known : begin(thread);
     }
     Stretch& begin(std::uint32_t thread);
-    void give(Stretch& stretch, std::uint32_t thread, std::uint64_t stream, Given given,
-              std::span<const std::uint64_t> reached);
+    void give(Stretch& stretch, std::uint32_t thread, trace::StreamId stream, Given given,
+              std::span<const trace::AllocationId> reached);
     void give(Stretch& stretch, const reader::Shape& shape, const tables::Launches::Group* group,
               std::uint32_t thread);
-    void busy_with(std::uint32_t thread, std::uint64_t stream);
+    void busy_with(std::uint32_t thread, trace::StreamId stream);
     void end_stretch(Stretch& stretch);
     Words words_of(const Stretch& stretch);
     Numbered* number(const WorkAction& action);

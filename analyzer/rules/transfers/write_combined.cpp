@@ -82,7 +82,7 @@ private:
     double ns_per_tick_;
     const reader::Dictionary& dictionary_;
     std::map<ids::CallSite, WriteCombinedTotals> sites_;
-    reader::FlatMap<Live> live_;
+    reader::FlatMap<Live, trace::AllocationId> live_;
     std::vector<Download> pending_;
     facts::PerThread<Waited> waited_;
 };

@@ -39,7 +39,7 @@ public:
         }
     }
     void add(const trace::Prefetch& record) {
-        if (record.status != 0 || record.host_range == 0 || record.allocation != 0 ||
+        if (record.status != 0 || record.host_range == 0 || known(record.allocation) ||
             record.location != trace::Location::device || record.origin != trace::Origin::program)
             return;
         PageableTotals& totals = prefetches_[{ids::CallSite::of(record), record.host_range}];

@@ -60,7 +60,7 @@ private:
 
     facts::Samples& samples_;
     std::map<ids::AllocationSite, PlacedGroups> sites_;
-    std::unordered_map<std::uint64_t, Live> live_;
+    std::unordered_map<trace::AllocationId, Live> live_;
     std::unordered_map<std::uint64_t, std::uint64_t> measured_; ///< nanoseconds by sample; 0: not read
 };
 
@@ -72,7 +72,7 @@ void PlacedLaunches::add(const trace::Alloc& record) {
 
 void PlacedLaunches::reach_all(const trace::Launch& record, const reader::Shape& shape) {
     bool reached = false;
-    for (const std::uint64_t allocation : shape.touched) {
+    for (const trace::AllocationId allocation : shape.touched) {
         const auto found = live_.find(allocation);
         if (found == live_.end())
             continue;

@@ -90,7 +90,7 @@ public:
             return;
         ++at(ids::CallSite::of(record)).all;
         Slices& slices = slices_[thread];
-        const bool small = record.status == 0 && record.allocation != 0 && record.batch == 0 &&
+        const bool small = record.status == 0 && known(record.allocation) && record.batch == 0 &&
                            record.bytes != 0 && record.bytes < residency::block_bytes;
         if (!small || !continues(slices, record))
             end(slices);

@@ -106,7 +106,8 @@ public:
 
 private:
     struct Memory {
-        std::uint64_t bytes = 0, allocation = 0;
+        std::uint64_t bytes = 0;
+        trace::AllocationId allocation{};
         WrittenTally* tally = nullptr;                   ///< of the line that gave the advice
         const tables::Launches::Group* writer = nullptr; ///< the latest launch that may write it
         ids::StackId stack;                              ///< of that

@@ -39,8 +39,10 @@ struct Loop : Scenario {
         builder.add(record);
     }
     void advise(trace::Reason reason, std::uint64_t status = 0) {
-        trace::Advise record{
-            .bytes = 64 * mib, .allocation = memory, .origin = trace::Origin::umadvisor, .reason = reason};
+        trace::Advise record{.bytes = 64 * mib,
+                             .allocation = trace::AllocationId{memory},
+                             .origin = trace::Origin::umadvisor,
+                             .reason = reason};
         record.stack = site;
         record.status = status;
         call(record, "cuMemAdvise");

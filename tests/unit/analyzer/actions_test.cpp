@@ -28,7 +28,7 @@ void umadvisor_prefetches(Scenario& s, std::uint64_t allocation, std::uint64_t b
                           const Prefetched& options) {
     trace::Prefetch record{.address = 0x7f00'0000'0000 + allocation * 0x1'0000'0000,
                            .bytes = bytes,
-                           .allocation = allocation,
+                           .allocation = trace::AllocationId{allocation},
                            .location = options.location,
                            .origin = trace::Origin::umadvisor,
                            .reason = options.reason};

@@ -24,24 +24,26 @@ void copy_there_and_back(rules::WorkPatterns& patterns, std::uint64_t bytes, std
     trace::Copy up{.bytes = bytes,
                    .source_memory = trace::Memory::pinned,
                    .destination_memory = trace::Memory::device,
-                   .destination_allocation = 1};
+                   .destination_allocation = trace::AllocationId{1}};
     patterns.add(up, thread);
     trace::Copy down{.bytes = 8,
                      .source_memory = trace::Memory::device,
                      .destination_memory = trace::Memory::pinned,
-                     .source_allocation = 1};
+                     .source_allocation = trace::AllocationId{1}};
     patterns.add(down, thread);
 }
 
 trace::Alloc allocated(std::uint64_t allocation, std::uint64_t bytes, std::uint64_t start) {
-    trace::Alloc record{
-        .allocation = allocation, .address = allocation << 32, .bytes = bytes, .memory = trace::Memory::device};
+    trace::Alloc record{.allocation = trace::AllocationId{allocation},
+                        .address = allocation << 32,
+                        .bytes = bytes,
+                        .memory = trace::Memory::device};
     record.start = start;
     return record;
 }
 
 trace::Free freed(std::uint64_t allocation, std::uint64_t start) {
-    trace::Free record{.allocation = allocation};
+    trace::Free record{.allocation = trace::AllocationId{allocation}};
     record.start = start;
     return record;
 }
@@ -52,7 +54,7 @@ bool reusable_after(std::uint64_t others) {
     const reader::Dictionary dictionary;
     tables::Lifetimes lifetimes(1.0, dictionary);
     lifetimes.add(allocated(1, 1 << 30, 1'000));
-    trace::Set set{.address = std::uint64_t{1} << 32, .bytes = 1 << 30, .allocation = 1};
+    trace::Set set{.address = std::uint64_t{1} << 32, .bytes = 1 << 30, .allocation = trace::AllocationId{1}};
     set.start = 2'000;
     lifetimes.add(set);
     trace::Sync wait;
@@ -79,10 +81,11 @@ bool unused_after(std::uint64_t others) {
     trace::Copy up{
         .bytes = 16, .source_memory = trace::Memory::pinned, .destination_memory = trace::Memory::device};
     for (std::uint64_t i = 0; i <= others; ++i) {
-        up.destination_allocation = 1 + i / 60;
+        const std::uint64_t to = 1 + i / 60;
         if (i % 60 == 0)
-            contents.add(allocated(up.destination_allocation, 4096, 0));
-        up.destination = (up.destination_allocation << 32) + i % 60 * 64;
+            contents.add(allocated(to, 4096, 0));
+        up.destination_allocation = trace::AllocationId{to};
+        up.destination = (to << 32) + i % 60 * 64;
         contents.add(up, 1);
     }
     contents.add(freed(1, 0));

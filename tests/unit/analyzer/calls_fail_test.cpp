@@ -22,7 +22,7 @@ std::size_t failures(Scenario& s) {
 /// A capture of `stream` begins or ends.
 void capture(Scenario& s, trace::GraphAction action, std::uint64_t stack, std::uint64_t status = 0,
              std::uint64_t stream = 0x70, std::uint32_t thread = 1) {
-    s.call(trace::Graph{.stack = stack, .action = action, .stream = stream, .status = status},
+    s.call(trace::Graph{.stack = stack, .action = action, .stream = trace::StreamId{stream}, .status = status},
            action == trace::GraphAction::begin_capture ? "cuStreamBeginCapture_v2" : "cuStreamEndCapture", 500,
            thread);
 }

@@ -45,13 +45,12 @@ struct FieldPrinter {
     }
     void time(std::string_view key, const std::uint64_t& value) { number(key, value); }
     void address(std::string_view key, const std::uint64_t& value) { number(key, value); }
-    void handle(std::string_view key, const std::uint64_t& value) { number(key, value); }
+    void handle(std::string_view key, const auto& value) { number(key, value); }
     void text_field(std::string_view key, std::string_view value) {
         text += std::string(key) + "=" + std::string(value) + " ";
     }
-    template <std::size_t N>
-    void numbers(std::string_view key, const trace::Numbers<N>& value) {
-        for (const std::uint64_t number : value)
+    void numbers(std::string_view key, const auto& value) {
+        for (const auto number : value)
             this->number(key, number);
     }
 };
@@ -82,12 +81,9 @@ struct KeyCheck {
     }
     void time(std::string_view, const std::uint64_t&) { check("start_ns"); }
     void address(std::string_view key, const std::uint64_t&) { check(std::string(key)); }
-    void handle(std::string_view key, const std::uint64_t&) { check(std::string(key)); }
+    void handle(std::string_view key, const auto&) { check(std::string(key)); }
     void text(std::string_view key, const std::string_view&) { check(std::string(key)); }
-    template <std::size_t N>
-    void numbers(std::string_view key, const trace::Numbers<N>&) {
-        check(std::string(key));
-    }
+    void numbers(std::string_view key, const auto&) { check(std::string(key)); }
 };
 
 } // namespace
@@ -202,7 +198,7 @@ struct EnumeratorSetter {
     std::size_t met = 0;
     template <class T>
     void number(std::string_view name, T& field) {
-        if constexpr (std::is_enum_v<T>)
+        if constexpr (trace::is_enumeration<T>)
             if (met++ == wanted) {
                 field = static_cast<T>(value);
                 key = name;
@@ -212,10 +208,9 @@ struct EnumeratorSetter {
     }
     void time(std::string_view, std::uint64_t&) {}
     void address(std::string_view, std::uint64_t&) {}
-    void handle(std::string_view, std::uint64_t&) {}
+    void handle(std::string_view, auto&) {}
     void text(std::string_view, std::string_view&) {}
-    template <std::size_t N>
-    void numbers(std::string_view, trace::Numbers<N>&) {}
+    void numbers(std::string_view, auto&) {}
 };
 
 } // namespace

@@ -20,19 +20,22 @@ struct FieldFiller {
     std::uint64_t next;
     template <class T>
     void number(std::string_view, T& value) {
-        if constexpr (std::is_enum_v<T>)
+        if constexpr (trace::is_enumeration<T>)
             value = static_cast<T>(1);
         else
-            value = next++;
+            value = static_cast<T>(next++);
     }
     void time(std::string_view, std::uint64_t& value) { value = 1000 + next++ * 1000; }
     void address(std::string_view, std::uint64_t& value) { value = 0x7f00'0000'0000 + next++ * 4096; }
-    void handle(std::string_view, std::uint64_t& value) { value = 0x5500'0000'0000 + next++ * 16; }
+    template <class T>
+    void handle(std::string_view, T& value) {
+        value = static_cast<T>(0x5500'0000'0000 + next++ * 16);
+    }
     void text(std::string_view key, std::string_view& value);
-    template <std::size_t N>
-    void numbers(std::string_view, trace::Numbers<N>& value) {
-        value.add(next++);
-        value.add(next++);
+    template <std::size_t N, class T>
+    void numbers(std::string_view, trace::Numbers<N, T>& value) {
+        value.add(static_cast<T>(next++));
+        value.add(static_cast<T>(next++));
     }
 };
 

@@ -184,7 +184,7 @@ BOOST_AUTO_TEST_CASE(first_touch_by_a_graph_is_found_at_its_launch) {
     const auto x = s.allocate(64 * mib, Memory::managed, s.stack());
     trace::GraphNode node = s.node(1, 1, GraphNodeKind::kernel);
     node.function = kernel;
-    node.touched.add(x);
+    node.touched.add(trace::AllocationId{x});
     s.builder.add(node);
     s.residency(x, 64 * mib, 64 * mib, trace::SampleMoment::before_launch);
     s.launch_graph(1);

@@ -40,14 +40,13 @@ struct Infection {
     void number(std::string_view, T&) {}
     void time(std::string_view, std::uint64_t&) {}
     void address(std::string_view, std::uint64_t&) {}
-    void handle(std::string_view, std::uint64_t&) {}
+    void handle(std::string_view, auto&) {}
     void text(std::string_view key, std::string_view& value) {
         if ((key == "symbol" && !symbols) || key == "build_id" || key == "lines")
             return;
         value = kept.emplace_back(std::string(value) + std::string(hostile));
     }
-    template <std::size_t N>
-    void numbers(std::string_view, trace::Numbers<N>&) {}
+    void numbers(std::string_view, auto&) {}
 };
 
 /// The same trace with hostile text in all its texts. Events have none: their chunks are taken as they are.

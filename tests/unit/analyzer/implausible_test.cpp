@@ -25,19 +25,19 @@ struct Spoiler {
 
     template <class T>
     void number(std::string_view key, T& value) {
-        if constexpr (!std::is_enum_v<T>)
+        if constexpr (!trace::is_enumeration<T>)
             spoil(key, value);
     }
     void time(std::string_view key, std::uint64_t& value) { spoil(key, value); }
     void address(std::string_view key, std::uint64_t& value) { spoil(key, value); }
-    void handle(std::string_view key, std::uint64_t& value) { spoil(key, value); }
+    void handle(std::string_view key, auto& value) { spoil(key, value); }
     void text(std::string_view, std::string_view&) {}
-    template <std::size_t N>
-    void numbers(std::string_view, trace::Numbers<N>&) {}
+    void numbers(std::string_view, auto&) {}
 
-    void spoil(std::string_view key, std::uint64_t& value) {
+    template <class T>
+    void spoil(std::string_view key, T& value) {
         if (at++ == wanted) {
-            value = UINT64_MAX;
+            value = static_cast<T>(UINT64_MAX);
             spoilt = key;
         }
     }
@@ -163,7 +163,7 @@ BOOST_AUTO_TEST_CASE(every_command_ends_on_values_that_cannot_be) {
         alloc.start = p.now;
         alloc.memory = trace::Memory::managed;
         alloc.origin = trace::Origin::program;
-        alloc.allocation = 5000;
+        alloc.allocation = trace::AllocationId{5000};
         trace::ManagedEvent fault = sample<trace::ManagedEvent>();
         fault.start = p.now + 10;
         fault.kind = trace::ManagedEventKind::device_fault;

@@ -42,13 +42,14 @@ struct Rounds : Scenario {
                                         ? 0u
                                         : 0x8000u,
                             .version = version,
-                            .stream = 7};
+                            .stream = trace::StreamId{7}};
         const bool ends = action == trace::GraphAction::destroy;
         call_at(ends ? ended_at : made_at, record, ends ? "cuGraphExecDestroy" : "cuGraphInstantiateWithFlags",
                 duration);
     }
     void launch_graph(std::uint64_t version) {
-        call_at(made_at, trace::GraphLaunch{.version = version, .stream = 7}, "cuGraphLaunch", 10 * us);
+        call_at(made_at, trace::GraphLaunch{.version = version, .stream = trace::StreamId{7}}, "cuGraphLaunch",
+                10 * us);
     }
     /// Captured, instantiated, launched and destroyed.
     void graph_round(std::uint64_t version, std::uint64_t nodes, std::uint64_t launches = 1,
@@ -87,7 +88,7 @@ struct Rounds : Scenario {
     }
 
     void stream(trace::StreamAction action, std::uint64_t handle, std::uint64_t duration) {
-        trace::Stream record{.action = action, .stream = handle};
+        trace::Stream record{.action = action, .stream = trace::StreamId{handle}};
         const bool made = action == trace::StreamAction::create;
         call_at(made ? made_at : ended_at, record, made ? "cuStreamCreate" : "cuStreamDestroy_v2", duration);
     }
@@ -112,7 +113,8 @@ struct Rounds : Scenario {
     }
 
     void advise(std::uint64_t allocation, std::uint64_t bytes, std::uint64_t duration) {
-        call_at(ended_at, trace::Advise{.bytes = bytes, .allocation = allocation}, "cuMemAdvise_v2", duration);
+        call_at(ended_at, trace::Advise{.bytes = bytes, .allocation = trace::AllocationId{allocation}},
+                "cuMemAdvise_v2", duration);
     }
     std::uint64_t managed(std::uint64_t bytes, std::uint64_t duration) {
         return allocate(bytes, Memory::managed, {.stack = made_at, .duration = duration});

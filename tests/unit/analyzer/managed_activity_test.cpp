@@ -265,7 +265,7 @@ BOOST_FIXTURE_TEST_CASE(blocks_remember_round_trips_and_where_they_are, Managed)
     BOOST_TEST(site.round_trips == 3u);
     BOOST_TEST_REQUIRE(site.blocks.size() == 3u);
     const managed::BlockOfAllocation& busiest = site.blocks[0];
-    BOOST_TEST(busiest.allocation == memory);
+    BOOST_TEST(number(busiest.allocation) == memory);
     BOOST_TEST(busiest.offset == 2 * mib);
     BOOST_TEST(busiest.bytes == 2 * mib);
     BOOST_TEST(busiest.activity.bytes_to_device == 6 * mib);
@@ -312,7 +312,7 @@ BOOST_AUTO_TEST_CASE(hostile_numbers_do_no_harm) {
     trace::Alloc high; // to the end of all addresses
     high.start = s.now;
     high.stack = high_line;
-    high.allocation = memory; // a number that is taken
+    high.allocation = trace::AllocationId{memory}; // a number that is taken
     high.address = end;
     high.bytes = most;
     high.memory = Memory::managed;
@@ -344,7 +344,7 @@ BOOST_AUTO_TEST_CASE(hostile_numbers_do_no_harm) {
     s.now += 10;
     s.migrate(0, most, device);
     s.migrate(5, 5, host);
-    trace::Prefetch prefetch{.address = 5, .bytes = most, .allocation = memory};
+    trace::Prefetch prefetch{.address = 5, .bytes = most, .allocation = trace::AllocationId{memory}};
     prefetch.start = s.now;
     s.builder.add(prefetch);
     s.migrate(end, most, device, MigrationCause::user);

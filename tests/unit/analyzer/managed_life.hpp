@@ -25,8 +25,9 @@ public:
     std::uint64_t pace = step_ns;
 
     Life& launch(std::uint64_t stream = 0) {
-        return add(
-            {.kind = managed::UseKind::launch, .kernel = {7, ids::StackId(70), 1}, .queue = {1, stream, 0}});
+        return add({.kind = managed::UseKind::launch,
+                    .kernel = {7, ids::StackId(70), 1},
+                    .queue = {1, trace::StreamId{stream}, 0}});
     }
     Life& wait() { return add({.kind = managed::UseKind::wait}); }
     Life& to_device(std::uint64_t offset, std::uint64_t bytes) {

@@ -57,7 +57,7 @@ struct Program : Bare {
     Program& look(std::uint64_t host_bytes, trace::SampleMoment moment, const Look& look = {}) {
         trace::Residency record{.start = now,
                                 .duration = 500,
-                                .allocation = id,
+                                .allocation = trace::AllocationId{id},
                                 .moment = moment,
                                 .pages = std::max<std::uint64_t>(1, bytes / 4096),
                                 .host_pages =
@@ -117,7 +117,8 @@ struct Program : Bare {
     Program& to_device(std::uint64_t length = 0) { return prefetch(trace::Location::device, length); }
     Program& to_host() { return prefetch(trace::Location::host); }
     Program& advise(std::uint64_t advice, trace::Location location) {
-        call(trace::Advise{.allocation = id, .advice = advice, .location = location}, "cuMemAdvise_v2");
+        call(trace::Advise{.allocation = trace::AllocationId{id}, .advice = advice, .location = location},
+             "cuMemAdvise_v2");
         return *this;
     }
     Program& prefer_host() { return advise(3, trace::Location::host); } ///< SetPreferredLocation

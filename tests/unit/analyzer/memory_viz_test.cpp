@@ -135,7 +135,8 @@ std::vector<std::string> actions(const json& steps) {
 
 trace::Alloc piece(std::uint64_t allocation, std::uint64_t address, std::uint64_t bytes,
                    Memory memory = Memory::device) {
-    return {.allocation = allocation, .address = address, .bytes = bytes, .memory = memory};
+    return {
+        .allocation = trace::AllocationId{allocation}, .address = address, .bytes = bytes, .memory = memory};
 }
 
 } // namespace
@@ -248,7 +249,7 @@ BOOST_AUTO_TEST_CASE(pieces_that_are_held_do_not_overlap) {
     for (std::uint64_t id = 100; id < 500; ++id) // damage
         history.add(piece(id, 0, UINT64_MAX, Memory::array));
     for (std::uint64_t id = 100; id < 500; ++id)
-        history.add(trace::Free{.allocation = id});
+        history.add(trace::Free{.allocation = trace::AllocationId{id}});
     BOOST_TEST(history.held().size() <= 5u);
     std::uint64_t end = 0;
     for (const auto& [address, memory] : history.held()) {
@@ -256,7 +257,7 @@ BOOST_AUTO_TEST_CASE(pieces_that_are_held_do_not_overlap) {
         BOOST_TEST(address == memory.address);
         end = address + memory.bytes;
     }
-    trace::Free free{.allocation = 5};
+    trace::Free free{.allocation = trace::AllocationId{5}};
     history.add(free);
     history.add(free); // twice: nothing is left of it
     BOOST_TEST(history.held().size() <= 4u);

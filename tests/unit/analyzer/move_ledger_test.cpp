@@ -212,7 +212,8 @@ BOOST_FIXTURE_TEST_CASE(what_had_to_make_room_is_what_lay_there, Counted) {
 /// Both sides have a copy: it goes over again though it never came back.
 BOOST_FIXTURE_TEST_CASE(copies_of_what_is_read_mostly_leave_it_on_the_host, Counted) {
     const auto line = stack(), memory = managed(8 * mib, line);
-    trace::Advise advice{.address = address_of(memory), .bytes = 8 * mib, .allocation = memory};
+    trace::Advise advice{
+        .address = address_of(memory), .bytes = 8 * mib, .allocation = trace::AllocationId{memory}};
     advice.start = now;
     advice.advice = 1; // CU_MEM_ADVISE_SET_READ_MOSTLY
     builder.add(advice);

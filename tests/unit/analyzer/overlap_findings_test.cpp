@@ -255,7 +255,8 @@ struct Order {
         call.site = {ids::StackId(stack), 1};
         call.queues = facts::Queues::work;
         call.stream = {stream, 0, stream == 0, stream != 0};
-        seen.add(call, std::span(&allocation, 1), told);
+        const trace::AllocationId reached{allocation};
+        seen.add(call, std::span(&reached, 1), told);
     }
     void wait() {
         facts::Call call;

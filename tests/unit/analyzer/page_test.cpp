@@ -70,7 +70,7 @@ struct Story {
     PlaceStep step(Kind kind, double time) {
         PlaceStep made{.kind = kind};
         made.time = made.until = time;
-        made.allocation = 1;
+        made.allocation = trace::AllocationId{1};
         return made;
     }
     Story& take(const PlaceStep& step) {
@@ -94,7 +94,7 @@ struct Story {
     }
     Story& fault(double time, std::uint64_t offset) {
         PlaceStep made = step(Kind::host_fault, time);
-        made.allocation = 0;
+        made.allocation = {};
         made.address = 16 * mib + offset;
         made.bytes = 4096;
         return take(made);
@@ -161,7 +161,7 @@ BOOST_FIXTURE_TEST_CASE(what_is_first_used_there_does_not_move, Story) {
 
 BOOST_FIXTURE_TEST_CASE(a_prefetch_and_an_eviction_are_told_as_such, Story) {
     PlaceStep evicted = step(Kind::migration, 1e6);
-    evicted.allocation = 0;
+    evicted.allocation = {};
     evicted.address = 16 * mib;
     evicted.bytes = mib;
     evicted.cause = MoveCause::eviction;
@@ -192,7 +192,7 @@ BOOST_AUTO_TEST_CASE(moves_that_are_told_show_where_each_block_was) {
         return made;
     };
     PlaceStep alloc = step(Kind::alloc, 0, 16 * mib, 6 * mib);
-    alloc.allocation = 1;
+    alloc.allocation = trace::AllocationId{1};
     alloc.memory = trace::Memory::managed;
     blocks.take(alloc);
     PlaceStep fault = step(Kind::host_fault, 100, 16 * mib, 6 * mib);
@@ -215,7 +215,10 @@ BOOST_AUTO_TEST_CASE(moves_that_are_told_show_where_each_block_was) {
 
 BOOST_AUTO_TEST_CASE(memory_whose_moves_are_not_told_has_no_blocks) {
     html::Blocks blocks(rate);
-    PlaceStep alloc{.allocation = 1, .address = 16 * mib, .bytes = 4 * mib, .memory = trace::Memory::managed};
+    PlaceStep alloc{.allocation = trace::AllocationId{1},
+                    .address = 16 * mib,
+                    .bytes = 4 * mib,
+                    .memory = trace::Memory::managed};
     blocks.take(alloc);
     BOOST_TEST(blocks.finish(1000).empty());
 }

@@ -210,17 +210,18 @@ void call_with_host_arguments(PythonProgram& s, std::uint64_t python_ns, int rou
                          .source_memory = Memory::pinned,
                          .destination_memory = Memory::device,
                          .asynchronous = 1,
-                         .stream = 8};
+                         .stream = trace::StreamId{8}};
         copy.stack = upload;
         copy.content.part_hash = 9;
         s.call(copy, "cuMemcpyHtoDAsync_v2", 10 * us, 2);
         s.now += 9 * us;
-        trace::Event event{.action = trace::EventAction::record, .event = 0x77, .stream = 8};
+        trace::Event event{.action = trace::EventAction::record, .event = 0x77, .stream = trace::StreamId{8}};
         event.stack = record;
         s.call(event, "cuEventRecord", us, 2);
         s.now += later_ns;
         if (awaited) {
-            trace::Stream wait{.action = trace::StreamAction::wait_event, .stream = 9, .event = 0x77};
+            trace::Stream wait{
+                .action = trace::StreamAction::wait_event, .stream = trace::StreamId{9}, .event = 0x77};
             wait.stack = wait_for;
             s.call(wait, "cuStreamWaitEvent");
         }

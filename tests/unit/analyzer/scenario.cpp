@@ -86,7 +86,7 @@ void Scenario::copy(std::uint64_t bytes, std::uint64_t duration, const CopyOptio
                      .source_memory = options.source,
                      .destination_memory = options.destination,
                      .asynchronous = options.asynchronous ? 1u : 0u,
-                     .stream = options.stream,
+                     .stream = trace::StreamId{options.stream},
                      .host_range = options.host_range,
                      .sample = options.sample,
                      .origin = options.origin,
@@ -101,8 +101,8 @@ void Scenario::copy(std::uint64_t bytes, std::uint64_t duration, const CopyOptio
     if (options.to != 0)
         copy.destination =
             address_of(options.to) + (options.destination == trace::Memory::device ? options.offset : 0);
-    copy.source_allocation = options.from;
-    copy.destination_allocation = options.to;
+    copy.source_allocation = trace::AllocationId{options.from};
+    copy.destination_allocation = trace::AllocationId{options.to};
     copy.content.part_hash = options.part;
     copy.content.whole_hash = options.whole;
     copy.content.places = options.places;
@@ -134,18 +134,18 @@ void Scenario::set(std::uint64_t allocation, std::uint64_t bytes, const SetOptio
                       .bytes = bytes,
                       .value = options.value,
                       .memory = options.memory,
-                      .allocation = allocation,
+                      .allocation = trace::AllocationId{allocation},
                       .asynchronous = options.asynchronous ? 1u : 0u,
-                      .stream = options.stream};
+                      .stream = trace::StreamId{options.stream}};
     record.stack = options.stack;
     call(record, options.asynchronous ? "cuMemsetD8Async" : "cuMemsetD8_v2", 3 * us);
 }
 
 std::uint64_t Scenario::allocate(std::uint64_t bytes, trace::Memory memory, const AllocationOptions& options) {
-    trace::Alloc record{.allocation = options.id != 0 || options.status != 0 ? options.id : next_++};
+    const std::uint64_t id = options.id != 0 || options.status != 0 ? options.id : next_++;
+    trace::Alloc record{.allocation = trace::AllocationId{id}};
     record.stack = options.stack;
-    record.address =
-        options.address != 0 || options.status != 0 ? options.address : address_of(record.allocation);
+    record.address = options.address != 0 || options.status != 0 ? options.address : address_of(id);
     record.bytes = bytes;
     record.memory = memory;
     record.device = options.device;
@@ -156,17 +156,19 @@ std::uint64_t Scenario::allocate(std::uint64_t bytes, trace::Memory memory, cons
     record.symbol = options.variable;
     record.origin = options.origin;
     call(record, options.symbol.empty() ? allocation_symbol(memory) : options.symbol, options.duration);
-    return record.allocation;
+    return id;
 }
 
 void Scenario::free(std::uint64_t allocation, std::uint64_t duration, std::uint64_t stack) {
-    trace::Free record{.allocation = allocation, .address = address_of(allocation)};
+    trace::Free record{.allocation = trace::AllocationId{allocation}, .address = address_of(allocation)};
     record.stack = stack;
     call(record, "cuMemFree_v2", duration);
 }
 
 void Scenario::free_async(std::uint64_t allocation, std::uint64_t stream, std::uint64_t stack) {
-    trace::Free record{.allocation = allocation, .address = address_of(allocation), .stream = stream};
+    trace::Free record{.allocation = trace::AllocationId{allocation},
+                       .address = address_of(allocation),
+                       .stream = trace::StreamId{stream}};
     record.stack = stack;
     call(record, "cuMemFreeAsync");
 }
@@ -178,7 +180,7 @@ void Scenario::add_launch(trace::LaunchShape shape, std::span<const std::uint64_
     shape.block_y = shape.block_z = 1;
     shape.block_x = 256;
     for (const std::uint64_t allocation : allocations)
-        shape.touched.add(allocation);
+        shape.touched.add(trace::AllocationId{allocation});
     builder.add(shape);
     builder.add(trace::Launch{.shape = 1, .start = now, .duration = 2400, .sample = sample});
     now += 3000;
@@ -187,7 +189,7 @@ void Scenario::add_launch(trace::LaunchShape shape, std::span<const std::uint64_
 void Scenario::launch(std::uint64_t function, std::initializer_list<std::uint64_t> allocations,
                       const LaunchOptions& options) {
     trace::LaunchShape shape{.function = function,
-                             .stream = options.stream,
+                             .stream = trace::StreamId{options.stream},
                              .stack = options.stack,
                              .grid_x = options.grid[0],
                              .grid_y = options.grid[1],
@@ -211,16 +213,17 @@ void Scenario::launch_unknown(std::uint64_t function) {
 }
 
 void Scenario::launch_graph(std::uint64_t stream) {
-    call(trace::GraphLaunch{.stream = stream}, "cuGraphLaunch");
+    call(trace::GraphLaunch{.stream = trace::StreamId{stream}}, "cuGraphLaunch");
 }
 
 void Scenario::host_function(std::uint64_t stream, std::uint32_t thread) {
-    call(trace::HostFunction{.stream = stream}, "cuLaunchHostFunc", us, thread);
+    call(trace::HostFunction{.stream = trace::StreamId{stream}}, "cuLaunchHostFunc", us, thread);
 }
 
 void Scenario::make_stream(std::uint64_t handle, bool non_blocking) {
-    trace::Stream record{
-        .action = trace::StreamAction::create, .stream = handle, .flags = non_blocking ? 1u : 0u};
+    trace::Stream record{.action = trace::StreamAction::create,
+                         .stream = trace::StreamId{handle},
+                         .flags = non_blocking ? 1u : 0u};
     call(record, "cuStreamCreate");
 }
 
@@ -228,12 +231,12 @@ void Scenario::record_event(std::uint64_t event, std::uint64_t stream) {
     trace::Event record;
     record.action = trace::EventAction::record;
     record.event = event;
-    record.stream = stream;
+    record.stream = trace::StreamId{stream};
     call(record, "cuEventRecord", 500);
 }
 
 void Scenario::act_on_stream(std::uint64_t stream, trace::StreamAction action, std::uint64_t event) {
-    call(trace::Stream{.action = action, .stream = stream, .event = event},
+    call(trace::Stream{.action = action, .stream = trace::StreamId{stream}, .event = event},
          action == trace::StreamAction::wait_event    ? "cuStreamWaitEvent"
          : action == trace::StreamAction::write_value ? "cuStreamWriteValue32_v2"
                                                       : "cuStreamWaitValue32_v2",
@@ -272,7 +275,7 @@ void Scenario::prefetch(std::uint64_t allocation, std::uint64_t bytes, trace::Lo
                         const PrefetchOptions& options) {
     trace::Prefetch record{.address = allocation == 0 ? 0 : address_of(allocation),
                            .bytes = bytes,
-                           .allocation = allocation,
+                           .allocation = trace::AllocationId{allocation},
                            .location = location,
                            .origin = options.origin,
                            .reason = options.reason,
@@ -286,7 +289,7 @@ void Scenario::residency(std::uint64_t allocation, std::uint64_t bytes, std::uin
                          trace::SampleMoment moment) {
     trace::Residency record{.start = now,
                             .duration = 500,
-                            .allocation = allocation,
+                            .allocation = trace::AllocationId{allocation},
                             .moment = moment,
                             .pages = bytes / 4096,
                             .host_pages = host_bytes / 4096};

@@ -17,12 +17,12 @@ constexpr std::uint64_t slice = 32 * kib, slices = 64, rounds = 10;
 struct Slicing : Scenario {
     std::uint64_t line = stack(), memory = allocate(64 * mib, Memory::managed),
                   other = allocate(64 * mib, Memory::managed), kernel = function("step");
-    trace::Prefetch usual{.allocation = memory, .location = Location::device};
+    trace::Prefetch usual{.allocation = trace::AllocationId{memory}, .location = Location::device};
 
     void prefetch(trace::Prefetch record, std::uint64_t offset, std::uint64_t bytes = slice,
                   std::uint64_t duration = 30 * us) {
         record.stack = line;
-        record.address = address_of(record.allocation == 0 ? memory : record.allocation) + offset;
+        record.address = address_of(known(record.allocation) ? number(record.allocation) : memory) + offset;
         record.bytes = bytes;
         call(record, "cuMemPrefetchAsync_v2", duration);
     }
@@ -112,7 +112,7 @@ BOOST_FIXTURE_TEST_CASE(one_slice_again_and_again_is_no_range, Slicing) {
 BOOST_FIXTURE_TEST_CASE(slices_of_two_allocations_in_turn, Slicing) {
     each_slice([&](std::uint64_t i) {
         trace::Prefetch record = usual;
-        record.allocation = i % 2 == 0 ? memory : other;
+        record.allocation = trace::AllocationId{i % 2 == 0 ? memory : other};
         prefetch(record, i / 2 * slice);
     });
     found_none();
@@ -121,7 +121,7 @@ BOOST_FIXTURE_TEST_CASE(slices_of_two_allocations_in_turn, Slicing) {
 BOOST_FIXTURE_TEST_CASE(allocations_side_by_side_are_no_range, Slicing) {
     each_slice([&](std::uint64_t i) {
         trace::Prefetch record = usual;
-        record.allocation = memory + i % 2;
+        record.allocation = trace::AllocationId{memory + i % 2};
         record.stack = line;
         record.address = address_of(memory) + i * slice;
         record.bytes = slice;
@@ -148,7 +148,7 @@ BOOST_FIXTURE_TEST_CASE(slices_to_two_devices_in_turn, Slicing) {
 
 BOOST_FIXTURE_TEST_CASE(slices_in_two_streams_in_turn, Slicing) {
     each_slice([&](std::uint64_t i) {
-        usual.stream = 0x100 + i % 2;
+        usual.stream = trace::StreamId{0x100u + i % 2};
         prefetch(i * slice);
     });
     found_none();
@@ -190,7 +190,9 @@ BOOST_FIXTURE_TEST_CASE(an_event_stands_for_each_slice, Slicing) {
 
 BOOST_FIXTURE_TEST_CASE(each_slice_gets_advice_of_its_own, Slicing) {
     each_slice_and([&] {
-        call(trace::Advise{.address = address_of(memory), .bytes = slice, .allocation = memory},
+        call(trace::Advise{.address = address_of(memory),
+                           .bytes = slice,
+                           .allocation = trace::AllocationId{memory}},
              "cuMemAdvise_v2");
     });
     found_none();
@@ -252,7 +254,7 @@ BOOST_FIXTURE_TEST_CASE(prefetches_that_fail_move_nothing, Slicing) {
 }
 
 BOOST_FIXTURE_TEST_CASE(pageable_memory_has_a_rule_of_its_own, Slicing) {
-    usual.allocation = 0;
+    usual.allocation = {};
     usual.host_range = 1;
     each_slice([&](std::uint64_t i) { prefetch(i * slice); });
     found_none();

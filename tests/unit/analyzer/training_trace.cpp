@@ -183,18 +183,18 @@ private:
     void allocate(std::uint32_t thread) {
         trace::Alloc alloc;
         call(alloc, 5, 90'000);
-        alloc.allocation = ++allocations_;
+        alloc.allocation = trace::AllocationId{++allocations_};
         alloc.bytes = 1 << (12 + random_below(12));
-        alloc.address = 0x7000'0000'0000 + (alloc.allocation << 24);
+        alloc.address = 0x7000'0000'0000 + (allocations_ << 24);
         alloc.memory = trace::Memory::device;
-        live_.push_back(alloc.allocation);
+        live_.push_back(allocations_);
         builder_.add(alloc, thread);
     }
     void free(std::uint32_t thread) {
         trace::Free record;
         call(record, 6, 30'000);
         std::swap(live_[random_below(live_.size())], live_.back());
-        record.allocation = live_.back();
+        record.allocation = trace::AllocationId{live_.back()};
         live_.pop_back();
         builder_.add(record, thread);
     }

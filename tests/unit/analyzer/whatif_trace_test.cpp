@@ -128,7 +128,7 @@ BOOST_AUTO_TEST_CASE(what_was_brought_to_the_host_is_taken_by_it) {
         scenario.launch({data});
         trace::Prefetch brought{.address = address_of(data) + 2 * mib,
                                 .bytes = 4 * mib,
-                                .allocation = data,
+                                .allocation = trace::AllocationId{data},
                                 .location = trace::Location::host,
                                 .origin = trace::Origin::umadvisor,
                                 .reason = reason};

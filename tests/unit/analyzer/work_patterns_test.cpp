@@ -12,7 +12,7 @@ void download(rules::WorkPatterns& patterns, std::uint64_t duration, std::uint64
     trace::Copy down{.bytes = 8,
                      .source_memory = trace::Memory::device,
                      .destination_memory = trace::Memory::pinned,
-                     .source_allocation = 1,
+                     .source_allocation = trace::AllocationId{1},
                      .sample = sample};
     down.duration = duration;
     patterns.add(down, 1);

@@ -143,8 +143,8 @@ BOOST_AUTO_TEST_CASE(a_launch_gets_what_it_misses_on_its_stream_once) {
     BOOST_TEST((record.location == trace::Location::device));
     BOOST_TEST(record.address == a.address);
     BOOST_TEST(record.bytes == 4 * mib);
-    BOOST_TEST(record.allocation == a.id);
-    BOOST_TEST(record.stream == 0x50u);
+    BOOST_TEST(number(record.allocation) == a.id);
+    BOOST_TEST(number(record.stream) == 0x50u);
     launch(touching({a, b}), stream);
     BOOST_TEST(driver().prefetches == 2u);
 }

@@ -324,7 +324,7 @@ BOOST_AUTO_TEST_CASE(shared_flags_get_their_advice_and_lose_it) {
     BOOST_TEST((made[0].reason == trace::Reason::small_and_shared));
     BOOST_TEST(made[0].address == allocation.address);
     BOOST_TEST(made[0].bytes == allocation.bytes);
-    BOOST_TEST(made[0].allocation == allocation.id);
+    BOOST_TEST(number(made[0].allocation) == allocation.id);
     rounds(8); // no better
     BOOST_REQUIRE(made.size() == 2u);
     BOOST_TEST(made[1].advice == std::uint64_t{CU_MEM_ADVISE_UNSET_ACCESSED_BY});

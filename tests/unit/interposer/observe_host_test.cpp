@@ -224,7 +224,7 @@ BOOST_AUTO_TEST_CASE(our_own_index_comes_first) {
     allocations().insert(made);
     const End end = classify(made.address + 8, 8);
     BOOST_TEST((end.memory == trace::Memory::pinned));
-    BOOST_TEST(end.allocation == made.id);
+    BOOST_TEST(number(end.allocation) == made.id);
     BOOST_TEST(driver().asked == 0u);
     erase_allocation(made.address);
 }

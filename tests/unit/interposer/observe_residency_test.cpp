@@ -76,7 +76,7 @@ BOOST_AUTO_TEST_CASE(a_round_trip_between_host_and_device_shows) {
     BOOST_REQUIRE(recorder().residency.size() == 6u);
     for (std::size_t i = 0; i < 6; ++i) {
         const trace::Residency& sample = recorder().residency[i];
-        BOOST_TEST(sample.allocation == memory.allocation.id);
+        BOOST_TEST(number(sample.allocation) == memory.allocation.id);
         BOOST_TEST(sample.pages == 512u);
         BOOST_TEST(sample.host_pages == (i % 2 == 0 ? 512u : 16u));
         BOOST_TEST((sample.moment == (i % 2 == 0 ? trace::SampleMoment::before_launch
@@ -214,7 +214,7 @@ BOOST_AUTO_TEST_CASE(nobody_waits_for_a_look_that_who_acts_has_no_use_for) {
     };
     actor.before_launch(touching({&memory, &other}));
     BOOST_REQUIRE(recorder().residency.size() == 1u);
-    BOOST_TEST(recorder().residency[0].allocation == wanted);
+    BOOST_TEST(number(recorder().residency[0].allocation) == wanted);
     actor.after_synchronize();
     BOOST_TEST(recorder().residency.size() == 1u);
     BOOST_REQUIRE(asked.size() == 4u);
@@ -316,7 +316,7 @@ BOOST_AUTO_TEST_CASE(what_the_host_took_back_shows_before_a_prefetch_and_before_
     BOOST_REQUIRE(recorder().residency.size() == 4u);
     BOOST_TEST((last().moment == trace::SampleMoment::before_free));
     BOOST_TEST(last().host_pages == 32u);
-    BOOST_TEST(last().allocation == memory.allocation.id);
+    BOOST_TEST(number(last().allocation) == memory.allocation.id);
     for (const trace::Residency& sample : recorder().residency)
         BOOST_TEST(sample.content == 0u);
 }

@@ -80,8 +80,8 @@ BOOST_AUTO_TEST_CASE(addresses_are_found_in_parameters_of_eight_bytes_and_more) 
     const Touched out = scanned(function, parameters);
     BOOST_TEST(out.scanned);
     BOOST_REQUIRE(out.ids.count == 2u); // `again` names a once more
-    BOOST_TEST(out.ids.values[0] == a.id);
-    BOOST_TEST(out.ids.values[1] == b.id);
+    BOOST_TEST(trace::number(out.ids.values[0]) == a.id);
+    BOOST_TEST(trace::number(out.ids.values[1]) == b.id);
     BOOST_TEST(out.omitted == 0u);
     BOOST_REQUIRE(out.managed_count == 1u);
     BOOST_TEST(out.managed[0].address == b.address);

@@ -98,7 +98,7 @@ struct Copies {
                            .source_memory = Memory::device,
                            .destination_memory = memory,
                            .asynchronous = asynchronous,
-                           .stream = stream};
+                           .stream = trace::StreamId{stream}};
         record.start = start;
         contents->before_copy(record, record.bytes);
         contents->after_copy(record, record.bytes);
@@ -113,9 +113,9 @@ struct Copies {
                            .source_memory = Memory::pinned,
                            .destination_memory = Memory::device};
         record.start = start;
-        record.source_allocation = allocation_of(record.source);
+        record.source_allocation = trace::AllocationId{allocation_of(record.source)};
         record.asynchronous = 1;
-        record.stream = in_stream;
+        record.stream = trace::StreamId{in_stream};
         contents->before_copy(record, record.bytes);
         contents->after_copy(record, record.bytes);
         return record;

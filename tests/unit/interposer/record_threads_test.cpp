@@ -27,10 +27,13 @@ using namespace umadvisor::record;
 namespace {
 
 trace::LaunchShape shape_of(std::uint64_t thread, std::uint64_t kind) {
-    trace::LaunchShape shape{
-        .entry = 7, .function = kind + 1, .stream = thread, .grid_x = kind * 3 + 1, .scanned = 1};
+    trace::LaunchShape shape{.entry = 7,
+                             .function = kind + 1,
+                             .stream = trace::StreamId{thread},
+                             .grid_x = kind * 3 + 1,
+                             .scanned = 1};
     for (std::uint64_t i = 0; i < kind % 5; ++i)
-        shape.touched.add(kind * 100 + i);
+        shape.touched.add(trace::AllocationId{kind * 100 + i});
     return shape;
 }
 
@@ -80,9 +83,9 @@ std::map<std::uint64_t, std::uint64_t> check_launches(const TraceImage& image, s
             shapes[record.shape] = record;
         if constexpr (std::is_same_v<Record, trace::Launch>) {
             const trace::LaunchShape& shape = shapes.at(record.shape);
-            std::uint64_t& seen = launches[shape.stream];
+            std::uint64_t& seen = launches[number(shape.stream)];
             BOOST_REQUIRE(record.sample == seen + 1);
-            const trace::LaunchShape expected = shape_of(shape.stream, seen % kinds);
+            const trace::LaunchShape expected = shape_of(number(shape.stream), seen % kinds);
             BOOST_REQUIRE(shape.function == expected.function);
             BOOST_REQUIRE(shape.grid_x == expected.grid_x);
             BOOST_REQUIRE((shape.touched == expected.touched));
@@ -316,7 +319,7 @@ BOOST_AUTO_TEST_CASE(what_a_dying_thread_still_does_is_recorded) {
     });
     std::map<std::uint64_t, int> seen;
     for (const trace::LaunchShape& shape : image.all<trace::LaunchShape>())
-        ++seen[shape.stream];
+        ++seen[number(shape.stream)];
     for (std::uint64_t round = 1; round <= late_rounds; ++round)
         BOOST_TEST(seen[round] == 3);
     BOOST_TEST(seen[9] == 3);

@@ -101,7 +101,7 @@ BOOST_AUTO_TEST_CASE(missing_fields_repeat_the_last_time_and_address) {
     BOOST_TEST(decode(RawRecord{Type::free, nullptr, 0}, record, state));
     BOOST_TEST(record.start == 10u);
     BOOST_TEST(record.address == 20u);
-    BOOST_TEST(record.stream == 30u);
+    BOOST_TEST(number(record.stream) == 30u);
     BOOST_TEST(record.entry == 0u);
 }
 

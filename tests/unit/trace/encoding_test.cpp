@@ -149,7 +149,7 @@ BOOST_AUTO_TEST_CASE(times_addresses_and_handles_have_their_own_state) {
     copy.start = 99; // one before the base time
     copy.destination = 0x2000;
     copy.source = 0x1000;
-    copy.stream = 2;
+    copy.stream = StreamId{2};
     DeltaState state{.time = 100};
     BOOST_TEST(
         (encoded(copy, state) == Bytes{5, 16, 3, 1, 0, 0, 0x80, 0x80, 0x01, 0xff, 0x3f, 0, 0, 0, 0, 0, 0, 4}));

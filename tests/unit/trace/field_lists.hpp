@@ -22,28 +22,31 @@ public:
 
     template <class T>
     void number(std::string_view, T& value) {
-        if constexpr (std::is_enum_v<T>)
+        if constexpr (is_enumeration<T>)
             value = static_cast<T>(next() & 0xff);
         else
-            value = next();
+            value = static_cast<T>(next());
     }
     void time(std::string_view, std::uint64_t& value) { value = next(); }
     void address(std::string_view, std::uint64_t& value) { value = next(); }
-    void handle(std::string_view, std::uint64_t& value) { value = next(); }
+    template <class T>
+    void handle(std::string_view, T& value) {
+        value = static_cast<T>(next());
+    }
     void text(std::string_view, std::string_view& value) {
         const std::size_t bytes = filling_ == Filling::zero       ? 0
                                   : filling_ == Filling::greatest ? max_text
                                                                   : next() % 200;
         value = texts_.emplace_back(bytes, static_cast<char>(next()));
     }
-    template <std::size_t N>
-    void numbers(std::string_view, Numbers<N>& values) {
+    template <std::size_t N, class T>
+    void numbers(std::string_view, Numbers<N, T>& values) {
         values.count = 0;
         for (std::size_t i = filling_ == Filling::zero       ? 0
                              : filling_ == Filling::greatest ? N
                                                              : next() % (N + 1);
              i > 0; --i)
-            values.add(next());
+            values.add(static_cast<T>(next()));
     }
 
 private:
@@ -76,11 +79,13 @@ struct Reading {
     }
     void time(std::string_view, const std::uint64_t& value) { values.emplace_back(value); }
     void address(std::string_view, const std::uint64_t& value) { values.emplace_back(value); }
-    void handle(std::string_view, const std::uint64_t& value) { values.emplace_back(value); }
+    void handle(std::string_view key, const auto& value) { number(key, value); }
     void text(std::string_view, const std::string_view& value) { values.emplace_back(std::string(value)); }
-    template <std::size_t N>
-    void numbers(std::string_view, const Numbers<N>& list) {
-        values.emplace_back(std::vector<std::uint64_t>(list.begin(), list.end()));
+    void numbers(std::string_view, const auto& list) {
+        std::vector<std::uint64_t> numbers;
+        for (const auto each : list)
+            numbers.push_back(static_cast<std::uint64_t>(each));
+        values.emplace_back(std::move(numbers));
     }
 };
 

@@ -40,7 +40,7 @@ void Blocks::alloc(const PlaceStep& step) {
     PlaceStep block = step;
     block.line = static_cast<std::uint32_t>(rows_.size());
     for (; base < followed.end; base += followed.block_bytes) {
-        block.allocation = next_++;
+        block.allocation = trace::AllocationId{next_++};
         block.address = std::max(base, followed.address);
         block.bytes = std::min(base + followed.block_bytes, followed.end) - block.address;
         placement_.take(block);
@@ -57,9 +57,10 @@ void Blocks::free(const PlaceStep& step) {
         return;
     const auto followed = live_.find(found->second);
     PlaceStep block = step;
-    for (block.allocation = followed->second.first;
-         block.allocation < followed->second.first + followed->second.count; ++block.allocation)
+    for (std::uint64_t i = 0; i < followed->second.count; ++i) {
+        block.allocation = trace::AllocationId{followed->second.first + i};
         placement_.take(block);
+    }
     live_.erase(followed);
     at_.erase(found);
 }
@@ -77,7 +78,7 @@ void Blocks::pass_on(PlaceStep step) {
     if (populates)
         step.kind = PlaceStep::Kind::work;
     step.moves_known = true;
-    step.allocation = 0;
+    step.allocation = {};
     while (step.address < end) {
         const std::uint64_t block_end = (step.address & ~(followed.block_bytes - 1)) + followed.block_bytes;
         step.bytes = populates ? followed.block_bytes : std::min(end, block_end) - step.address;

@@ -40,8 +40,8 @@ private:
         std::size_t row = 0;
     };
     Placement placement_;
-    std::map<std::uint64_t, Followed> live_;              ///< by address
-    std::unordered_map<std::uint64_t, std::uint64_t> at_; ///< address of live ones, by allocation
+    std::map<std::uint64_t, Followed> live_;                    ///< by address
+    std::unordered_map<trace::AllocationId, std::uint64_t> at_; ///< address of live ones, by allocation
     std::vector<BlockRow> rows_;
     std::vector<std::uint32_t> numbers_; ///< of allocations, by line
     std::uint64_t next_ = 1;

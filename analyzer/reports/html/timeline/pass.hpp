@@ -113,7 +113,7 @@ private:
         placement_.take(next);
         blocks_.take(next);
     }
-    PlaceStep step_at(PlaceStep::Kind kind, double time, std::uint64_t allocation) const {
+    PlaceStep step_at(PlaceStep::Kind kind, double time, trace::AllocationId allocation) const {
         PlaceStep result;
         result.kind = kind;
         result.time = result.until = time;
@@ -180,10 +180,10 @@ private:
     std::unordered_map<ids::StackId, ids::StackId> line_stacks_; ///< of allocations
     std::map<std::tuple<ids::StackId, std::uint64_t, std::uint64_t, trace::Memory>, std::uint32_t> lines_;
     reader::FlatMap<std::vector<std::uint32_t>, ids::StackId> recent_lines_; ///< by stack of their allocations
-    reader::FlatMap<std::uint32_t> managed_; ///< line of live managed allocations
-    reader::FlatMap<std::uint32_t> held_;    ///< of all live ones
-    reader::FlatMap<std::uint32_t> devices_; ///< of live ones that are not on the host
-    std::set<std::uint32_t> used_;           ///< devices
+    reader::FlatMap<std::uint32_t, trace::AllocationId> managed_; ///< line of live managed allocations
+    reader::FlatMap<std::uint32_t, trace::AllocationId> held_;    ///< of all live ones
+    reader::FlatMap<std::uint32_t, trace::AllocationId> devices_; ///< of live ones that are not on the host
+    std::set<std::uint32_t> used_;                                ///< devices
     std::vector<double> thread_ends_, stream_ends_;
     FaultTimes fault_times_;
     trace::ManagedCounters totals_;

@@ -81,7 +81,7 @@ Tag* Pass::tag_of_call(const Record& record) {
 
 /// Nothing where it crosses no link.
 std::pair<std::uint32_t, std::uint32_t> Pass::way_of(const trace::Copy& record) const {
-    const auto end = [this](trace::Memory memory, std::uint64_t allocation) -> std::uint32_t {
+    const auto end = [this](trace::Memory memory, trace::AllocationId allocation) -> std::uint32_t {
         if (facts::is_host_memory(memory))
             return 0;
         const std::uint32_t* const device = devices_.find(allocation);
@@ -107,7 +107,7 @@ Tag* Pass::tag_of_launch(const reader::ThreadCursor& cursor) {
     Tag*& tag = shapes[shape->place];
     if (tag == nullptr) {
         std::vector<std::uint32_t> lines;
-        for (const std::uint64_t allocation : shape->touched)
+        for (const trace::AllocationId allocation : shape->touched)
             if (const std::uint32_t* const line = held_.find(allocation))
                 lines.push_back(*line);
         std::ranges::sort(lines);
@@ -116,7 +116,7 @@ Tag* Pass::tag_of_launch(const reader::ThreadCursor& cursor) {
     }
     const auto& record = std::get<trace::Launch>(cursor.event());
     if (record.status == 0 && !shape->captured && !managed_.empty())
-        for (const std::uint64_t allocation : shape->touched)
+        for (const trace::AllocationId allocation : shape->touched)
             if (managed_.contains(allocation))
                 step(step_at(PlaceStep::Kind::launch, at(record.start), allocation));
     return tag;

@@ -40,7 +40,7 @@ std::uint32_t Pass::line_of(const trace::Alloc& record) {
 }
 
 void Pass::add(const trace::Alloc& record) {
-    if (record.status != 0 || record.captured != 0 || record.allocation == 0 || record.bytes == 0)
+    if (record.status != 0 || record.captured != 0 || !trace::known(record.allocation) || record.bytes == 0)
         return;
     const std::uint32_t number = line_of(record);
     LineRow& line = out_.lines[number];
@@ -68,7 +68,7 @@ void Pass::add(const trace::Alloc& record) {
 }
 
 void Pass::add(const trace::Free& record) {
-    if (record.status != 0 || record.captured != 0 || record.allocation == 0)
+    if (record.status != 0 || record.captured != 0 || !trace::known(record.allocation))
         return;
     held_.erase(record.allocation);
     devices_.erase(record.allocation);
@@ -81,8 +81,8 @@ void Pass::add(const trace::Copy& record) {
         return;
     const bool from_host = facts::is_host_memory(record.source_memory);
     const bool to_host = facts::is_host_memory(record.destination_memory);
-    const auto tell = [&](std::uint64_t allocation, trace::Memory memory, bool up) {
-        if (allocation == 0)
+    const auto tell = [&](trace::AllocationId allocation, trace::Memory memory, bool up) {
+        if (!trace::known(allocation))
             return;
         PlaceStep copied = step_at(PlaceStep::Kind::copied, at(record.start), allocation);
         copied.bytes = record.bytes;
@@ -105,7 +105,7 @@ void Pass::add(const trace::Set& record) {
 
 void Pass::add(const trace::Sync& record) {
     if (record.status == 0 && facts::waits_for_work(record) && !managed_.empty())
-        step(step_at(PlaceStep::Kind::wait, at(record.start + record.duration), 0));
+        step(step_at(PlaceStep::Kind::wait, at(record.start + record.duration), {}));
 }
 
 void Pass::add(const trace::Prefetch& record) {
@@ -136,7 +136,7 @@ void Pass::add(const trace::Residency& record) {
 
 void Pass::add(const trace::ManagedEvent& record) {
     using Kind = trace::ManagedEventKind;
-    PlaceStep event = step_at(PlaceStep::Kind::host_fault, at(record.start), 0);
+    PlaceStep event = step_at(PlaceStep::Kind::host_fault, at(record.start), {});
     event.address = record.address;
     event.bytes = record.bytes;
     switch (record.kind) {

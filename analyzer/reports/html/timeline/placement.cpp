@@ -13,7 +13,7 @@ constexpr std::uint64_t page_bytes = 4096;
 } // namespace
 
 Placement::Live* Placement::find(const PlaceStep& step) {
-    if (step.allocation != 0) {
+    if (known(step.allocation)) {
         const auto found = live_.find(step.allocation);
         return found == live_.end() ? nullptr : &found->second;
     }
@@ -338,7 +338,7 @@ void Placement::work(Live& live, const PlaceStep& step) {
 }
 
 void Placement::wait(double time) {
-    for (const std::uint64_t id : launched_) {
+    for (const trace::AllocationId id : launched_) {
         const auto found = live_.find(id);
         if (found != live_.end() && found->second.launched >= 0 && found->second.waited < 0)
             found->second.waited = time;
@@ -347,11 +347,11 @@ void Placement::wait(double time) {
 }
 
 void Placement::finish(double end) {
-    std::vector<std::uint64_t> ids;
+    std::vector<trace::AllocationId> ids;
     for (const auto& [id, live] : live_)
         ids.push_back(id);
     std::ranges::sort(ids);
-    for (const std::uint64_t id : ids) {
+    for (const trace::AllocationId id : ids) {
         PlaceStep step;
         step.kind = PlaceStep::Kind::free;
         step.time = end;

@@ -40,7 +40,7 @@ struct PlaceStep {
     };
     double time = 0, until = 0;
     Kind kind{};
-    std::uint64_t allocation = 0;         ///< 0: by address
+    trace::AllocationId allocation{};     ///< not known: by address
     std::uint64_t address = 0, bytes = 0; ///< alloc, faults, moves; else bytes alone
     std::uint64_t offset = 0, on_host = 0;
     trace::Memory memory{};
@@ -74,7 +74,7 @@ public:
 
 private:
     struct Live {
-        std::uint64_t id = 0;
+        trace::AllocationId id{};
         std::uint32_t line = 0, number = 0;
         std::uint64_t address = 0, size = 0;
         trace::Memory memory{};
@@ -105,9 +105,9 @@ private:
 
     PlacementSink& sink_;
     double rate_;
-    std::unordered_map<std::uint64_t, Live> live_;     ///< by allocation
-    std::map<std::uint64_t, std::uint64_t> addresses_; ///< of live ones
-    std::vector<std::uint64_t> launched_;
+    std::unordered_map<trace::AllocationId, Live> live_;     ///< by allocation
+    std::map<std::uint64_t, trace::AllocationId> addresses_; ///< of live ones
+    std::vector<trace::AllocationId> launched_;
     std::vector<std::uint32_t> numbers_;         ///< by line
     std::uint64_t allocated_ = 0, resident_ = 0; ///< of devices; resident: managed
 };
