@@ -2,6 +2,7 @@
 
 #include "analyzer/advice/resolved.hpp"
 #include "analyzer/reports/completeness_text.hpp"
+#include "analyzer/reports/locked_lines.hpp"
 #include "analyzer/reports/notice_text.hpp"
 #include "analyzer/reports/pageable_lines.hpp"
 #include "analyzer/reports/range_lines.hpp"
@@ -303,6 +304,7 @@ void write_notes(std::ostream& out, advice::Report& report) {
         out << "  - " << text << "\n";
     if (const std::string text = rules::library_memory_text(report.profile); !text.empty())
         out << "  - memory of libraries: " << text << "\n";
+    write_locked(out, report);
     write_pageable(out, report);
     if (const std::string text = replay_text(report); !text.empty())
         out << "  - " << text << "\n";

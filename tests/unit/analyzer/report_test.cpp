@@ -122,6 +122,7 @@ BOOST_FIXTURE_TEST_CASE(document_has_every_key_of_the_schema, Scenario) {
                             "copies_staged",
                             "launches",
                             "allocations",
+                            "page_locked",
                             "calls",
                             "counted",
                             "unknown_lookups",
