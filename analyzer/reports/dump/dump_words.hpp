@@ -50,7 +50,7 @@ inline constexpr auto words_of<trace::PoolAction> =
 template <>
 inline constexpr auto words_of<trace::ContextAction> =
     std::to_array<std::string_view>({"create", "destroy", "set_current", "retain_primary", "release_primary",
-                                     "reset_primary", "create_green", "destroy_green", "from_green"});
+                                     "reset_primary", "create_green", "destroy_green", "from_green", "set_flags"});
 
 template <>
 inline constexpr auto words_of<trace::PauseCause> = std::to_array<std::string_view>({"start", "capture_range",

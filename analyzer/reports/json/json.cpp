@@ -267,6 +267,13 @@ Json page_locked_json(advice::Report& report) {
             {"lines", std::move(lines)}};
 }
 
+Json spinning_waits_json(const rules::Profile& profile) {
+    const tables::SpinningWaits& waits = profile.spinning_waits();
+    if (!waits.known())
+        return {};
+    return {{"count", waits.count()}, {"time_ns", profile.nanoseconds(waits.ticks())}};
+}
+
 Json calls_json(const rules::Profile& profile) {
     Json list = Json::array();
     for (const auto& [entry, totals] : profile.calls())
@@ -385,6 +392,7 @@ Json to_json(advice::Report& report) {
     document["calls_captured"] = profile.captured();
     document["allocations"] = allocations_json(report);
     document["page_locked"] = page_locked_json(report);
+    document["spinning_waits"] = spinning_waits_json(profile);
     document["managed"] = managed_json(report);
     document["calls"] = calls_json(profile);
     document["counted"] = counted_json(profile);

@@ -270,6 +270,22 @@ std::string replay_text(const advice::Report& report) {
         error > rules::most_replay_error ? "; savings are of low confidence: " + off_because(report) : "");
 }
 
+/// Waits that take no time which a change would save, but a core. Empty: they are not worth mentioning, or may
+/// sleep.
+std::string spinning_text(const rules::Profile& profile) {
+    constexpr double least_run_share = 0.2, least_ns = 1e9;
+    const tables::SpinningWaits& waits = profile.spinning_waits();
+    const auto ns = static_cast<double>(profile.nanoseconds(waits.ticks()));
+    if (!waits.known() || ns < least_ns || ns < least_run_share * static_cast<double>(profile.recorded_ns()))
+        return {};
+    return fmt::format(
+        "{} of 10 ms or more, {} in all, keep a core busy, as no context lets its waiting threads sleep: {} "
+        "would free the core for others, and saves no time here",
+        count_text(waits.count(), "wait"), time_text(ns),
+        profile.uses_runtime() ? "cudaSetDeviceFlags(cudaDeviceScheduleBlockingSync)"
+                               : "CU_CTX_SCHED_BLOCKING_SYNC");
+}
+
 /// Findings that cost nothing here, since the host is the slower one.
 std::vector<std::string> hidden_lines(advice::Report& report) {
     constexpr std::size_t most_hidden = 3;
@@ -307,6 +323,8 @@ void write_notes(std::ostream& out, advice::Report& report) {
     write_locked(out, report);
     write_pageable(out, report);
     if (const std::string text = replay_text(report); !text.empty())
+        out << "  - " << text << "\n";
+    if (const std::string text = spinning_text(report.profile); !text.empty())
         out << "  - " << text << "\n";
     for (const std::string& text : hidden_lines(report))
         out << "  - " << text << "\n";

@@ -123,6 +123,7 @@ BOOST_FIXTURE_TEST_CASE(document_has_every_key_of_the_schema, Scenario) {
                             "launches",
                             "allocations",
                             "page_locked",
+                            "spinning_waits",
                             "calls",
                             "counted",
                             "unknown_lookups",
