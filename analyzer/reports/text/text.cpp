@@ -15,6 +15,7 @@
 #include "analyzer/text/terminal_text.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <ostream>
 #include <set>
@@ -286,6 +287,24 @@ std::string spinning_text(const rules::Profile& profile) {
                                : "CU_CTX_SCHED_BLOCKING_SYNC");
 }
 
+/// Questions about devices and kernels that are only counted. Empty: fewer than one a launch.
+std::string questions_text(const rules::Profile& profile) {
+    constexpr std::uint64_t least_launches = 1000; // what a start asks does not count then
+    constexpr std::array<std::string_view, 3> questions{"cuDeviceGetAttribute", "cuFuncGetAttribute",
+                                                        "cuOccupancy"};
+    std::uint64_t launches = 0;
+    for (const auto& [group, totals] : profile.launches().groups())
+        launches += totals.count;
+    std::string text;
+    for (const rules::CountedEntry& entry : profile.counted())
+        if (launches >= least_launches && entry.count >= launches &&
+            std::ranges::any_of(questions,
+                                [&](std::string_view each) { return entry.symbol.starts_with(each); }))
+            text += fmt::format("{}{} x {}, {:.1f} a launch", text.empty() ? "" : "; ", entry.symbol,
+                                entry.count, static_cast<double>(entry.count) / static_cast<double>(launches));
+    return text.empty() ? text : "questions to the driver, counted and not timed: " + text;
+}
+
 /// Findings that cost nothing here, since the host is the slower one.
 std::vector<std::string> hidden_lines(advice::Report& report) {
     constexpr std::size_t most_hidden = 3;
@@ -325,6 +344,8 @@ void write_notes(std::ostream& out, advice::Report& report) {
     if (const std::string text = replay_text(report); !text.empty())
         out << "  - " << text << "\n";
     if (const std::string text = spinning_text(report.profile); !text.empty())
+        out << "  - " << text << "\n";
+    if (const std::string text = questions_text(report.profile); !text.empty())
         out << "  - " << text << "\n";
     for (const std::string& text : hidden_lines(report))
         out << "  - " << text << "\n";
