@@ -39,6 +39,8 @@ struct Process {
     static constexpr std::string_view name = "Process";
     std::uint64_t pid = 0, parent = 0;
     std::string_view executable, command_line, directory, host, rank; ///< command_line: NUL between arguments
+    std::uint64_t lock_limit = 0;   ///< RLIMIT_MEMLOCK at the start, bytes plus 1; 0: none, or not known
+    std::uint64_t memory_limit = 0; ///< of the process's control groups, the same
 
     template <class Self, class Visitor>
     static void fields(Self& r, Visitor& v) {
@@ -49,6 +51,8 @@ struct Process {
         v.text("directory", r.directory);
         v.text("host", r.host);
         v.text("rank", r.rank);
+        v.number("lock_limit", r.lock_limit);
+        v.number("memory_limit", r.memory_limit);
     }
 };
 

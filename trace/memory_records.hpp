@@ -73,6 +73,7 @@ struct Context : PlainCall {
     std::uint64_t device = 0;
     std::uint64_t green = 0; ///< CUgreenCtx that it is of
     std::uint64_t flags = 0;
+    std::uint64_t flags_known = 0; ///< 1: `flags` are those of the context; of retain_primary 0: not known
 
     template <class Self, class Visitor>
     static void fields(Self& r, Visitor& v) {
@@ -83,6 +84,7 @@ struct Context : PlainCall {
         v.number("green", r.green);
         v.number("flags", r.flags);
         v.number("status", r.status);
+        v.number("flags_known", r.flags_known);
     }
 };
 

@@ -74,6 +74,7 @@ enum class ContextAction : std::uint8_t {
     create_green = 6,
     destroy_green = 7,
     from_green = 8,
+    set_flags = 9, ///< of a primary context, by its device, or of the current one
 };
 
 enum class PeerAction : std::uint8_t { enable = 0, disable = 1 };

@@ -56,6 +56,7 @@ Profile::Profile(reader::Trace& trace, tables::Statistics* statistics, machine::
       managed_(ns_per_tick,
                trace.dictionary.managed_sources.empty() ? nullptr : &trace.dictionary.managed_sources.back(),
                trace.dictionary),
+      spinning_waits_(ns_per_tick),
       narrow_rows_(trace.dictionary, samples_),
       lifetimes_(ns_per_tick, trace.dictionary),
       noticed_allocations_(trace.dictionary.notices),

@@ -20,6 +20,7 @@
 #include "analyzer/tables/lifetimes.hpp"
 #include "analyzer/tables/narrow_rows.hpp"
 #include "analyzer/tables/noticed_allocations.hpp"
+#include "analyzer/tables/spinning_waits.hpp"
 #include "analyzer/tables/staging_sites.hpp"
 #include "analyzer/tables/waits.hpp"
 #include "analyzer/timeline/edit.hpp"
@@ -87,6 +88,7 @@ public:
     const tables::Allocations& allocations() const { return allocations_; }
     const managed::ManagedActivity& managed() const { return managed_; }
     const tables::Waits& waits() const { return waits_; }
+    const tables::SpinningWaits& spinning_waits() const { return spinning_waits_; }
     const tables::NarrowRows& narrow_rows() const { return narrow_rows_; }
     const tables::FailedCalls& failed_calls() const { return failed_calls_; }
     /// What the counter of this type counted, which some rule has.
@@ -191,6 +193,7 @@ private:
     tables::Allocations allocations_;
     managed::ManagedActivity managed_;
     tables::Waits waits_;
+    tables::SpinningWaits spinning_waits_;
     tables::NarrowRows narrow_rows_;
     tables::FailedCalls failed_calls_;
     tables::Lifetimes lifetimes_;

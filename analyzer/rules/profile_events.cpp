@@ -181,8 +181,9 @@ void Profile::observe_other(const reader::ThreadCursor& cursor, facts::Call* cal
             counters_.add(record, cursor.index(), node);
             if (node)
                 return;
-            offer(record, cursor.index(), waits_, managed_, recorded_, allocations_, failed_calls_, actions_,
-                  action_gains_, narrow_rows_, graphs_, exported_sites_, staging_sites_, noticed_allocations_);
+            offer(record, cursor.index(), waits_, spinning_waits_, managed_, recorded_, allocations_,
+                  failed_calls_, actions_, action_gains_, narrow_rows_, graphs_, exported_sites_,
+                  staging_sites_, noticed_allocations_);
             if constexpr (std::is_same_v<std::remove_cvref_t<decltype(record)>, trace::Copy>)
                 add_copy(copies_, record, trace_.time, *call);
             else if constexpr (requires { add(record, cursor); })

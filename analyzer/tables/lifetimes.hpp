@@ -57,6 +57,23 @@ struct PeakMemory {
     double spare_share = 1;
 };
 
+/// All page-locked memory that one line, or the program, has made.
+struct LockedTotals {
+    std::uint64_t count = 0, bytes = 0;
+    std::uint64_t lock_ticks = 0, unlock_ticks = 0; ///< unlock: without calls that may have waited for work
+    std::uint64_t copied_bytes = 0; ///< from the first to the last byte that copies and sets reached of each
+    std::uint64_t live = 0, live_bytes = 0, peak = 0, peak_bytes = 0; ///< at once
+    std::uint64_t smallest = UINT64_MAX, largest = 0;                 ///< bytes of one
+    std::uint64_t far_bytes = 0,
+                  far_node = 0; ///< on another NUMA node than its device's; node of the last, plus 1
+    bool by_kernels = false;    ///< a kernel may have reached some of it
+    bool unknown = false;       ///< work that is not described in full may have used some of it
+
+    void add(const trace::Alloc& record);
+    /// The sum over lines. Peaks that were not at one time add up to more than there was.
+    LockedTotals& operator+=(const LockedTotals& other);
+};
+
 /// What locking page-locked memory took, and the copies that it served.
 struct LockTotals {
     std::uint64_t count = 0, bytes = 0; ///< of the allocations that were copied
@@ -77,6 +94,7 @@ struct IdleHolding : ids::CallSite {
 struct LifetimeTotals {
     const PeakMemory* peak = nullptr;
     LockTotals lock;
+    LockedTotals locked;
     std::array<WasteTotals, wastes> wasted{};
     /// nullptr: nothing.
     const WasteTotals* find(Waste waste) const;
@@ -111,6 +129,8 @@ public:
     void finish(std::uint64_t end);
 
     const std::map<LifetimeSite, LifetimeTotals>& sites() const { return sites_.map(); }
+    /// The program's page-locked memory, of all lines and devices.
+    const LockedTotals& locked() const { return locked_; }
 
 private:
     using Site = facts::CachedMap<std::map<LifetimeSite, LifetimeTotals>>::Entry;
@@ -146,6 +166,7 @@ private:
     void end_use(const Live& live);
     void share_out();
     void copied(const trace::Copy& record, trace::AllocationId allocation, bool up);
+    void lock(LockedTotals& site, const trace::Alloc& record);
     void count_lock(const Live& live, std::uint64_t unlock_ticks);
     void untold(std::uint64_t at) { unknown_until_ = at; }
     void judge(trace::AllocationId allocation, const Live& live, std::uint64_t end);
@@ -160,6 +181,7 @@ private:
     double close_ticks_;
     facts::CachedMap<std::map<LifetimeSite, LifetimeTotals>> sites_;
     std::map<std::pair<trace::Memory, std::uint64_t>, PeakMemory> peaks_; ///< by kind and device
+    LockedTotals locked_;
     reader::FlatMap<Live, trace::AllocationId> live_;
     using MadeBySize = std::map<std::pair<std::uint64_t, std::uint64_t>, std::vector<Made>>; ///< and device
     MadeBySize made_, made_before_;

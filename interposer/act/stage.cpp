@@ -16,6 +16,7 @@
 #include "interposer/attach/real.hpp"
 #include "interposer/observe/capture.hpp"
 #include "interposer/observe/memory_class.hpp"
+#include "interposer/record/control_groups.hpp"
 #include "interposer/record/mutex.hpp"
 #include "interposer/record/quiet.hpp"
 #include "interposer/record/recorder.hpp"
@@ -41,7 +42,7 @@ pid_t owner = 0;      ///< the process whose threads the pool has
 unsigned cores() {
     const unsigned remembered = runtime::remembered_cores();
     const auto bound = remembered != 0 ? remembered : static_cast<unsigned>(sysconf(_SC_NPROCESSORS_ONLN));
-    return static_cast<unsigned>(std::min<std::uint64_t>(bound, cores_of_groups()));
+    return static_cast<unsigned>(std::min<std::uint64_t>(bound, record::cores_of_groups()));
 }
 
 /// Whether the cache holds a ring and as much memory that is copied into it.

@@ -1,10 +1,12 @@
 #include "interposer/record/process.hpp"
 
+#include "interposer/record/control_groups.hpp"
 #include "interposer/record/recorder.hpp"
 #include "trace/rank.hpp"
 
 #include <fcntl.h>
 #include <string_view>
+#include <sys/resource.h>
 #include <unistd.h>
 
 namespace umadvisor::record {
@@ -43,6 +45,10 @@ void define_process() noexcept {
     if (gethostname(host, sizeof host - 1) == 0)
         record.host = host;
     record.rank = trace::launch_rank();
+    // Each is a limit plus 1, so that no limit becomes 0.
+    if (rlimit limit; getrlimit(RLIMIT_MEMLOCK, &limit) == 0)
+        record.lock_limit = limit.rlim_cur + 1;
+    record.memory_limit = memory_limit_by_groups() + 1;
     define(record);
 }
 

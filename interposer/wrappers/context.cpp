@@ -130,10 +130,28 @@ void finish_retain(trace::Context& record, CUcontext context, CUdevice device) n
     record.action = trace::ContextAction::retain_primary;
     record.context = number(context);
     record.device = static_cast<std::uint64_t>(device);
+    unsigned flags = 0;
+    int active = 0;
+    if (context != nullptr &&
+        real<Entry::cuDevicePrimaryCtxGetState>()(device, &flags, &active) == CUDA_SUCCESS) {
+        record.flags = flags;
+        record.flags_known = 1;
+    }
     record.stack = record::stack();
     record::write(record);
     if (context != nullptr && device >= 0 && device < max_devices)
         primary[device].store(context, std::memory_order_relaxed);
+}
+
+void finish_flags(trace::Context& record, unsigned flags, CUdevice device) noexcept {
+    const KeepErrno keep;
+    record.action = trace::ContextAction::set_flags;
+    record.context = device < 0 ? number(current_context()) : 0;
+    record.device = device < 0 ? observe::current_device() : static_cast<std::uint64_t>(device);
+    record.flags = flags;
+    record.flags_known = 1;
+    record.stack = record::stack();
+    record::write(record);
 }
 
 void finish_green(trace::Context& record, CUcontext context, CUgreenCtx green) noexcept {

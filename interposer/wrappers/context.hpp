@@ -17,6 +17,8 @@ void finish_current(trace::Context& record) noexcept;
 
 void finish_create(trace::Context& record, CUcontext context) noexcept;
 void finish_retain(trace::Context& record, CUcontext context, CUdevice device) noexcept;
+/// `device` -1: of the current context.
+void finish_flags(trace::Context& record, unsigned flags, CUdevice device) noexcept;
 /// Completes the record of a green context. `context` may be null.
 void finish_green(trace::Context& record, CUcontext context, CUgreenCtx green) noexcept;
 /// `begun`: captures, before the call.
@@ -46,6 +48,7 @@ struct create_context : WhilePaused {
         trace::Context record;
         record.action = trace::ContextAction::create;
         record.flags = std::get<sizeof...(Arguments) - 2>(all);
+        record.flags_known = 1;
         record.device = static_cast<std::uint64_t>(std::get<sizeof...(Arguments) - 1>(all));
         const CUresult result = timed<E>(record, out, arguments...);
         finish_create(record, answered(result, out));
@@ -93,6 +96,27 @@ struct retain_primary : WhilePaused {
         trace::Context record;
         const CUresult result = timed<E>(record, out, device);
         finish_retain(record, answered(result, out), device);
+        return result;
+    }
+};
+
+/// How its threads wait.
+struct set_primary_flags : WhilePaused {
+    template <Entry E>
+    static CUresult call(CUdevice device, unsigned flags) noexcept {
+        trace::Context record;
+        const CUresult result = timed<E>(record, device, flags);
+        finish_flags(record, flags, device);
+        return result;
+    }
+};
+
+struct set_context_flags : WhilePaused {
+    template <Entry E>
+    static CUresult call(unsigned flags) noexcept {
+        trace::Context record;
+        const CUresult result = timed<E>(record, flags);
+        finish_flags(record, flags, -1);
         return result;
     }
 };

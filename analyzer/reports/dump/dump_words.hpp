@@ -48,9 +48,9 @@ inline constexpr auto words_of<trace::PoolAction> =
                                      "export_pool", "import_pool", "export_pointer", "import_pointer"});
 
 template <>
-inline constexpr auto words_of<trace::ContextAction> =
-    std::to_array<std::string_view>({"create", "destroy", "set_current", "retain_primary", "release_primary",
-                                     "reset_primary", "create_green", "destroy_green", "from_green"});
+inline constexpr auto words_of<trace::ContextAction> = std::to_array<std::string_view>(
+    {"create", "destroy", "set_current", "retain_primary", "release_primary", "reset_primary", "create_green",
+     "destroy_green", "from_green", "set_flags"});
 
 template <>
 inline constexpr auto words_of<trace::PauseCause> = std::to_array<std::string_view>({"start", "capture_range",

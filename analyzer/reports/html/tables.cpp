@@ -124,7 +124,8 @@ void write_table(Markup& out, const text::Table& table, const std::string& more_
 void write_tables(Markup& out, advice::Report& report) {
     out.markup("<section id=\"tables\" aria-labelledby=\"h-tables\"><div class=\"sh\"><h2 "
                "id=\"h-tables\">Tables</h2><span class=\"mut\">as umadvisor stats has them</span></div>");
-    for (const std::string_view name : {"allocations", "managed", "api", "copies", "kernels", "copy-sizes"}) {
+    for (const std::string_view name :
+         {"allocations", "page-locked", "managed", "api", "copies", "kernels", "copy-sizes"}) {
         const text::Table table = reports::stats_table(report, name);
         if (!table.rows.empty())
             write_table(out, table, fmt::format("umadvisor stats --table {}", name));

@@ -1,6 +1,7 @@
 #include "analyzer/reports/stats/stats.hpp"
 
 #include "analyzer/reader/shown_name.hpp"
+#include "analyzer/reports/locked_lines.hpp"
 #include "analyzer/reports/managed_lines.hpp"
 #include "analyzer/symbols/demangle.hpp"
 
@@ -191,6 +192,37 @@ text::Table allocations_table(advice::Report& report) {
     return table;
 }
 
+text::Table page_locked_table(advice::Report& report) {
+    text::Table table{"page-locked",
+                      "Page-locked memory by line",
+                      {{"bytes_percent", "Bytes (%)", 1},
+                       {"bytes", "Total (B)"},
+                       {"allocations", "Count"},
+                       {"peak_bytes", "At Once (B)"},
+                       {"copied_bytes", "Copied (B)"},
+                       {"in_flight_bytes", "In Flight (B)"},
+                       {"in_flight_count", "In Flight"},
+                       {"lock_ns", "Lock Time (ns)"},
+                       {"unlock_ns", "Unlock Time (ns)"},
+                       {"far_bytes", "Far Node (B)"},
+                       {"name", "Name"},
+                       {"line", "Line"}},
+                      {}};
+    std::vector<WeighedRow> rows;
+    for (const LockedLine& line : locked_lines(report)) {
+        const tables::LockedTotals& locked = line.locked;
+        rows.push_back({static_cast<double>(locked.bytes),
+                        {text::Cell(), locked.bytes, locked.count, locked.peak_bytes, locked.copied_bytes,
+                         line.flights ? text::Cell(line.flights->most_bytes) : text::Cell(),
+                         line.flights ? text::Cell(line.flights->most_buffers) : text::Cell(),
+                         report.profile.nanoseconds(locked.lock_ticks),
+                         report.profile.nanoseconds(locked.unlock_ticks), locked.far_bytes,
+                         report.profile.call_name(line.entry), report.symbolizer.line(line.stack).text()}});
+    }
+    take_rows(table, std::move(rows));
+    return table;
+}
+
 text::Table kernels_table(advice::Report& report) {
     text::Table table{"kernels",
                       "Kernels by device time",
@@ -284,7 +316,8 @@ text::Table managed_table(advice::Report& report) {
 
 text::Table stats_table(advice::Report& report, std::string_view name) {
     constexpr std::array<text::Table (*)(advice::Report&), stats_tables.size()> makers{
-        &api_table, &copies_table, &copy_sizes_table, &allocations_table, &kernels_table, &managed_table};
+        &api_table,         &copies_table,  &copy_sizes_table, &allocations_table,
+        &page_locked_table, &kernels_table, &managed_table};
     const auto at = std::ranges::find(stats_tables, name) - stats_tables.begin();
     return makers.at(static_cast<std::size_t>(at))(report);
 }

@@ -11,8 +11,8 @@
 namespace umadvisor::reports {
 
 /// In the order in which they are printed.
-inline constexpr std::array<std::string_view, 6> stats_tables{"api",         "copies",  "copy-sizes",
-                                                              "allocations", "kernels", "managed"};
+inline constexpr std::array<std::string_view, 7> stats_tables{
+    "api", "copies", "copy-sizes", "allocations", "page-locked", "kernels", "managed"};
 
 /// The report must have been made with statistics. `name` is one of stats_tables.
 text::Table stats_table(advice::Report& report, std::string_view name);

@@ -2,6 +2,7 @@
 
 #include "analyzer/advice/resolved.hpp"
 #include "analyzer/reports/completeness_text.hpp"
+#include "analyzer/reports/locked_lines.hpp"
 #include "analyzer/reports/notice_text.hpp"
 #include "analyzer/reports/pageable_lines.hpp"
 #include "analyzer/reports/range_lines.hpp"
@@ -14,6 +15,7 @@
 #include "analyzer/text/terminal_text.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <ostream>
 #include <set>
@@ -269,6 +271,40 @@ std::string replay_text(const advice::Report& report) {
         error > rules::most_replay_error ? "; savings are of low confidence: " + off_because(report) : "");
 }
 
+/// Waits that take no time which a change would save, but a core. Empty: they are not worth mentioning, or may
+/// sleep.
+std::string spinning_text(const rules::Profile& profile) {
+    constexpr double least_run_share = 0.2, least_ns = 1e9;
+    const tables::SpinningWaits& waits = profile.spinning_waits();
+    const auto ns = static_cast<double>(profile.nanoseconds(waits.ticks()));
+    if (!waits.known() || ns < least_ns || ns < least_run_share * static_cast<double>(profile.recorded_ns()))
+        return {};
+    return fmt::format(
+        "{} of 10 ms or more, {} in all, keep a core busy, as no context lets its waiting threads sleep: {} "
+        "would free the core for others, and saves no time here",
+        count_text(waits.count(), "wait"), time_text(ns),
+        profile.uses_runtime() ? "cudaSetDeviceFlags(cudaDeviceScheduleBlockingSync)"
+                               : "CU_CTX_SCHED_BLOCKING_SYNC");
+}
+
+/// Questions about devices and kernels that are only counted. Empty: fewer than one a launch.
+std::string questions_text(const rules::Profile& profile) {
+    constexpr std::uint64_t least_launches = 1000; // what a start asks does not count then
+    constexpr std::array<std::string_view, 3> questions{"cuDeviceGetAttribute", "cuFuncGetAttribute",
+                                                        "cuOccupancy"};
+    std::uint64_t launches = 0;
+    for (const auto& [group, totals] : profile.launches().groups())
+        launches += totals.count;
+    std::string text;
+    for (const rules::CountedEntry& entry : profile.counted())
+        if (launches >= least_launches && entry.count >= launches &&
+            std::ranges::any_of(questions,
+                                [&](std::string_view each) { return entry.symbol.starts_with(each); }))
+            text += fmt::format("{}{} x {}, {:.1f} a launch", text.empty() ? "" : "; ", entry.symbol,
+                                entry.count, static_cast<double>(entry.count) / static_cast<double>(launches));
+    return text.empty() ? text : "questions to the driver, counted and not timed: " + text;
+}
+
 /// Findings that cost nothing here, since the host is the slower one.
 std::vector<std::string> hidden_lines(advice::Report& report) {
     constexpr std::size_t most_hidden = 3;
@@ -303,8 +339,13 @@ void write_notes(std::ostream& out, advice::Report& report) {
         out << "  - " << text << "\n";
     if (const std::string text = rules::library_memory_text(report.profile); !text.empty())
         out << "  - memory of libraries: " << text << "\n";
+    write_locked(out, report);
     write_pageable(out, report);
     if (const std::string text = replay_text(report); !text.empty())
+        out << "  - " << text << "\n";
+    if (const std::string text = spinning_text(report.profile); !text.empty())
+        out << "  - " << text << "\n";
+    if (const std::string text = questions_text(report.profile); !text.empty())
         out << "  - " << text << "\n";
     for (const std::string& text : hidden_lines(report))
         out << "  - " << text << "\n";

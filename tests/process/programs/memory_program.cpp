@@ -61,6 +61,7 @@ int expandable() {
 /// `invalid`: also a handle that was never one, which simcuda refuses and NVIDIA's driver follows into nowhere.
 int contexts(int devices, bool invalid) {
     const CUcontext primary = make_context();
+    CALL("cuDevicePrimaryCtxSetFlags", cuDevicePrimaryCtxSetFlags_v2, 0, CU_CTX_SCHED_BLOCKING_SYNC);
     for (int i = 0; i < 4; ++i) {
         CUcontext made = nullptr, popped = nullptr;
         CUdeviceptr first = 0, second = 0;

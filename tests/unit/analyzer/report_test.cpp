@@ -93,6 +93,33 @@ BOOST_FIXTURE_TEST_CASE(of_thousands_of_lines_those_that_took_longest_are_listed
     BOOST_TEST(report["copy_lines_left_out"] == 2);
 }
 
+struct Asking : Scenario {
+    bool is_noted(std::uint64_t launches, std::uint64_t questions) {
+        const std::uint64_t kernel = function("_Z6kernelv");
+        for (std::uint64_t i = 0; i < launches; ++i)
+            launch(kernel, {});
+        builder.counters[entry("cuOccupancyMaxActiveBlocksPerMultiprocessor", false)] = questions;
+        builder.counters[entry("cuCtxGetCurrent", false)] = 100 * launches;
+        const std::string text = text_of(path());
+        BOOST_TEST(text.find("cuCtxGetCurrent") == std::string::npos, text);
+        return text.find("questions to the driver, counted and not timed: "
+                         "cuOccupancyMaxActiveBlocksPerMultiprocessor x 2500, 2.5 a launch") !=
+               std::string::npos;
+    }
+};
+
+BOOST_FIXTURE_TEST_CASE(questions_that_are_only_counted_stand_beside_the_launches, Asking) {
+    BOOST_TEST(is_noted(1000, 2500));
+}
+
+BOOST_FIXTURE_TEST_CASE(questions_of_a_start_are_not_noted, Asking) {
+    BOOST_TEST(!is_noted(999, 2500));
+}
+
+BOOST_FIXTURE_TEST_CASE(fewer_questions_than_launches_are_not_noted, Asking) {
+    BOOST_TEST(!is_noted(1000, 999));
+}
+
 BOOST_FIXTURE_TEST_CASE(document_has_every_key_of_the_schema, Scenario) {
     copy_often(256 * mib, 26 * ms, {.stack = stack()});
     launch(function("_Z6kernelv"), {});
@@ -122,6 +149,8 @@ BOOST_FIXTURE_TEST_CASE(document_has_every_key_of_the_schema, Scenario) {
                             "copies_staged",
                             "launches",
                             "allocations",
+                            "page_locked",
+                            "spinning_waits",
                             "calls",
                             "counted",
                             "unknown_lookups",

@@ -1,5 +1,6 @@
 #include "interposer/act/devices.hpp"
 #include "interposer/act/host.hpp"
+#include "interposer/record/control_groups.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <cstdlib>
@@ -10,6 +11,7 @@
 BOOST_AUTO_TEST_SUITE(act_host)
 
 using namespace umadvisor::act;
+using namespace umadvisor::record;
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t gib = 1ull << 30;
@@ -51,6 +53,18 @@ BOOST_FIXTURE_TEST_CASE(a_group_and_those_above_it_count, Host) {
     BOOST_TEST(free() == 1 * gib);
     write("sys/fs/cgroup/job/step/memory.current", std::to_string(3 * gib) + "\n");
     BOOST_TEST(free() == 0u);
+}
+
+BOOST_FIXTURE_TEST_CASE(the_smallest_limit_of_a_group_counts, Host) {
+    const auto limit = [&] { return memory_limit_by_groups(root.c_str()); };
+    BOOST_TEST(limit() == no_limit);
+    write("proc/self/cgroup", "4:memory:/pod\n0::/job/step\n");
+    write("sys/fs/cgroup/memory/pod/memory.limit_in_bytes", "9223372036854771712\n");
+    write("sys/fs/cgroup/job/memory.max", "max\n");
+    BOOST_TEST(limit() == no_limit);
+    write("sys/fs/cgroup/job/memory.max", std::to_string(4 * gib) + "\n");
+    write("sys/fs/cgroup/job/step/memory.max", std::to_string(5 * gib) + "\n");
+    BOOST_TEST(limit() == 4 * gib);
 }
 
 BOOST_FIXTURE_TEST_CASE(in_a_container_the_path_may_be_the_hosts, Host) {

@@ -1,0 +1,84 @@
+#include "analyzer/reports/locked_lines.hpp"
+
+#include "analyzer/rules/words.hpp"
+
+#include <algorithm>
+#include <ostream>
+
+namespace umadvisor::reports {
+namespace {
+
+using text::bytes_text;
+using text::time_text;
+
+/// Less is no burden for a host.
+constexpr std::uint64_t least_shown_bytes = 1024 * 1024;
+
+std::string flights_text(const LockedLine& line) {
+    if (!line.flights)
+        return "; the calls do not show how much was in flight at once";
+    if (line.flights->copies == 0)
+        return "";
+    return fmt::format("; {}{} of {} in flight at once", line.locked.unknown ? "at least " : "",
+                       bytes_text(line.flights->most_bytes),
+                       text::count_text(line.flights->most_buffers, "allocation"));
+}
+
+std::string limits_text(const advice::Report& report) {
+    const auto [locked, memory] = lock_limits(report);
+    return (locked ? fmt::format("; RLIMIT_MEMLOCK is {}", bytes_text(*locked)) : "") +
+           (memory ? fmt::format("; its control groups leave the process {} of memory", bytes_text(*memory))
+                   : "");
+}
+
+std::string line_text(advice::Report& report, const LockedLine& line) {
+    const tables::LockedTotals& locked = line.locked;
+    return fmt::format(
+        "{}   {}, {} at once; {} copied{}{}; {} to lock, {} to unlock{}",
+        line.stack.known() ? report.symbolizer.line(line.stack).text() : "no stack recorded",
+        rules::allocations_text(report.profile, line.entry, static_cast<double>(locked.bytes), locked.count),
+        bytes_text(locked.peak_bytes), bytes_text(locked.copied_bytes),
+        locked.by_kernels ? ", and reached by kernels" : "", flights_text(line),
+        time_text(report.profile.nanoseconds(locked.lock_ticks)),
+        time_text(report.profile.nanoseconds(locked.unlock_ticks)),
+        locked.far_bytes == 0 ? ""
+                              : fmt::format("; {} on NUMA node {}, which is not the device's",
+                                            bytes_text(locked.far_bytes), locked.far_node - 1));
+}
+
+} // namespace
+
+std::vector<LockedLine> locked_lines(advice::Report& report) {
+    std::vector<LockedLine> lines;
+    for (const auto& [key, line] : rules::locked_lines(
+             report.profile, [&](ids::StackId stack) { return report.symbolizer.line_stack(stack); }))
+        lines.push_back({line, key.first, key.second});
+    std::ranges::stable_sort(lines, std::ranges::greater{},
+                             [](const LockedLine& line) { return line.locked.peak_bytes; });
+    return lines;
+}
+
+LockLimits lock_limits(const advice::Report& report) {
+    const auto& processes = report.profile.dictionary().processes;
+    const auto limit = [](std::uint64_t recorded) {
+        return recorded == 0 ? std::nullopt : std::optional(recorded - 1);
+    };
+    return processes.empty()
+               ? LockLimits()
+               : LockLimits{limit(processes.front().lock_limit), limit(processes.front().memory_limit)};
+}
+
+void write_locked(std::ostream& out, advice::Report& report) {
+    const tables::LockedTotals& all = report.profile.lifetimes().locked();
+    if (all.peak_bytes < least_shown_bytes)
+        return;
+    out << fmt::format("  - page-locked memory: {} at once, {} to lock and unlock it{}\n",
+                       bytes_text(all.peak_bytes),
+                       time_text(report.profile.nanoseconds(all.lock_ticks + all.unlock_ticks)),
+                       report.all ? limits_text(report) + ":" : " (--all: by line)");
+    if (report.all)
+        for (const LockedLine& line : locked_lines(report))
+            out << "      " << line_text(report, line) << "\n";
+}
+
+} // namespace umadvisor::reports
