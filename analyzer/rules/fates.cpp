@@ -1,12 +1,12 @@
 #include "analyzer/rules/fates.hpp"
 
 #include <set>
+#include <tuple>
 #include <utility>
 
 namespace umadvisor::rules {
 namespace {
 
-constexpr std::uint64_t least_seen = 2; ///< as a whole, for parts to be believed
 /// For bytes that come back from the host, one whole comparison is enough beside this many equal parts, which
 /// differ from round to round: a slow host has no time to compare large copies more often.
 constexpr std::uint64_t many_parts = 8;
@@ -57,7 +57,7 @@ void settle_constants(std::map<FateSite, FateTotals>& sites) {
     for (auto& [site, totals] : sites)
         if (totals.or_constant.count != 0) {
             const auto constant = sites.find({site.copy, Fate::constant, site.small});
-            if (constant == sites.end() || constant->second.seen.count < least_seen ||
+            if (constant == sites.end() || constant->second.seen.count < FateTotals::least_seen ||
                 constant->second.differed != 0)
                 totals.in_part.add(totals.or_constant);
         }
@@ -86,6 +86,24 @@ void share_between_sites(std::map<FateSite, FateTotals>& sites) {
         }
 }
 
+/// Of buffers that one call sends or brings in turn. A loop over few rounds compares few places of each.
+void share_between_buffers(std::map<FateSite, FateTotals>& sites) {
+    struct Evidence {
+        std::uint64_t places = 0, differed = 0;
+    };
+    std::map<std::tuple<ids::CallSite, Fate, bool>, Evidence> calls;
+    const auto of = [&calls](const FateSite& site) -> Evidence& {
+        return calls[{site.copy, site.fate, site.small}];
+    };
+    for (const auto& [site, totals] : sites) {
+        of(site).places += totals.places;
+        of(site).differed += totals.differed + totals.differed_in_places;
+    }
+    for (auto& [site, totals] : sites)
+        if (of(site).differed == 0)
+            totals.places_elsewhere = of(site).places - totals.places;
+}
+
 } // namespace
 
 tables::Tally FateTotals::compared(Fate fate) const {
@@ -94,9 +112,13 @@ tables::Tally FateTotals::compared(Fate fate) const {
     const bool initialises = fate == Fate::constant && value == 0 && in_part.count <= most_initial;
     const bool enough_parts = initialises || in_part.count >= many_parts;
     const bool sampled = other == 0 && enough_parts && (fate != Fate::constant || initialises) &&
-                         places >= many_places && differed_in_places * nearly_all <= in_part.count;
+                         places + places_elsewhere >= many_places &&
+                         differed_in_places * nearly_all <= in_part.count;
     const bool often = fate == Fate::returned && other == 0 && in_part.count >= many_parts;
-    if (!sampled && equal < (often ? 1 : least_seen)) // to be equal once may be chance
+    // No call can have changed these bytes on the device. Parts show that nothing else did.
+    const bool unwritten = (fate == Fate::brought || fate == Fate::kept) && in_part.count >= many_parts &&
+                           other + differed_in_places == 0;
+    if (!sampled && !unwritten && equal < (often ? 1 : least_seen)) // to be equal once may be chance
         return fate == Fate::constant || fate == Fate::unused ? seen : tables::Tally();
     tables::Tally all = seen;
     if (differed_in_places * nearly_all > in_part.count)
@@ -126,6 +148,7 @@ void share_evidence(std::map<FateSite, FateTotals>& sites) {
     settle_constants(sites);
     believe_many_constants(sites);
     share_between_sites(sites);
+    share_between_buffers(sites);
 }
 
 } // namespace umadvisor::rules

@@ -60,6 +60,25 @@ BOOST_AUTO_TEST_CASE(many_places_that_are_equal_say_what_wholes_do) {
     nothing_in(rounds_of(60, 4, 5)); // what is equal by its places may differ elsewhere as often
 }
 
+BOOST_AUTO_TEST_CASE(places_of_all_buffers_that_one_call_sends_count_unless_one_differs) {
+    const auto rounds_of = [](std::uint64_t differs_in) {
+        Transfers t;
+        const std::uint64_t second = t.allocate(Transfers::bytes, Memory::device);
+        t.upload(998, 0, {.to = second});
+        t.launch(t.kernel, {second});
+        t.rounds(12, [&](std::uint64_t round) {
+            t.upload(1, 0, {.host_range = 1, .places = 4, .places_differ = round == differs_in ? 1u : 0u});
+            t.upload(2, 0, {.host_range = 2, .to = second, .host_address = 0x4000'0000, .places = 4});
+            t.launch(t.kernel, {t.other});
+        });
+        return t.found();
+    };
+    const Finding finding = lone(rounds_of(0), "UMA-106");
+    BOOST_TEST(evidence(finding, "transfers") == 22);
+    BOOST_TEST(evidence(finding, "places") == 88);
+    nothing_in(rounds_of(5));
+}
+
 BOOST_AUTO_TEST_CASE(places_say_nothing_where_a_whole_has_differed) {
     rounds(60, [&](std::uint64_t round) { upload(1, round < 3 ? round : 0, {.places = 4}); });
     BOOST_TEST(rules() == "");
