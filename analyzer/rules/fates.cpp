@@ -7,7 +7,6 @@
 namespace umadvisor::rules {
 namespace {
 
-constexpr std::uint64_t least_seen = 2; ///< as a whole, for parts to be believed
 /// For bytes that come back from the host, one whole comparison is enough beside this many equal parts, which
 /// differ from round to round: a slow host has no time to compare large copies more often.
 constexpr std::uint64_t many_parts = 8;
@@ -58,28 +57,10 @@ void settle_constants(std::map<FateSite, FateTotals>& sites) {
     for (auto& [site, totals] : sites)
         if (totals.or_constant.count != 0) {
             const auto constant = sites.find({site.copy, Fate::constant, site.small});
-            if (constant == sites.end() || constant->second.seen.count < least_seen ||
+            if (constant == sites.end() || constant->second.seen.count < FateTotals::least_seen ||
                 constant->second.differed != 0)
                 totals.in_part.add(totals.or_constant);
         }
-}
-
-/// A call that sends several buffers in each round shows as much of them together as one that sends one buffer
-/// as often.
-void share_places(std::map<FateSite, FateTotals>& sites) {
-    std::map<std::tuple<ids::CallSite, Fate, bool>, FateTotals::InParts> calls;
-    const auto key = [](const FateSite& site) {
-        return std::tuple(static_cast<const ids::CallSite&>(site.copy), site.fate, site.small);
-    };
-    for (const auto& [site, totals] : sites) {
-        FateTotals::InParts& call = calls[key(site)];
-        call.count += totals.in_part.count;
-        call.places += totals.places;
-        call.differed_in_places += totals.differed_in_places;
-        call.differed += totals.differed;
-    }
-    for (auto& [site, totals] : sites)
-        totals.of_call = calls[key(site)];
 }
 
 /// Of uploads of the same host bytes into memory that one line allocated.
@@ -105,18 +86,39 @@ void share_between_sites(std::map<FateSite, FateTotals>& sites) {
         }
 }
 
+/// Of buffers that one call sends or brings in turn. A loop over few rounds compares few places of each.
+void share_between_buffers(std::map<FateSite, FateTotals>& sites) {
+    struct Evidence {
+        std::uint64_t places = 0, differed = 0;
+    };
+    std::map<std::tuple<ids::CallSite, Fate, bool>, Evidence> calls;
+    const auto of = [&calls](const FateSite& site) -> Evidence& {
+        return calls[{site.copy, site.fate, site.small}];
+    };
+    for (const auto& [site, totals] : sites) {
+        of(site).places += totals.places;
+        of(site).differed += totals.differed + totals.differed_in_places;
+    }
+    for (auto& [site, totals] : sites)
+        if (of(site).differed == 0)
+            totals.places_elsewhere = of(site).places - totals.places;
+}
+
 } // namespace
 
 tables::Tally FateTotals::compared(Fate fate) const {
     const bool same_source = fate == Fate::again || fate == Fate::twice;
     const std::uint64_t equal = seen.count + equal_elsewhere, other = differed + differed_elsewhere;
     const bool initialises = fate == Fate::constant && value == 0 && in_part.count <= most_initial;
-    const bool sampled = initialises ? other == 0 && places >= many_places && differed_in_places == 0
-                                     : other + of_call.differed == 0 && of_call.count >= many_parts &&
-                                           fate != Fate::constant && of_call.places >= many_places &&
-                                           of_call.differed_in_places * nearly_all <= of_call.count;
+    const bool enough_parts = initialises || in_part.count >= many_parts;
+    const bool sampled = other == 0 && enough_parts && (fate != Fate::constant || initialises) &&
+                         places + places_elsewhere >= many_places &&
+                         differed_in_places * nearly_all <= in_part.count;
     const bool often = fate == Fate::returned && other == 0 && in_part.count >= many_parts;
-    if (!sampled && equal < (often ? 1 : least_seen)) // to be equal once may be chance
+    // No call can have changed these bytes on the device. Parts show that nothing else did.
+    const bool unwritten = (fate == Fate::brought || fate == Fate::kept) && in_part.count >= many_parts &&
+                           other + differed_in_places == 0;
+    if (!sampled && !unwritten && equal < (often ? 1 : least_seen)) // to be equal once may be chance
         return fate == Fate::constant || fate == Fate::unused ? seen : tables::Tally();
     tables::Tally all = seen;
     if (differed_in_places * nearly_all > in_part.count)
@@ -144,9 +146,9 @@ tables::Tally FateTotals::told(Fate fate) const {
 
 void share_evidence(std::map<FateSite, FateTotals>& sites) {
     settle_constants(sites);
-    share_places(sites);
     believe_many_constants(sites);
     share_between_sites(sites);
+    share_between_buffers(sites);
 }
 
 } // namespace umadvisor::rules

@@ -38,11 +38,8 @@ struct FateTotals {
     /// Of those in part: places elsewhere that were compared and equal; and how many others were not in part
     /// because a place differed.
     std::uint64_t places = 0, differed_in_places = 0;
-    /// Of this call site, whatever host memory its uploads come from; places are spread over all its buffers.
-    struct InParts {
-        std::uint64_t count = 0, places = 0, differed_in_places = 0, differed = 0;
-    };
-    InParts of_call;
+    /// Places that the same call compared of other buffers, where nothing differed in any of them.
+    std::uint64_t places_elsewhere = 0;
     std::uint64_t freed = 0;                                   ///< of those unused, the others were overwritten
     std::uint64_t equal_elsewhere = 0, differed_elsewhere = 0; ///< by other calls into memory of the same line
     ids::StackId counterpart{}; ///< stack of what sent, read or ended the last before
@@ -53,6 +50,7 @@ struct FateTotals {
     /// The transfers that have this fate. Those compared in part count where whole comparisons agreed at least
     /// twice and never disagreed, or where many places elsewhere were equal in many of them and differed in few
     /// others; of uploads from the same place, the share for which whole comparisons agreed, if nearly all did.
+    /// Of downloads of what no call can have changed, parts of many are enough.
     /// Transfers that were not looked at do not count.
     tables::Tally compared(Fate fate) const;
     /// The transfers that were not looked at and count as like the others. None count if fewer than half were
@@ -60,6 +58,12 @@ struct FateTotals {
     tables::Tally counted_as_alike(Fate fate) const;
     /// The sum of both: the transfers whose fate is reported.
     tables::Tally told(Fate fate) const;
+    /// Whole comparisons agreed: so sure is it that no other finding need speak of these transfers.
+    bool agreed() const {
+        return seen.count + equal_elsewhere >= least_seen && differed + differed_elsewhere == 0;
+    }
+
+    static constexpr std::uint64_t least_seen = 2; ///< as a whole, for parts to be believed
 };
 
 /// At the end of the events: what the uploads of one call site show holds for those of others, too. Many ways

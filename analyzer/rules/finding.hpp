@@ -83,7 +83,7 @@ struct Finding {
     /// What its remedy costs at the host's prices, and what it spares at them: page-locking, first touch and
     /// copies by the host. None of this was measured in the run.
     double host_cost_ns = 0, host_gain_ns = 0;
-    /// The time of the Python statements that the remedy takes away; 0: it takes none away.
+    /// The time of the host's statements that the remedy takes away; 0: it takes none away.
     double statement_ns = 0;
     Order order{};
     std::vector<OrderLoss> lost_order{};

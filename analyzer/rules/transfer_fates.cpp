@@ -1,5 +1,6 @@
 #include "analyzer/rules/transfer_fates.hpp"
 
+#include "analyzer/rules/python/python_statements.hpp"
 #include "analyzer/rules/unknown_work.hpp"
 #include "analyzer/rules/words.hpp"
 
@@ -58,6 +59,15 @@ bool fates_are_known(const Profile& profile) {
     return !work_is_unknown(profile) && std::ranges::none_of(profile.counted(), &CountedEntry::moves_memory);
 }
 
+std::map<ids::CallSite, std::uint64_t> needless_uploads(const Profile& profile) {
+    std::map<ids::CallSite, std::uint64_t> counts;
+    if (fates_are_known(profile))
+        for (const auto& [site, totals] : profile.counted<DeviceContents>().sites())
+            if (facts::is_host_memory(site.copy.source) && !site.copy.graph && totals.agreed())
+                counts[site.copy] += totals.told(site.fate).count;
+    return counts;
+}
+
 std::map<ids::StackId, FateGroup> transfers_of_fate(const Profile& profile, Fate fate, const LineOf& line_of) {
     std::map<ids::StackId, FateGroup> groups;
     if (!fates_are_known(profile))
@@ -65,6 +75,7 @@ std::map<ids::StackId, FateGroup> transfers_of_fate(const Profile& profile, Fate
     const bool surfaces = std::ranges::any_of(profile.counted(), [](const CountedEntry& entry) {
         return entry.count != 0 && entry.symbol.starts_with("cuSurf");
     });
+    const std::map<ids::CallSite, Fills> fills = fills_before_uploads(profile);
     for (const auto& [site, totals] : profile.counted<DeviceContents>().sites()) {
         if (surfaces && site.copy.destination == Memory::array)
             continue; // kernels write what has a surface
@@ -77,6 +88,13 @@ std::map<ids::StackId, FateGroup> transfers_of_fate(const Profile& profile, Fate
         if (!site.copy.graph)
             group.calls.add(site.copy, told.count);
         const std::uint64_t not_looked_at = totals.counted_as_alike(fate).count;
+        if (const auto filled = fills.find(site.copy);
+            filled != fills.end() && !site.copy.graph && totals.agreed()) {
+            const PythonSite& upload = *profile.counted<Statements>().find(site.copy);
+            const double share = static_cast<double>(told.count) / static_cast<double>(upload.count);
+            group.fill_ns += std::min(share, 1.0) * filled->second.ns;
+            group.calls.add_time_before(site.copy, std::min(share, 1.0) * filled->second.ns);
+        }
         group.not_looked_at += not_looked_at;
         group.in_part += told.count - not_looked_at - std::min(told.count - not_looked_at, totals.seen.count);
         group.places += totals.places;
@@ -114,7 +132,14 @@ Finding begin_finding(const Profile& profile, const FateGroup& group) {
     if (group.last.allocation_entry != 0)
         finding.allocation_text =
             profile.call_name(group.last.allocation_entry) + " " + bytes_text(group.last.allocation_bytes);
-    finding.saving_ns = group.spent_ns;
+    finding.saving_ns = group.spent_ns + group.fill_ns;
+    if (group.fill_ns > 0) {
+        finding.statement_ns = finding.saving_ns;
+        finding.evidence.emplace_back("fill_ns", group.fill_ns);
+        finding.details.push_back(
+            fmt::format("before them the host copies the bytes to page-locked memory, {}, which goes as well",
+                        time_text(group.fill_ns)));
+    }
     finding.edit = group.calls.gone(profile);
     finding.basis = basis_of(profile, group);
     return finding;

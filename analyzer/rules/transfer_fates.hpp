@@ -22,10 +22,14 @@ struct FateGroup {
     std::uint64_t entry = 0;         ///< of their calls
     FateTotals last;                 ///< of one of their sites
     bool on_host = false;            ///< they came from the host
+    double fill_ns = 0;              ///< by the host, which copied the bytes to page-locked memory first
 };
 
 /// Whether fates can be known: the trace has all calls that may have used or written device memory.
 bool fates_are_known(const Profile& profile);
+
+/// Uploads that surely need not be made, by call site.
+std::map<ids::CallSite, std::uint64_t> needless_uploads(const Profile& profile);
 
 /// By line. Empty where fates cannot be known.
 std::map<ids::StackId, FateGroup> transfers_of_fate(const Profile& profile, Fate fate, const LineOf& line_of);

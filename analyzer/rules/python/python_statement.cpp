@@ -2,6 +2,7 @@
 /// go.
 #include "analyzer/rules/line_rule.hpp"
 #include "analyzer/rules/python/python_statements.hpp"
+#include "analyzer/rules/transfer_fates.hpp"
 #include "analyzer/rules/words.hpp"
 #include "analyzer/symbols/python_framework.hpp"
 #include "analyzer/symbols/python_stack.hpp"
@@ -25,11 +26,6 @@ using symbols::PythonFramework;
 constexpr std::uint64_t least_logs = 100;
 /// Of uploads of whole batches.
 constexpr std::uint64_t least_batches = 8;
-constexpr std::uint64_t batch_bytes = 1 << 20;
-/// A copy on the host has a rate between these: time that does not fit is no copy.
-constexpr double most_copy_bytes_per_s = 150e9, least_copy_bytes_per_s = 1e9;
-/// A framework's own work between two copies of a line takes less than this.
-constexpr double least_fill_ns = 100'000;
 /// A line of logging code is reported if it costs at least this share of the run beside the round's work.
 constexpr double least_logging_of_run = 0.02;
 
@@ -241,6 +237,7 @@ bool locks_pages(const reader::Dictionary& dictionary, const PythonSite& site) {
 struct FilledLine : StatementLine {
     double fill_ns = 0, lock_ns = 0;
     std::uint64_t fills = 0, locks = 0, repeated = 0;
+    std::uint64_t left_out = 0; ///< uploads that need not be made at all, as other rules say
     timeline::Edit edit;
 };
 
@@ -260,35 +257,27 @@ void add_locks(FilledLine& line, const Profile& profile, const PythonSite& site)
 std::vector<Finding> filled_batches(const Profile& profile, const LineOf& line_of) {
     const std::vector<PythonSite>& sites = profile.counted<Statements>().sites();
     std::map<ids::StackId, FilledLine> lines;
-    SameStatement same_statement(profile.dictionary());
-    for (const auto& [step, gap] : profile.counted<Statements>().steps()) {
-        const PythonSite& copy = sites[step.second];
-        if (copy.kind != Kind::upload || !copy.pinned || copy.bytes < batch_bytes * copy.count ||
-            !same_statement(copy.site.stack, sites[step.first].site.stack))
-            continue;
-        const double ns = static_cast<double>(profile.estimated_nanoseconds(gap.mean()));
-        const double speed = static_cast<double>(copy.bytes) / static_cast<double>(copy.count) / ns * 1e9;
-        if (ns < least_fill_ns || speed < least_copy_bytes_per_s || speed > most_copy_bytes_per_s)
-            continue;
-        FilledLine& line = lines[line_of(copy.site.stack)];
-        const double filled_ns = ns * static_cast<double>(gap.count());
-        line.fill_ns += filled_ns;
-        line.fills += gap.count();
-        if (std::ranges::none_of(line.edit.changes,
-                                 [&copy](const timeline::Change& each) { return each.site == copy.site; })) {
-            line.rounds += copy.count;
-            line.bytes += copy.bytes;
-            line.repeated += copy.content.repeated;
-            line.time.call_ns += static_cast<double>(profile.nanoseconds(copy.ticks));
-            timeline::Change sooner;
-            sooner.site = copy.site;
-            sooner.what = timeline::Change::What::shorter;
-            line.edit.changes.push_back(sooner);
-        }
-        for (timeline::Change& each : line.edit.changes)
-            if (each.site == copy.site)
-                each.less_before_ns += filled_ns / static_cast<double>(copy.count);
-        line.framework = framework_at(profile.dictionary(), copy.site.stack);
+    const std::map<ids::CallSite, std::uint64_t> needless = needless_uploads(profile);
+    for (const auto& [site, fills] : fills_before_uploads(profile)) {
+        const PythonSite& copy = *profile.counted<Statements>().find(site);
+        const auto out = needless.find(site);
+        const std::uint64_t left_out = out == needless.end() ? 0 : std::min(out->second, copy.count);
+        const double kept = 1 - static_cast<double>(left_out) / static_cast<double>(copy.count);
+        FilledLine& line = lines[line_of(site.stack)];
+        line.rounds += copy.count - left_out;
+        line.fills += static_cast<std::uint64_t>(kept * static_cast<double>(fills.count));
+        line.fill_ns += kept * fills.ns;
+        line.bytes += static_cast<std::uint64_t>(kept * static_cast<double>(copy.bytes));
+        line.repeated += copy.content.repeated;
+        line.left_out += left_out;
+        line.time.call_ns += kept * static_cast<double>(profile.nanoseconds(copy.ticks));
+        line.framework = framework_at(profile.dictionary(), site.stack);
+        timeline::Change sooner;
+        sooner.site = site;
+        sooner.what = timeline::Change::What::shorter;
+        sooner.share = kept;
+        sooner.less_before_ns = fills.ns / static_cast<double>(copy.count);
+        line.edit.changes.push_back(sooner);
     }
     for (const PythonSite& site : sites)
         if (const auto line = lines.find(line_of(site.site.stack));
@@ -310,7 +299,7 @@ std::vector<Finding> filled_batches(const Profile& profile, const LineOf& line_o
                                            line.locks, time_text(line.lock_ns));
         finding.evidence.emplace_back("fill_ns", line.fill_ns);
         finding.evidence.emplace_back("lock_ns", line.lock_ns);
-        if (2 * line.repeated > line.rounds)
+        if (line.left_out == 0 && 2 * line.repeated > line.rounds)
             finding.details.push_back(
                 fmt::format("{} of the uploads bring bytes that had been uploaded before", line.repeated));
         finding.advice = pin_ahead(line.framework);

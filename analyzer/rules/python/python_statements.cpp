@@ -22,6 +22,12 @@ constexpr double least_usual_ns = 5000, most_usual_ns = 40'000;
 constexpr std::uint64_t few_bytes = 4096;
 constexpr std::uint64_t least_uploads = 100;
 constexpr double most_same = 0.9;
+/// Of uploads of whole batches.
+constexpr std::uint64_t batch_bytes = 1 << 20;
+/// A copy on the host has a rate between these: time that does not fit is no copy.
+constexpr double most_copy_bytes_per_s = 150e9, least_copy_bytes_per_s = 1e9;
+/// A framework's own work between two copies of a line takes less than this.
+constexpr double least_fill_ns = 100'000;
 constexpr std::uint64_t element_bytes = 16, least_elements = 100;
 /// An array of fewer elements is not worth a change of the loop.
 constexpr double least_of_array = 4;
@@ -168,6 +174,26 @@ double PythonStatements::rest_before(const PythonSite& copy, SameStatement& plac
         if (step.second == number && place.function_of(sites[step.first].site.stack) == function)
             ns += std::max(0.0, median_ns(profile_, gap) - usual_ns_) * static_cast<double>(gap.count());
     return ns;
+}
+
+std::map<ids::CallSite, Fills> fills_before_uploads(const Profile& profile) {
+    const std::vector<PythonSite>& sites = profile.counted<Statements>().sites();
+    std::map<ids::CallSite, Fills> fills;
+    SameStatement same_statement(profile.dictionary());
+    for (const auto& [step, gap] : profile.counted<Statements>().steps()) {
+        const PythonSite& copy = sites[step.second];
+        if (copy.kind != Kind::upload || !copy.pinned || copy.bytes < batch_bytes * copy.count ||
+            !same_statement(copy.site.stack, sites[step.first].site.stack))
+            continue;
+        const double ns = static_cast<double>(profile.estimated_nanoseconds(gap.mean()));
+        const double speed = static_cast<double>(copy.bytes) / static_cast<double>(copy.count) / ns * 1e9;
+        if (ns < least_fill_ns || speed < least_copy_bytes_per_s || speed > most_copy_bytes_per_s)
+            continue;
+        Fills& of_site = fills[copy.site];
+        of_site.count += gap.count();
+        of_site.ns += ns * static_cast<double>(gap.count());
+    }
+    return fills;
 }
 
 bool reads_elements(const PythonSite& site) {

@@ -9,6 +9,7 @@
 #include "analyzer/symbols/python_stack.hpp"
 
 #include <cstdint>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -73,6 +74,14 @@ private:
     const LineOf& line_of_;
     double usual_ns_;
 };
+
+/// Copies on the host to page-locked memory just before uploads of it, by the same line.
+struct Fills {
+    std::uint64_t count = 0;
+    double ns = 0;
+};
+/// By the call site of the uploads.
+std::map<ids::CallSite, Fills> fills_before_uploads(const Profile& profile);
 
 /// Whether the calls of a site read the elements of arrays in device memory one by one.
 bool reads_elements(const PythonSite& site);

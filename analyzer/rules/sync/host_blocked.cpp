@@ -20,6 +20,7 @@ constinit const Rule uma_505{.id = "UMA-505",
                              .title = "host and device take turns",
                              .find = &find_gaps<uma_505, describe_host_blocked, WaitReason::results>,
                              .counter = &count<IdleGaps>,
+                             .same_calls_as = &uma_129,
                              .order = OrderUse::wait,
                              .moves_own_line_only = true};
 

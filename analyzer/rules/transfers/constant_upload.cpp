@@ -58,6 +58,7 @@ FateGroup sum_of(const std::vector<ConstantLine>& lines) {
         all.in_part += group.in_part;
         all.not_looked_at += group.not_looked_at;
         all.spent_ns += group.spent_ns;
+        all.fill_ns += group.fill_ns;
         all.measured &= group.measured;
     }
     return all;
@@ -98,7 +99,7 @@ Finding describe(const Profile& profile, const std::vector<ConstantLine>& lines)
 std::vector<Finding> find_constant_uploads(const Profile& profile, const LineOf& line_of) {
     std::map<std::string, std::vector<ConstantLine>> remedies;
     for (const auto& [stack, group] : transfers_of_fate(profile, Fate::constant, line_of))
-        if (const double saving_ns = group.spent_ns - sets_ns(profile, group); saving_ns > 0)
+        if (const double saving_ns = group.spent_ns + group.fill_ns - sets_ns(profile, group); saving_ns > 0)
             remedies[memory_set(profile, group.last)].push_back({stack, group, saving_ns});
     std::vector<Finding> findings;
     for (auto& [remedy, lines] : remedies) {

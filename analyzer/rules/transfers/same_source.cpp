@@ -46,7 +46,7 @@ Finding describe_same(const Profile& profile, ids::StackId stack, const FateGrou
             : fmt::format("keep a clean copy on the device, which no kernel writes, and fill the buffer from "
                           "it: {}; upload it again only after the host has changed its own",
                           inside);
-    finding.saving_ns = group.spent_ns - inside_ns(profile, group.transfers);
+    finding.saving_ns -= inside_ns(profile, group.transfers);
     finding.edit = group.calls.gone(profile, inside_ns(profile, group.transfers));
     finding.basis = basis_of(profile, group) + ", less copies of the same bytes inside the device";
     finding.confidence =

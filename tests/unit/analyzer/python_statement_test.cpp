@@ -7,7 +7,7 @@
 #include <boost/test/unit_test.hpp>
 
 BOOST_AUTO_TEST_SUITE(analyzer_python_statement,
-                      *umadvisor::test::on_rules("UMA-103 UMA-116 UMA-119 UMA-407 UMA-506"))
+                      *umadvisor::test::on_rules("UMA-103 UMA-114 UMA-116 UMA-119 UMA-407 UMA-506"))
 
 using namespace umadvisor;
 using namespace umadvisor::test;
@@ -179,6 +179,43 @@ BOOST_FIXTURE_TEST_CASE(page_locked_memory_that_the_line_fills_itself_is_a_copy_
     // The uploads take 1.2 ms each, and are then what the run waits for.
     BOOST_TEST(finding.saving_ns > 0.6 * finding.statement_ns);
     BOOST_TEST(finding.saving_ns < 0.85 * finding.statement_ns);
+}
+
+namespace {
+
+/// The same, of one batch again and again. `whole`: the hash of all of its bytes.
+Found upload_one_batch(std::uint64_t whole) {
+    PythonProgram s;
+    const auto query = s.call_at(22), upload = s.call_at(22), use = s.call_at(23);
+    const auto kernel = s.function("mean"), batch = s.allocate(64 * mib, Memory::device);
+    for (int round = 0; round < 40; ++round) {
+        s.pass(20 * us);
+        s.synchronize({.kind = trace::SyncKind::event_query, .stack = query, .duration = us});
+        s.pass(5 * ms);
+        s.copy(64 * mib, 6 * us,
+               {.source = Memory::pinned,
+                .stack = upload,
+                .asynchronous = true,
+                .to = batch,
+                .part = 9,
+                .whole = whole,
+                .places = 4});
+        s.launch(kernel, {batch}, 0, use);
+    }
+    s.wait(s.call_at(24), 4 * ms);
+    return s.found();
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(where_the_bytes_are_surely_the_same_the_copy_on_the_host_goes_with_the_upload) {
+    const Found sure = upload_one_batch(7);
+    BOOST_TEST(evidence(among(sure, "UMA-114"), "fill_ns") == 39 * 5e6, nearly);
+    nothing_in(of_rule(sure, "UMA-116"));
+    const Found in_part = upload_one_batch(0);
+    BOOST_TEST(among(in_part, "UMA-116").statement_ns == 40 * 5e6, nearly);
+    for (const Finding& finding : of_rule(in_part, "UMA-114"))
+        BOOST_TEST(finding.saving_ns < 40 * 2e6);
 }
 
 BOOST_FIXTURE_TEST_CASE(what_lies_between_two_lines_may_be_anything, PythonProgram) {

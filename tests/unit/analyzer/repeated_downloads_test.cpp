@@ -19,6 +19,20 @@ BOOST_AUTO_TEST_CASE(what_no_kernel_has_written_since) {
     BOOST_TEST((finding.confidence == Confidence::medium));
 }
 
+BOOST_AUTO_TEST_CASE(equal_parts_of_eight_are_enough_where_no_call_can_have_changed_them) {
+    const auto rounds_of = [](std::uint64_t rounds, std::uint64_t differs_in) {
+        Transfers t;
+        t.rounds(rounds, [&](std::uint64_t round) {
+            t.download(1, 0, {.places = 4, .places_differ = round == differs_in ? 1u : 0u});
+            t.launch(t.kernel, {t.other});
+        });
+        return t.found();
+    };
+    BOOST_TEST(evidence(lone(rounds_of(9, 0), "UMA-128"), "transfers") == 8);
+    nothing_in(rounds_of(8, 0));
+    nothing_in(rounds_of(10, 5)); // something else has changed them
+}
+
 BOOST_AUTO_TEST_CASE(what_a_kernel_may_have_written) {
     rounds(10, [&](std::uint64_t) {
         use();
