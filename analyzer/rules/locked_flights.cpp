@@ -78,9 +78,10 @@ void LockedFlights::count_content(Memory& memory, const trace::Copy& copy, bool 
     memory.downloaded = !up;
 }
 
-void LockedFlights::fly(const trace::Copy& copy, std::uint64_t allocation, bool up, const facts::Call& call) {
+void LockedFlights::fly(const trace::Copy& copy, trace::AllocationId allocation, bool up,
+                        const facts::Call& call) {
     Memory* const memory = live_.find(allocation);
-    if (allocation == 0 || memory == nullptr)
+    if (memory == nullptr)
         return;
     Site& site = *memory->site;
     FlightTotals& totals = *site.totals;

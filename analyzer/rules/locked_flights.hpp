@@ -58,7 +58,8 @@ private:
     };
     struct Flight {
         facts::StreamOrder::Moment moment;
-        std::uint64_t allocation = 0, bytes = 0;
+        trace::AllocationId allocation{};
+        std::uint64_t bytes = 0;
     };
     struct Thread {
         double end = 0, own_ns = 0; ///< own_ns: outside of calls
@@ -67,7 +68,7 @@ private:
     static std::uint64_t in_flight(const Memory& memory) { return std::min(memory.bytes, memory.flying_bytes); }
     void land();
     void end(const Flight& flight);
-    void fly(const trace::Copy& copy, std::uint64_t allocation, bool up, const facts::Call& call);
+    void fly(const trace::Copy& copy, trace::AllocationId allocation, bool up, const facts::Call& call);
     static void count_content(Memory& memory, const trace::Copy& copy, bool up);
 
     const facts::StreamOrder& order_; ///< of the calls before
@@ -75,7 +76,7 @@ private:
     facts::PerThread<Thread> threads_;
     std::map<ids::CallSite, FlightTotals> sites_;
     std::map<ids::CallSite, Site> made_at_;
-    reader::FlatMap<Memory> live_;                        ///< by allocation
+    reader::FlatMap<Memory, trace::AllocationId> live_;   ///< by allocation
     std::map<std::uint32_t, std::deque<Flight>> flights_; ///< by stream
     std::size_t flying_ = 0;                              ///< in all of them
 };

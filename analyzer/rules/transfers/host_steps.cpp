@@ -59,7 +59,7 @@ void HostSteps::add(const Launched& launched) {
     queue(launched.thread, shape != nullptr ? shape->stack : ids::StackId(), launched.record.start);
     ++round_.launches;
     round_.unknown |= shape == nullptr || !shape->scanned || shape->untold != 0 ||
-                      std::ranges::any_of(shape->touched, [this](std::uint64_t allocation) {
+                      std::ranges::any_of(shape->touched, [this](trace::AllocationId allocation) {
                           const trace::Alloc* const memory = live_.find(allocation);
                           return memory != nullptr && (memory->memory == trace::Memory::managed ||
                                                        facts::is_host_memory(memory->memory));
