@@ -59,13 +59,13 @@ std::vector<LockedLine> locked_lines(advice::Report& report) {
 }
 
 LockLimits lock_limits(const advice::Report& report) {
-    const auto& processes = report.profile.dictionary().processes;
-    const auto limit = [](std::uint64_t recorded) {
-        return recorded == 0 ? std::nullopt : std::optional(recorded - 1);
+    const auto limit = [&](std::uint64_t trace::Process::*which) -> std::optional<std::uint64_t> {
+        for (const trace::Process& process : report.profile.dictionary().processes)
+            if (process.*which != 0)
+                return process.*which - 1;
+        return std::nullopt;
     };
-    return processes.empty()
-               ? LockLimits()
-               : LockLimits{limit(processes.front().lock_limit), limit(processes.front().memory_limit)};
+    return {limit(&trace::Process::lock_limit), limit(&trace::Process::memory_limit)};
 }
 
 void write_locked(std::ostream& out, advice::Report& report) {
