@@ -3,6 +3,7 @@
 /// How much moved, managed::Account says: the page's moves are brought to that.
 #pragma once
 
+#include "trace/ids.hpp"
 #include "trace/values.hpp"
 
 #include <algorithm>
