@@ -2,7 +2,7 @@
 #pragma once
 
 #include "analyzer/advice/report.hpp"
-#include "analyzer/rules/locked_memory.hpp"
+#include "analyzer/rules/allocation/locked_memory.hpp"
 
 #include <iosfwd>
 #include <optional>

@@ -32,34 +32,6 @@ bool is_about_time(Waste waste) {
     return waste == Waste::reusable || waste == Waste::used_once || waste == Waste::idle;
 }
 
-void LockedTotals::add(const trace::Alloc& record) {
-    ++count;
-    bytes += record.bytes;
-    lock_ticks += record.duration;
-    live_bytes += record.bytes;
-    peak = std::max(peak, ++live);
-    peak_bytes = std::max(peak_bytes, live_bytes);
-    smallest = std::min(smallest, record.bytes);
-    largest = std::max(largest, record.bytes);
-}
-
-LockedTotals& LockedTotals::operator+=(const LockedTotals& other) {
-    count += other.count;
-    bytes += other.bytes;
-    lock_ticks += other.lock_ticks;
-    unlock_ticks += other.unlock_ticks;
-    copied_bytes += other.copied_bytes;
-    peak += other.peak;
-    peak_bytes += other.peak_bytes;
-    smallest = std::min(smallest, other.smallest);
-    largest = std::max(largest, other.largest);
-    far_bytes += other.far_bytes;
-    far_node = std::max(far_node, other.far_node);
-    by_kernels |= other.by_kernels;
-    unknown |= other.unknown;
-    return *this;
-}
-
 const WasteTotals* LifetimeTotals::find(Waste waste) const {
     const WasteTotals& totals = wasted[static_cast<std::size_t>(waste)];
     return totals.count != 0 && totals.peak_at == peak->at ? &totals : nullptr;
@@ -102,11 +74,8 @@ void Lifetimes::lock(LockedTotals& site, const trace::Alloc& record) {
     const auto device = std::ranges::find(dictionary_.devices, record.device, &trace::Device::ordinal);
     const bool far = record.node != 0 && device != dictionary_.devices.end() && device->node != 0 &&
                      device->node != record.node;
-    for (LockedTotals* const totals : {&site, &locked_}) {
-        totals->add(record);
-        totals->far_bytes += far ? record.bytes : 0;
-        totals->far_node = far ? record.node : totals->far_node;
-    }
+    site.add(record, far);
+    locked_.add(record, far);
 }
 
 void Lifetimes::remember(const Made& one, std::uint64_t device, std::uint64_t bytes) {

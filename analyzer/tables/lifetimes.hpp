@@ -6,6 +6,7 @@
 #include "analyzer/reader/dictionary.hpp"
 #include "analyzer/reader/flat_map.hpp"
 #include "analyzer/reader/thread_cursor.hpp"
+#include "analyzer/tables/locked_totals.hpp"
 #include "analyzer/tables/peak_use.hpp"
 
 #include <array>
@@ -55,23 +56,6 @@ struct PeakMemory {
     /// Of the bytes that waited for their use at the peak, or were done with, this share was not needed:
     /// allocated and freed in time, less would be live at the most. The rest was needed at another time.
     double spare_share = 1;
-};
-
-/// All page-locked memory that one line, or the program, has made.
-struct LockedTotals {
-    std::uint64_t count = 0, bytes = 0;
-    std::uint64_t lock_ticks = 0, unlock_ticks = 0; ///< unlock: without calls that may have waited for work
-    std::uint64_t copied_bytes = 0; ///< from the first to the last byte that copies and sets reached of each
-    std::uint64_t live = 0, live_bytes = 0, peak = 0, peak_bytes = 0; ///< at once
-    std::uint64_t smallest = UINT64_MAX, largest = 0;                 ///< bytes of one
-    std::uint64_t far_bytes = 0,
-                  far_node = 0; ///< on another NUMA node than its device's; node of the last, plus 1
-    bool by_kernels = false;    ///< a kernel may have reached some of it
-    bool unknown = false;       ///< work that is not described in full may have used some of it
-
-    void add(const trace::Alloc& record);
-    /// The sum over lines. Peaks that were not at one time add up to more than there was.
-    LockedTotals& operator+=(const LockedTotals& other);
 };
 
 /// What locking page-locked memory took, and the copies that it served.

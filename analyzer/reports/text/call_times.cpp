@@ -3,7 +3,9 @@
 #include "analyzer/rules/words.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
+#include <string_view>
 #include <vector>
 
 namespace umadvisor::reports {
@@ -61,6 +63,37 @@ std::string call_times_text(const rules::Profile& profile) {
     if (left_out != 0)
         text += fmt::format(", {} {}", text::count_text(left_out, "other"), others.time_text());
     return text;
+}
+
+std::string spinning_text(const rules::Profile& profile) {
+    constexpr double least_run_share = 0.2, least_ns = 1e9;
+    const tables::SpinningWaits& waits = profile.spinning_waits();
+    const auto ns = static_cast<double>(profile.nanoseconds(waits.ticks()));
+    if (!waits.known() || ns < least_ns || ns < least_run_share * static_cast<double>(profile.recorded_ns()))
+        return {};
+    return fmt::format(
+        "{} of 10 ms or more, {} in all, keep a core busy, as no context lets its waiting threads sleep: {} "
+        "would free the core for others, and saves no time here",
+        text::count_text(waits.count(), "wait"), text::time_text(ns),
+        profile.uses_runtime() ? "cudaSetDeviceFlags(cudaDeviceScheduleBlockingSync)"
+                               : "CU_CTX_SCHED_BLOCKING_SYNC");
+}
+
+std::string questions_text(const rules::Profile& profile) {
+    constexpr std::uint64_t least_launches = 1000; // what a start asks does not count then
+    constexpr std::array<std::string_view, 3> questions{"cuDeviceGetAttribute", "cuFuncGetAttribute",
+                                                        "cuOccupancy"};
+    std::uint64_t launches = 0;
+    for (const auto& [group, totals] : profile.launches().groups())
+        launches += totals.count;
+    std::string text;
+    for (const rules::CountedEntry& entry : profile.counted())
+        if (launches >= least_launches && entry.count >= launches &&
+            std::ranges::any_of(questions,
+                                [&](std::string_view each) { return entry.symbol.starts_with(each); }))
+            text += fmt::format("{}{} x {}, {:.1f} a launch", text.empty() ? "" : "; ", entry.symbol,
+                                entry.count, static_cast<double>(entry.count) / static_cast<double>(launches));
+    return text.empty() ? text : "questions to the driver, counted and not timed: " + text;
 }
 
 } // namespace umadvisor::reports

@@ -11,4 +11,11 @@ namespace umadvisor::reports {
 /// calls that took longest, of all threads. Empty without calls.
 std::string call_times_text(const rules::Profile& profile);
 
+/// Waits that take no time which a change would save, but a core. Empty: they are not worth mentioning, or may
+/// sleep.
+std::string spinning_text(const rules::Profile& profile);
+
+/// Questions about devices and kernels that are only counted. Empty: fewer than one a launch.
+std::string questions_text(const rules::Profile& profile);
+
 } // namespace umadvisor::reports

@@ -271,40 +271,6 @@ std::string replay_text(const advice::Report& report) {
         error > rules::most_replay_error ? "; savings are of low confidence: " + off_because(report) : "");
 }
 
-/// Waits that take no time which a change would save, but a core. Empty: they are not worth mentioning, or may
-/// sleep.
-std::string spinning_text(const rules::Profile& profile) {
-    constexpr double least_run_share = 0.2, least_ns = 1e9;
-    const tables::SpinningWaits& waits = profile.spinning_waits();
-    const auto ns = static_cast<double>(profile.nanoseconds(waits.ticks()));
-    if (!waits.known() || ns < least_ns || ns < least_run_share * static_cast<double>(profile.recorded_ns()))
-        return {};
-    return fmt::format(
-        "{} of 10 ms or more, {} in all, keep a core busy, as no context lets its waiting threads sleep: {} "
-        "would free the core for others, and saves no time here",
-        count_text(waits.count(), "wait"), time_text(ns),
-        profile.uses_runtime() ? "cudaSetDeviceFlags(cudaDeviceScheduleBlockingSync)"
-                               : "CU_CTX_SCHED_BLOCKING_SYNC");
-}
-
-/// Questions about devices and kernels that are only counted. Empty: fewer than one a launch.
-std::string questions_text(const rules::Profile& profile) {
-    constexpr std::uint64_t least_launches = 1000; // what a start asks does not count then
-    constexpr std::array<std::string_view, 3> questions{"cuDeviceGetAttribute", "cuFuncGetAttribute",
-                                                        "cuOccupancy"};
-    std::uint64_t launches = 0;
-    for (const auto& [group, totals] : profile.launches().groups())
-        launches += totals.count;
-    std::string text;
-    for (const rules::CountedEntry& entry : profile.counted())
-        if (launches >= least_launches && entry.count >= launches &&
-            std::ranges::any_of(questions,
-                                [&](std::string_view each) { return entry.symbol.starts_with(each); }))
-            text += fmt::format("{}{} x {}, {:.1f} a launch", text.empty() ? "" : "; ", entry.symbol,
-                                entry.count, static_cast<double>(entry.count) / static_cast<double>(launches));
-    return text.empty() ? text : "questions to the driver, counted and not timed: " + text;
-}
-
 /// Findings that cost nothing here, since the host is the slower one.
 std::vector<std::string> hidden_lines(advice::Report& report) {
     constexpr std::size_t most_hidden = 3;

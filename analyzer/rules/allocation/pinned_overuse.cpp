@@ -1,8 +1,8 @@
 /// Page-locked memory that no copy, memory set or kernel ever reached; and buffers of which few are ever in
 /// flight at once.
+#include "analyzer/rules/allocation/locked_memory.hpp"
 #include "analyzer/rules/library_memory.hpp"
 #include "analyzer/rules/line_rule.hpp"
-#include "analyzer/rules/locked_memory.hpp"
 #include "analyzer/rules/unknown_work.hpp"
 #include "analyzer/rules/wasted_memory.hpp"
 #include "analyzer/rules/words.hpp"

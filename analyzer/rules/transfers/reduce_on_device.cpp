@@ -1,7 +1,7 @@
 /// UMA-129: results come down in each round, the host works on them while the device waits, and nothing of
 /// their size goes up again.
 #include "analyzer/rules/line_rule.hpp"
-#include "analyzer/rules/transfers/host_steps.hpp"
+#include "analyzer/rules/sync/host_steps.hpp"
 #include "analyzer/rules/unified/managed_edits.hpp"
 #include "analyzer/rules/unknown_work.hpp"
 #include "analyzer/rules/words.hpp"

@@ -1,7 +1,7 @@
 /// Page-locked memory by the lines that make it: what rules and reports say of it.
 #pragma once
 
-#include "analyzer/rules/locked_flights.hpp"
+#include "analyzer/rules/allocation/locked_flights.hpp"
 #include "analyzer/rules/profile.hpp"
 #include "analyzer/rules/rule.hpp"
 

@@ -1,4 +1,4 @@
-#include "analyzer/rules/locked_flights.hpp"
+#include "analyzer/rules/allocation/locked_flights.hpp"
 
 #include "analyzer/facts/direction.hpp"
 #include "analyzer/rules/hazards.hpp"

@@ -1,4 +1,4 @@
-#include "analyzer/rules/transfers/host_steps.hpp"
+#include "analyzer/rules/sync/host_steps.hpp"
 
 #include "analyzer/facts/waiting.hpp"
 

@@ -1,4 +1,4 @@
-#include "analyzer/rules/locked_memory.hpp"
+#include "analyzer/rules/allocation/locked_memory.hpp"
 
 namespace umadvisor::rules {
 
