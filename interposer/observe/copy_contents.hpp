@@ -85,7 +85,7 @@ private:
     static constexpr std::uint32_t most_looks = 2; ///< at a source, after the first
     static constexpr std::uint64_t max_ranges = 1024, max_contents = 512;
     /// Copies of less are soon compared as a whole, and take little longer than a look.
-    static constexpr std::uint64_t least_for_places = 64 * 1024;
+    static constexpr std::uint64_t least_for_places = 512 * 1024;
     /// So much of one value is worth a memory set, even if it is sent once.
     static constexpr std::uint64_t least_for_value = 16 << 20;
 

@@ -24,6 +24,12 @@ bool holds_the_host(const trace::Copy& copy) {
     return copy.asynchronous == 0 || has_pageable_end(copy);
 }
 
+/// To change a few of the bytes takes the host no time.
+bool is_changed(const trace::Copy& down, const trace::Copy& up) {
+    return down.content.part_hash != 0 && up.content.part_hash != 0 &&
+           down.content.part_hash != up.content.part_hash;
+}
+
 /// The recorder looks at page-locked memory before the call, at other memory after it.
 std::uint64_t look_before(const trace::Copy& copy) {
     return facts::is_page_locked(copy.source_memory) ? copy.content.look_duration : 0;
@@ -77,6 +83,8 @@ void ThroughHost::upload(Thread& thread, const trace::Copy& copy) {
     if (back ? !barely_seen(thread, copy) : !unseen(thread, *found, copy))
         return;
     const trace::Copy& down = found->copy;
+    if (is_changed(down, copy))
+        return;
     const trace::Alloc* const from = live_.find(down.source_allocation);
     const trace::Alloc* const to = live_.find(copy.destination_allocation);
     // Where the device holds something else by now, the host kept the bytes for later: unless both change
@@ -165,6 +173,13 @@ void ThroughHost::add(const trace::Sync& record, std::uint32_t thread) {
             download.seen_from = record.start + record.duration;
             download.busy = found->busy;
         }
+}
+
+void ThroughHost::add(const trace::Content& record, std::uint32_t thread) {
+    if (Thread* const found = threads_.find(thread); found != nullptr && record.source_changed == 0)
+        for (Download& download : found->latest)
+            if (download.copy.start == record.copy)
+                download.copy.content = record.content;
 }
 
 void ThroughHost::add(const trace::Peer& record) {

@@ -53,6 +53,7 @@ public:
 
     void add(const trace::Copy& record, std::uint32_t thread);
     void add(const trace::Sync& record, std::uint32_t thread);
+    void add(const trace::Content& record, std::uint32_t thread);
     void add(const trace::Peer& record);
     void add(const trace::Pause&) {
         threads_.clear();

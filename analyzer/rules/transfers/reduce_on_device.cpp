@@ -18,8 +18,9 @@ namespace {
 constexpr std::uint64_t least_steps = 10;
 /// Of the run. A step that holds up less of it is not worth a question to which the calls have no answer.
 constexpr double least_of_run = 0.1;
-/// No call shows what the host makes of the bytes. So the saving is the middle between nothing and all of it.
-constexpr double likely_share = 0.5;
+/// No call shows what the host makes of the bytes. Of public programs with this pattern, about two in three
+/// reduce.
+constexpr double likely_share = 2.0 / 3;
 
 struct StepLine {
     std::uint64_t downloads = 0, bytes = 0, steps = 0, elsewhere = 0, looked = 0, same = 0, entry = 0;
@@ -59,7 +60,7 @@ std::optional<Finding> describe_step(const Profile& profile, ids::StackId, const
     finding.saving_ns = likely_share * line.host_ns;
     finding.edit = lighter_work(profile, line.downloaded_from, {.host_ns = finding.saving_ns});
     finding.basis =
-        "half of the host's time behind these downloads, without the downloads themselves: the calls "
+        "two thirds of the host's time behind these downloads, without the downloads themselves: the calls "
         "do not show what the host does with the bytes";
     finding.confidence = Confidence::low;
     return finding;

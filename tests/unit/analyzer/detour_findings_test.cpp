@@ -53,6 +53,21 @@ BOOST_FIXTURE_TEST_CASE(to_the_same_device_by_way_of_the_host, Detour) {
     BOOST_TEST((finding.confidence == Confidence::medium));
 }
 
+BOOST_AUTO_TEST_CASE(bytes_of_which_the_host_changes_a_few) {
+    const auto found_of = [](std::uint64_t changed) {
+        Detour d;
+        for (std::uint64_t round = 1; round <= 10; ++round) {
+            d.download(d.from, 64 * mib,
+                       {.ns = 4000 * us, .stack = d.down, .asynchronous = false, .content = round});
+            d.upload(d.to, 64 * mib,
+                     {.ns = 5000 * us, .stack = d.up, .asynchronous = false, .content = round + changed});
+        }
+        return findings_of(d);
+    };
+    lone(found_of(0), "UMA-111");
+    BOOST_TEST(rules_of(found_of(100)) == "");
+}
+
 BOOST_FIXTURE_TEST_CASE(to_another_device, Detour) {
     rounds(there);
     const Finding finding = lone(*this, "UMA-111");

@@ -40,8 +40,8 @@ BOOST_AUTO_TEST_CASE(other_places_are_compared_in_each_copy_of_the_same_part) {
     BOOST_TEST(differed <= 8u);
     host[0] ^= 1;
     BOOST_TEST(upload().places == 0u);
-    BOOST_TEST(upload(Memory::pageable, bytes / 32).places == 0u); // too small
-    BOOST_TEST(upload(Memory::pageable, bytes / 32).places == 0u);
+    BOOST_TEST(upload(Memory::pageable, bytes / 4).places == 0u); // too small
+    BOOST_TEST(upload(Memory::pageable, bytes / 4).places == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(places_are_compared_with_what_came_down_and_with_other_addresses) {
