@@ -51,8 +51,9 @@ public:
             keep_upload(record);
     }
 
-    /// One copy of a batch, after the call: hashes what an upload has sent. Later changes of the source, and what
-    /// downloads bring, are not followed: a Content record could not say to which copy of the batch it belongs.
+    /// One copy of a batch, after the call: hashes what an upload has sent. Later changes of the source, and
+    /// what downloads bring, are not followed: a Content record could not say to which copy of the batch it
+    /// belongs.
     void after_part(trace::Copy& record, std::uint64_t span) noexcept {
         if (is_upload(record) && applies_to(record, span))
             look_at_upload(record);
