@@ -79,27 +79,29 @@ void ThroughHost::upload(Thread& thread, const trace::Copy& copy) {
     });
     if (found == thread.latest.end())
         return;
-    const bool back = found->copy.source == copy.destination;
-    if (back ? !barely_seen(thread, copy) : !unseen(thread, *found, copy))
-        return;
     const trace::Copy& down = found->copy;
-    if (is_changed(down, copy))
-        return;
     const trace::Alloc* const from = live_.find(down.source_allocation);
     const trace::Alloc* const to = live_.find(copy.destination_allocation);
+    if (from == nullptr || to == nullptr)
+        return;
+    const bool back = down.source == copy.destination;
+    const ThroughHostSite site{ids::CallSite::of(down), ids::CallSite::of(copy), from->device, to->device};
+    ThroughHostTotals& totals = (back ? back_ : sites_)[site];
+    if (is_changed(down, copy)) {
+        ++totals.changed;
+        return;
+    }
     // Where the device holds something else by now, the host kept the bytes for later: unless both change
     // places, and this is the other's way.
     const bool exchanged = found->replaced_from == copy.destination;
-    if (from == nullptr || to == nullptr ||
-        (!exchanged &&
-         !contents_.holds_download(down.source_allocation, down.source, down.source + down.bytes)))
+    const bool seen = back ? !barely_seen(thread, copy) : !unseen(thread, *found, copy);
+    if (seen || (!exchanged &&
+                 !contents_.holds_download(down.source_allocation, down.source, down.source + down.bytes)))
         return;
-    const ThroughHostSite site{ids::CallSite::of(down), ids::CallSite::of(copy), from->device, to->device};
     if (!back) {
         ++calls_[site.down].paired;
         ++calls_[site.up].paired;
     }
-    ThroughHostTotals& totals = (back ? back_ : sites_)[site];
     ++totals.pairs;
     totals.bytes += copy.bytes;
     add(totals.down, down);

@@ -36,6 +36,7 @@ struct ThroughHostWay {
 
 struct ThroughHostTotals {
     std::uint64_t pairs = 0, bytes = 0;
+    std::uint64_t changed = 0;   ///< others, of which the host changed some bytes in between
     std::uint64_t exchanged = 0; ///< pairs that are half of an exchange: the other half leads the other way
     ThroughHostWay down, up;
 };

@@ -76,7 +76,7 @@ std::map<ids::StackId, Unread> unread_downloads(const Profile& profile, const Li
     std::map<ids::StackId, Unread> lines;
     for (const auto& [site, totals] : profile.counted<ThroughHost>().back()) {
         const auto up = returned.find(line_of(site.up.stack));
-        if (up == returned.end() || up->second.transfers.count < totals.pairs)
+        if (totals.pairs == 0 || up == returned.end() || up->second.transfers.count < totals.pairs)
             continue;
         Unread& line = lines[line_of(site.down.stack)];
         line.transfers.add({totals.pairs, totals.bytes, 0});

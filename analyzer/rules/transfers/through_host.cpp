@@ -10,6 +10,8 @@
 namespace umadvisor::rules {
 namespace {
 
+constexpr std::uint64_t most_changed = 10; ///< one in so many: more is a step of the host
+
 /// By both lines, and whether they lead to another device.
 using DetourKey = std::tuple<ids::StackId, ids::StackId, bool>;
 
@@ -95,8 +97,10 @@ double way_ns(const Profile& profile, const ThroughHostWay& way, double bytes) {
 std::vector<Finding> find_through_host(const Profile& profile, const LineOf& line_of) {
     std::map<DetourKey, ThroughHostLine> lines;
     for (const auto& [site, totals] : profile.counted<ThroughHost>().sites()) {
-        // Where most downloads of the call are not sent on, the host collects what they bring.
-        if (!profile.counted<ThroughHost>().tells_of(site.down))
+        // Where most downloads of the call are not sent on, the host collects what they bring. Where it was
+        // seen to change some, it may change those that were not looked at.
+        if (totals.pairs == 0 || totals.changed * most_changed > totals.pairs ||
+            !profile.counted<ThroughHost>().tells_of(site.down))
             continue;
         ThroughHostLine& line = lines[{line_of(site.down.stack), line_of(site.up.stack), site.from != site.to}];
         line.pairs += totals.pairs;

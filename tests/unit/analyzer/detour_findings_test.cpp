@@ -68,6 +68,24 @@ BOOST_AUTO_TEST_CASE(bytes_of_which_the_host_changes_a_few) {
     BOOST_TEST(rules_of(found_of(100)) == "");
 }
 
+BOOST_AUTO_TEST_CASE(bytes_that_were_not_looked_at_go_with_those_that_the_host_changes) {
+    const auto found_of = [](std::uint64_t changed_in_one_of) {
+        Detour d;
+        for (std::uint64_t round = 1; round <= 40; ++round) {
+            const bool looked = round % changed_in_one_of == 0;
+            d.download(
+                d.from, 64 * mib,
+                {.ns = 4000 * us, .stack = d.down, .asynchronous = false, .content = looked ? round : 0});
+            d.upload(
+                d.to, 64 * mib,
+                {.ns = 5000 * us, .stack = d.up, .asynchronous = false, .content = looked ? 100 + round : 0});
+        }
+        return findings_of(d);
+    };
+    BOOST_TEST(rules_of(found_of(4)) == "");
+    BOOST_TEST(evidence(lone(found_of(20), "UMA-111"), "pairs") == 38);
+}
+
 BOOST_FIXTURE_TEST_CASE(to_another_device, Detour) {
     rounds(there);
     const Finding finding = lone(*this, "UMA-111");
