@@ -27,8 +27,9 @@ std::string flights_text(const LockedLine& line) {
 std::string limits_text(const advice::Report& report) {
     const auto [locked, memory] = lock_limits(report);
     return (locked ? fmt::format("; RLIMIT_MEMLOCK is {}", bytes_text(*locked)) : "") +
-           (memory ? fmt::format("; its control groups leave the process {} of memory", bytes_text(*memory))
-                   : "");
+           (memory
+                ? fmt::format("; the memory limit of the process's control groups is {}", bytes_text(*memory))
+                : "");
 }
 
 std::string line_text(advice::Report& report, const LockedLine& line) {

@@ -5,12 +5,12 @@
 
 namespace umadvisor::rules {
 
-tables::Tally DeviceContents::told(const tables::CopySite& site, bool small) const {
+tables::Tally DeviceContents::reported(const tables::CopySite& site, bool small) const {
     tables::Tally sum;
     for (const Fate fate : {Fate::repeated, Fate::returned, Fate::constant, Fate::unused, Fate::again,
                             Fate::twice, Fate::brought, Fate::kept})
         if (const auto found = sites_.find({site, fate, small}); found != sites_.end())
-            sum.add(found->second.told(fate));
+            sum.add(found->second.reported(fate));
     return sum;
 }
 

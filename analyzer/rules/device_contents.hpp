@@ -50,7 +50,7 @@ public:
 
     const std::map<FateSite, FateTotals>& sites() const { return sites_; }
     /// Those of the copies that Copies adds up there whose fate is reported.
-    tables::Tally told(const tables::CopySite& site, bool small) const;
+    tables::Tally reported(const tables::CopySite& site, bool small) const;
     /// Whether the bytes from `first` to `last` are those that the latest download of them brought.
     bool holds_download(trace::AllocationId allocation, std::uint64_t first, std::uint64_t last) const;
 

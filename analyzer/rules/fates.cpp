@@ -86,7 +86,8 @@ void share_between_sites(std::map<FateSite, FateTotals>& sites) {
         }
 }
 
-/// Of buffers that one call sends or brings in turn. A loop over few rounds compares few places of each.
+/// Buffers that one call sends or brings in turn share their places: a loop over few rounds compares few of
+/// each.
 void share_between_buffers(std::map<FateSite, FateTotals>& sites) {
     struct Evidence {
         std::uint64_t places = 0, differed = 0;
@@ -138,7 +139,7 @@ tables::Tally FateTotals::counted_as_alike(Fate fate) const {
     return share_of(not_looked_at, alike, looked_at);
 }
 
-tables::Tally FateTotals::told(Fate fate) const {
+tables::Tally FateTotals::reported(Fate fate) const {
     tables::Tally all = compared(fate);
     all.add(counted_as_alike(fate));
     return all;

@@ -50,14 +50,14 @@ struct FateTotals {
     /// The transfers that have this fate. Those compared in part count where whole comparisons agreed at least
     /// twice and never disagreed, or where many places elsewhere were equal in many of them and differed in few
     /// others; of uploads from the same place, the share for which whole comparisons agreed, if nearly all did.
-    /// Of downloads of what no call can have changed, parts of many are enough.
+    /// Equal parts are enough for downloads of what no call can have changed, if there are many.
     /// Transfers that were not looked at do not count.
     tables::Tally compared(Fate fate) const;
     /// The transfers that were not looked at and count as like the others. None count if fewer than half were
     /// looked at; of very many transfers a quarter is enough.
     tables::Tally counted_as_alike(Fate fate) const;
     /// The sum of both: the transfers whose fate is reported.
-    tables::Tally told(Fate fate) const;
+    tables::Tally reported(Fate fate) const;
     /// Whole comparisons agreed: so sure is it that no other finding need speak of these transfers.
     bool agreed() const {
         return seen.count + equal_elsewhere >= least_seen && differed + differed_elsewhere == 0;

@@ -86,7 +86,7 @@ public:
 
     using Sites = std::map<HazardSite, HazardTotals>;
     const Sites& sites() const { return sites_; }
-    /// Of all calls so far.
+    /// The order of all calls so far.
     const facts::StreamOrder& order() const { return order_; }
     /// Frees of memory that a kernel may still have used: no call orders both, but no time proves that it ran.
     const Sites& unproved_frees() const { return unproved_frees_; }

@@ -135,7 +135,7 @@ public:
     facts::CallTimes host_times() const;
     /// What devices were given to do, by call site.
     const std::map<ids::CallSite, facts::QueuedWork>& device_work() const;
-    /// For so many calls of each of these sites, by the mean of the site.
+    /// The device's time for so many calls of each site, by the mean of the site.
     double device_ns(const std::map<ids::CallSite, std::uint64_t>& calls) const;
     /// That has seen the whole run.
     const timeline::Clock& clock() const;

@@ -53,6 +53,13 @@ Spent spent_on(const Profile& profile, const tables::CopySite& site, const table
     return {std::max(call_ns, bytes / rate * 1e9), false};
 }
 
+/// Kernels write what has a surface.
+bool makes_surfaces(const Profile& profile) {
+    return std::ranges::any_of(profile.counted(), [](const CountedEntry& entry) {
+        return entry.count != 0 && entry.symbol.starts_with("cuSurf");
+    });
+}
+
 } // namespace
 
 bool fates_are_known(const Profile& profile) {
@@ -61,10 +68,12 @@ bool fates_are_known(const Profile& profile) {
 
 std::map<ids::CallSite, std::uint64_t> needless_uploads(const Profile& profile) {
     std::map<ids::CallSite, std::uint64_t> counts;
+    const bool surfaces = makes_surfaces(profile);
     if (fates_are_known(profile))
         for (const auto& [site, totals] : profile.counted<DeviceContents>().sites())
-            if (facts::is_host_memory(site.copy.source) && !site.copy.graph && totals.agreed())
-                counts[site.copy] += totals.told(site.fate).count;
+            if (facts::is_host_memory(site.copy.source) && !site.copy.graph && totals.agreed() &&
+                !(surfaces && site.copy.destination == Memory::array))
+                counts[site.copy] += totals.reported(site.fate).count;
     return counts;
 }
 
@@ -72,33 +81,32 @@ std::map<ids::StackId, FateGroup> transfers_of_fate(const Profile& profile, Fate
     std::map<ids::StackId, FateGroup> groups;
     if (!fates_are_known(profile))
         return groups;
-    const bool surfaces = std::ranges::any_of(profile.counted(), [](const CountedEntry& entry) {
-        return entry.count != 0 && entry.symbol.starts_with("cuSurf");
-    });
+    const bool surfaces = makes_surfaces(profile);
     const std::map<ids::CallSite, Fills> fills = fills_before_uploads(profile);
     for (const auto& [site, totals] : profile.counted<DeviceContents>().sites()) {
         if (surfaces && site.copy.destination == Memory::array)
-            continue; // kernels write what has a surface
-        const tables::Tally told = totals.told(fate);
-        if (site.fate != fate || told.count == 0)
             continue;
-        const Spent spent = spent_on(profile, site.copy, told);
+        const tables::Tally reported = totals.reported(fate);
+        if (site.fate != fate || reported.count == 0)
+            continue;
+        const Spent spent = spent_on(profile, site.copy, reported);
         FateGroup& group = groups[line_of(site.copy.stack)];
-        group.transfers.add(told);
+        group.transfers.add(reported);
         if (!site.copy.graph)
-            group.calls.add(site.copy, told.count);
+            group.calls.add(site.copy, reported.count);
         const std::uint64_t not_looked_at = totals.counted_as_alike(fate).count;
         if (const auto filled = fills.find(site.copy);
             filled != fills.end() && !site.copy.graph && totals.agreed()) {
             const PythonSite& upload = *profile.counted<Statements>().find(site.copy);
-            const double share = static_cast<double>(told.count) / static_cast<double>(upload.count);
+            const double share = static_cast<double>(reported.count) / static_cast<double>(upload.count);
             group.fill_ns += std::min(share, 1.0) * filled->second.ns;
             group.calls.add_time_before(site.copy, std::min(share, 1.0) * filled->second.ns);
         }
         group.not_looked_at += not_looked_at;
-        group.in_part += told.count - not_looked_at - std::min(told.count - not_looked_at, totals.seen.count);
+        group.in_part +=
+            reported.count - not_looked_at - std::min(reported.count - not_looked_at, totals.seen.count);
         group.places += totals.places;
-        group.wholes += std::min(told.count - not_looked_at, totals.seen.count);
+        group.wholes += std::min(reported.count - not_looked_at, totals.seen.count);
         group.freed += totals.freed;
         group.spent_ns += spent.ns;
         group.measured &= spent.measured;

@@ -149,7 +149,7 @@ void finish_flags(trace::Context& record, unsigned flags, CUdevice device) noexc
     record.context = device < 0 ? number(current_context()) : 0;
     record.device = device < 0 ? observe::current_device() : static_cast<std::uint64_t>(device);
     record.flags = flags;
-    record.flags_known = 1;
+    record.flags_known = record.status == CUDA_SUCCESS;
     record.stack = record::stack();
     record::write(record);
 }

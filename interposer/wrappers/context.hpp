@@ -100,7 +100,7 @@ struct retain_primary : WhilePaused {
     }
 };
 
-/// How its threads wait.
+/// Sets how threads of the primary context wait.
 struct set_primary_flags : WhilePaused {
     template <Entry E>
     static CUresult call(CUdevice device, unsigned flags) noexcept {

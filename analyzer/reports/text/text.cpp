@@ -15,7 +15,6 @@
 #include "analyzer/text/terminal_text.hpp"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <ostream>
 #include <set>

@@ -30,7 +30,7 @@ LockedFlights::LockedFlights(const Begin& begin, Counters& counters)
     : order_(counters.get<Hazards>(begin).order()) {}
 
 void LockedFlights::add(const trace::Alloc& record) {
-    if (record.status != 0 || !facts::is_page_locked(record.memory))
+    if (record.status != 0 || !facts::is_page_locked(record.memory) || live_.contains(record.allocation))
         return;
     Site& site = made_at_[ids::CallSite::of(record)];
     site.totals = &sites_[ids::CallSite::of(record)];

@@ -7,6 +7,7 @@
 #include "analyzer/reader/flat_map.hpp"
 #include "analyzer/rules/counter.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -19,7 +20,7 @@ struct FlightTotals {
     std::uint64_t buffers = 0, bytes = 0;           ///< allocations and bytes that were in flight, now
     std::uint64_t most_buffers = 0, most_bytes = 0; ///< the most at once
     std::uint64_t copies = 0;
-    /// Of the copies: those before which the thread had, since its last one of this site, as much time outside
+    /// Copies before which the thread had, since its last one of this site, as much time outside
     /// of calls as one thread needs to write or read the bytes.
     std::uint64_t beside_work = 0;
     std::uint64_t renewed = 0; ///< copies of allocations that held other bytes at the copy before

@@ -1,5 +1,6 @@
 /// Page-locked memory that no copy, memory set or kernel ever reached; and buffers of which few are ever in
 /// flight at once.
+#include "analyzer/reader/saturated.hpp"
 #include "analyzer/rules/allocation/locked_memory.hpp"
 #include "analyzer/rules/library_memory.hpp"
 #include "analyzer/rules/line_rule.hpp"
@@ -25,7 +26,7 @@ void describe_pinned_overuse(const Profile& profile, const WastedLine& line, Fin
 
 /// Fewer buffers may be there for jitter. A host with devices can spare less memory than this.
 constexpr std::uint64_t least_ring = 8, least_ring_bytes = 64ull << 20;
-/// Beside the buffers in flight, the host writes or reads one.
+/// The host writes or reads one buffer beside those in flight.
 constexpr std::uint64_t beside_flight = 1;
 constexpr double least_beside_work = 0.75;
 
@@ -46,7 +47,7 @@ std::optional<Finding> describe_ring(const Profile& profile, std::pair<ids::Stac
     if (2 * needed > locked.peak || !is_used_in_turn(locked, *line.flights) ||
         library_memory_at(profile.dictionary(), key.first) != nullptr)
         return std::nullopt;
-    const std::uint64_t saving_bytes = (locked.peak - needed) * locked.largest;
+    const std::uint64_t saving_bytes = reader::saturated_product(locked.peak - needed, locked.largest);
     if (saving_bytes < least_ring_bytes)
         return std::nullopt;
     return Finding{

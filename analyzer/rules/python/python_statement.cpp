@@ -23,9 +23,7 @@ namespace {
 using Kind = PythonSite::Kind;
 using symbols::PythonFramework;
 
-constexpr std::uint64_t least_logs = 100;
-/// Of uploads of whole batches.
-constexpr std::uint64_t least_batches = 8;
+constexpr std::uint64_t least_logs = 100, least_batches = 8;
 /// A line of logging code is reported if it costs at least this share of the run beside the round's work.
 constexpr double least_logging_of_run = 0.02;
 

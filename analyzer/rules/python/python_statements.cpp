@@ -22,8 +22,7 @@ constexpr double least_usual_ns = 5000, most_usual_ns = 40'000;
 constexpr std::uint64_t few_bytes = 4096;
 constexpr std::uint64_t least_uploads = 100;
 constexpr double most_same = 0.9;
-/// Of uploads of whole batches.
-constexpr std::uint64_t batch_bytes = 1 << 20;
+constexpr std::uint64_t batch_bytes = 1 << 20; ///< smaller uploads are no batches
 /// A copy on the host has a rate between these: time that does not fit is no copy.
 constexpr double most_copy_bytes_per_s = 150e9, least_copy_bytes_per_s = 1e9;
 /// A framework's own work between two copies of a line takes less than this.

@@ -42,7 +42,7 @@ void HostSteps::queue(std::uint32_t thread, ids::StackId stack, std::uint64_t st
     ++totals.steps;
     const double most = most_ns_per_byte / ns_per_tick_ * static_cast<double>(totals.bytes) /
                         static_cast<double>(totals.downloads);
-    totals.host_ticks += std::min(idle, static_cast<std::uint64_t>(most));
+    totals.host_ticks += static_cast<std::uint64_t>(std::min(static_cast<double>(idle), most));
     totals.next_stack = stack;
 }
 
@@ -69,6 +69,8 @@ void HostSteps::add(const Launched& launched) {
 void HostSteps::add(const trace::Copy& record, std::uint32_t thread) {
     if (record.status != 0 || record.captured != 0)
         return;
+    if (facts::is_page_locked(record.source_memory) && record.batch == 0) // recording looked before the call
+        passed_ += record.content.look_duration;
     queue(thread, ids::StackId::of(record), record.start);
     if (facts::is_host_memory(record.source_memory))
         round_.sent += record.bytes;

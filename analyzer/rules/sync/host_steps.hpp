@@ -1,4 +1,4 @@
-/// What the host works on between a download and the device's next work.
+/// The host's steps between a download and the device's next work.
 #pragma once
 
 #include "analyzer/facts/direction.hpp"
@@ -39,7 +39,8 @@ public:
     void add(const trace::Copy& record, std::uint32_t thread);
     void add(const trace::Sync& record, std::uint32_t thread);
     void add(const trace::Set& record, std::uint32_t thread) {
-        queue(thread, ids::StackId::of(record), record.start);
+        if (record.status == 0)
+            queue(thread, ids::StackId::of(record), record.start);
     }
     void add(const trace::GraphLaunch& record, std::uint32_t thread) { queue_unknown(record, thread); }
     void add(const trace::HostFunction& record, std::uint32_t thread) { queue_unknown(record, thread); }
@@ -56,7 +57,7 @@ public:
     const std::map<ids::CallSite, HostStepTotals>& sites() const { return sites_; }
 
 private:
-    /// What was queued since the last step.
+    /// The work that was queued since the last step.
     struct Round {
         std::uint64_t launches = 0, sent = 0;
         bool unknown = false;
@@ -64,6 +65,8 @@ private:
 
     template <class Record>
     void queue_unknown(const Record& record, std::uint32_t thread) {
+        if (record.status != 0)
+            return;
         queue(thread, ids::StackId::of(record), record.start);
         round_.unknown = true;
     }

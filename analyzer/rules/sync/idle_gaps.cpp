@@ -114,8 +114,9 @@ void IdleGaps::add(const trace::Copy& record, std::uint32_t thread) {
     const bool pageable =
         record.source_memory == trace::Memory::pageable || record.destination_memory == trace::Memory::pageable;
     const bool alone = queued_ == 0;
-    const bool looked_at_first = // recording looks at pageable memory after the call
-        facts::is_host_memory(record.source_memory) && record.source_memory != trace::Memory::pageable;
+    const bool looked_at_first = // recording looks at pageable memory and at batches after the call
+        facts::is_host_memory(record.source_memory) && record.source_memory != trace::Memory::pageable &&
+        record.batch == 0;
     if (looked_at_first)
         pass(record.content.look_duration);
     if (record.source < results_end_ && record.source + record.bytes > results_ &&

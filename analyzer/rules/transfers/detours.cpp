@@ -126,7 +126,7 @@ void ThroughHost::add(const trace::Copy& copy, std::uint32_t on) {
 
 void ThroughHost::count(const trace::Copy& copy, std::uint32_t on) {
     if (copy.status != 0 || copy.captured != 0 || copy.origin != trace::Origin::program || copy.width != 0 ||
-        copy.bytes < least_known_bytes)
+        copy.batch != 0 || copy.bytes < least_known_bytes)
         return;
     const bool down =
         copy.source_memory == trace::Memory::device && facts::is_host_memory(copy.destination_memory);

@@ -187,7 +187,7 @@ double kept_share(const Profile& profile, const tables::CopySite& site) {
     if (!fates_are_known(profile) || found == profile.copies().sites().end())
         return 1;
     const auto all = static_cast<double>(found->second.large.bytes);
-    return 1 - static_cast<double>(profile.counted<DeviceContents>().told(site, false).bytes) / all;
+    return 1 - static_cast<double>(profile.counted<DeviceContents>().reported(site, false).bytes) / all;
 }
 
 void add_site(FarLine& line, const FarSite& site, const FarTotals& totals, double share, double near_ns) {

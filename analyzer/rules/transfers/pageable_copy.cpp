@@ -161,7 +161,7 @@ std::vector<Finding> find_pageable_copies(const Profile& profile, const LineOf& 
             continue; // the rule through-host advises to do without the copy
         // The rules on content advise to do without the copy.
         const tables::Tally rest =
-            content_is_known ? totals.large.without(profile.counted<DeviceContents>().told(site, false))
+            content_is_known ? totals.large.without(profile.counted<DeviceContents>().reported(site, false))
                              : totals.large;
         if (rest.count == 0)
             continue;

@@ -16,7 +16,7 @@ namespace {
 
 /// Fewer steps may lie between phases of the program.
 constexpr std::uint64_t least_steps = 10;
-/// Of the run. A step that holds up less of it is not worth a question to which the calls have no answer.
+/// A step that holds up less of the run is not worth a question to which the calls have no answer.
 constexpr double least_of_run = 0.1;
 /// No call shows what the host makes of the bytes. Of public programs with this pattern, about two in three
 /// reduce.

@@ -219,7 +219,7 @@ std::map<ids::CallSite, Usual> usual_copies(const Profile& profile) {
             continue;
         all[key].add(totals.small);
         rest[key].add(content_is_known
-                          ? totals.small.without(profile.counted<DeviceContents>().told(site, true))
+                          ? totals.small.without(profile.counted<DeviceContents>().reported(site, true))
                           : totals.small);
         result[key].site = &site;
         result[key].direction = totals.direction;
