@@ -46,7 +46,7 @@ struct Reach {
     std::span<const trace::AllocationId> parameters; ///< of a kernel
     std::array<trace::AllocationId, 2> ends{};       ///< of a copy or set
     std::size_t count = 0;
-    bool told = false; ///< it reaches no other
+    bool complete = false; ///< it reaches no other
 
     std::span<const trace::AllocationId> allocations() const {
         return count == 0 ? parameters : std::span(ends).first(count);
@@ -54,7 +54,7 @@ struct Reach {
     void add(trace::AllocationId allocation, Memory memory) {
         if (known(allocation))
             ends[count++] = allocation;
-        told &= known(allocation) || facts::is_host_memory(memory);
+        complete &= known(allocation) || facts::is_host_memory(memory);
     }
 };
 
@@ -64,14 +64,14 @@ Reach reach_of(const reader::ThreadCursor& cursor) {
         if (const reader::Shape* const shape = cursor.shape()) {
             reach.parameters = shape->touched;
             // Without any it can only work on `__device__` variables, which no launch lists.
-            reach.told = shape->scanned && shape->untold == 0 && !shape->touched.empty();
+            reach.complete = shape->scanned && shape->untold == 0 && !shape->touched.empty();
         }
     } else if (const auto* const copy = std::get_if<trace::Copy>(&cursor.event())) {
-        reach.told = true;
+        reach.complete = true;
         reach.add(copy->source_allocation, copy->source_memory);
         reach.add(copy->destination_allocation, copy->destination_memory);
     } else if (const auto* const set = std::get_if<trace::Set>(&cursor.event())) {
-        reach.told = true;
+        reach.complete = true;
         reach.add(set->allocation, set->memory);
     }
     return reach;
@@ -161,7 +161,7 @@ void Profile::observe(const reader::ThreadCursor& cursor) {
         call->range = ranges_->enter(call->thread);
         const Reach reach = reach_of(cursor);
         clocks_->add(*call);
-        counters_.add(WorkCall{*call, cursor, reach.allocations(), reach.told}, cursor.index(), false);
+        counters_.add(WorkCall{*call, cursor, reach.allocations(), reach.complete}, cursor.index(), false);
     }
     if (const auto* const freed = std::get_if<trace::Free>(&cursor.event()))
         live_.remove(*freed);

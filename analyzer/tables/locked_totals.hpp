@@ -1,4 +1,4 @@
-/// What page-locked memory a program makes.
+/// The page-locked memory of a line or of the program.
 #pragma once
 
 #include "trace/event_records.hpp"

@@ -15,14 +15,15 @@ bool DefaultStreamOrder::has_variable(std::span<const trace::AllocationId> alloc
     });
 }
 
-void DefaultStreamOrder::add(const facts::Call& call, std::span<const trace::AllocationId> reached, bool told) {
+void DefaultStreamOrder::add(const facts::Call& call, std::span<const trace::AllocationId> reached,
+                             bool complete) {
     const bool works = call.queues == facts::Queues::work;
     if (!works && call.waits == facts::Waits::nothing)
         return;
     if (call.stream.device >= stretches_.size())
         stretches_.resize(call.stream.device + 1);
     Stretch& stretch = stretches_[call.stream.device];
-    told = told && !has_variable(reached);
+    complete = complete && !has_variable(reached);
     const bool waits_for_all =
         (call.waits == facts::Waits::device && call.surely_waits) ||
         (call.stream.legacy && (call.waits == facts::Waits::itself || call.waits == facts::Waits::stream));
@@ -31,9 +32,9 @@ void DefaultStreamOrder::add(const facts::Call& call, std::span<const trace::All
             stretch = {};
     } else if (works && call.stream.legacy) {
         if (!stretch.streams.empty()) // else there is nothing to wait for
-            add_barrier(stretch, call, reached, told);
+            add_barrier(stretch, call, reached, complete);
     } else if (works && call.stream.blocking) {
-        add_beside(stretch, call, reached, told);
+        add_beside(stretch, call, reached, complete);
     }
 }
 
@@ -43,10 +44,10 @@ bool DefaultStreamOrder::has_room(const Stretch& stretch, DefaultStreamTotals& t
 }
 
 void DefaultStreamOrder::add_barrier(Stretch& stretch, const facts::Call& call,
-                                     std::span<const trace::AllocationId> reached, bool told) {
+                                     std::span<const trace::AllocationId> reached, bool complete) {
     DefaultStreamTotals& totals = sites_[call.site];
     totals.copies |= call.engine != facts::Engine::none;
-    totals.shares |= call.staged || !told || !stretch.told || !has_room(stretch, totals) ||
+    totals.shares |= call.staged || !complete || !stretch.complete || !has_room(stretch, totals) ||
                      std::ranges::any_of(reached, [&stretch](trace::AllocationId allocation) {
                          return stretch.reached.contains(allocation);
                      });
@@ -62,15 +63,15 @@ void DefaultStreamOrder::add_barrier(Stretch& stretch, const facts::Call& call,
 }
 
 void DefaultStreamOrder::add_beside(Stretch& stretch, const facts::Call& call,
-                                    std::span<const trace::AllocationId> reached, bool told) {
+                                    std::span<const trace::AllocationId> reached, bool complete) {
     stretch.streams.insert(call.stream.number);
-    stretch.told &= told && stretch.reached.size() < most_reached;
-    if (stretch.told)
+    stretch.complete &= complete && stretch.reached.size() < most_reached;
+    if (stretch.complete)
         for (const trace::AllocationId allocation : reached)
             stretch.reached[allocation] = true;
     if (stretch.barriers.empty())
         return;
-    if (!told) {
+    if (!complete) {
         for (DefaultStreamTotals* const barrier : stretch.barriers)
             barrier->shares = true;
         stretch.barriers.clear();

@@ -34,8 +34,8 @@ public:
     void add(const trace::Alloc& record);
     void add(const trace::Free& record) { variables_.erase(record.allocation); }
     void add(const WorkCall& work) { add(work.call, work.allocations, work.reaches_no_other); }
-    /// `reached`: allocations that the call's work reaches; `told`: it is known to reach no other.
-    void add(const facts::Call& call, std::span<const trace::AllocationId> reached, bool told);
+    /// `reached`: allocations that the call's work reaches; `complete`: it is known to reach no other.
+    void add(const facts::Call& call, std::span<const trace::AllocationId> reached, bool complete);
 
     const std::map<ids::CallSite, DefaultStreamTotals>& sites() const { return sites_; }
 
@@ -44,16 +44,16 @@ private:
     struct Stretch {
         std::set<std::uint32_t> streams;                    ///< blocking ones with work
         reader::FlatMap<bool, trace::AllocationId> reached; ///< allocations, by that work
-        bool told = true;
+        bool complete = true;
         /// In the default stream, those that share nothing so far; open: nothing came behind.
         std::set<DefaultStreamTotals*> barriers, open;
         reader::FlatMap<std::vector<DefaultStreamTotals*>, trace::AllocationId> reached_by_barriers;
     };
     static bool has_room(const Stretch& stretch, DefaultStreamTotals& totals);
     void add_barrier(Stretch& stretch, const facts::Call& call, std::span<const trace::AllocationId> reached,
-                     bool told);
+                     bool complete);
     static void add_beside(Stretch& stretch, const facts::Call& call,
-                           std::span<const trace::AllocationId> reached, bool told);
+                           std::span<const trace::AllocationId> reached, bool complete);
 
     bool has_variable(std::span<const trace::AllocationId> allocations) const;
 
