@@ -113,12 +113,12 @@ BOOST_DATA_TEST_CASE(addresses_come_back_in_other_contexts, data::make({"context
                 std::map<std::string, int>{{"cuCtxDestroy_v2", 12}, {"cuDevicePrimaryCtxReset_v2", 2}}));
     // How threads wait in the primary context, from the start and from then on.
     const auto retained = actions(folder, "Context", "retain_primary"),
-               told = actions(folder, "Context", "set_flags");
+               set_later = actions(folder, "Context", "set_flags");
     BOOST_TEST(retained.at(0).at("flags") == 0);
     BOOST_TEST(retained.at(0).at("flags_known") == 1);
-    BOOST_TEST_REQUIRE(told.size() == 1u);
-    BOOST_TEST(told[0].at("flags") == 4);
-    BOOST_TEST(told[0].at("context") == "0x0");
+    BOOST_TEST_REQUIRE(set_later.size() == 1u);
+    BOOST_TEST(set_later[0].at("flags") == 4);
+    BOOST_TEST(set_later[0].at("context") == "0x0");
     const auto created = actions(folder, "Context", "create");
     BOOST_TEST_REQUIRE(created.size() == 4u);
     for (std::size_t i = 0; i < 4; ++i)

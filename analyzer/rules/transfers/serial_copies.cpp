@@ -278,8 +278,7 @@ public:
         if (!fates_are_known(profile))
             return;
         for (const auto& [site, totals] : profile.counted<DeviceContents>().sites()) {
-            const std::uint64_t told = totals.reported(site.fate).count;
-            calls_[site.copy].needless += told;
+            calls_[site.copy].needless += totals.reported(site.fate).count;
             // Leaving a finding out takes less evidence than reporting it.
             calls_[site.copy].returned +=
                 site.fate == Fate::returned ? totals.seen.count + totals.in_part.count : 0;

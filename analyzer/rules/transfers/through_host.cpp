@@ -97,8 +97,8 @@ double way_ns(const Profile& profile, const ThroughHostWay& way, double bytes) {
 std::vector<Finding> find_through_host(const Profile& profile, const LineOf& line_of) {
     std::map<DetourKey, ThroughHostLine> lines;
     for (const auto& [site, totals] : profile.counted<ThroughHost>().sites()) {
-        // Where most downloads of the call are not sent on, the host collects what they bring. Where it was
-        // seen to change some, it may change those that were not looked at.
+        // A host that does not send most downloads of the call on collects them. One that was
+        // seen to change some may change those that were not looked at.
         if (totals.pairs == 0 || totals.changed * most_changed > totals.pairs ||
             !profile.counted<ThroughHost>().tells_of(site.down))
             continue;
