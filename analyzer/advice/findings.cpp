@@ -251,9 +251,9 @@ void doubt_host_prices(const rules::Profile& profile, std::vector<rules::Finding
             continue;
         finding.confidence = rules::Confidence::low;
         finding.details.push_back(
-            "on another host the remedy may cost as much time as it saves: the trace has no prices of "
-            "its own machine, so page-locking, first touch and copies by the host have the "
-            "prices of an H200's host (run umadvisor calibrate, then record again)");
+            "on this host the remedy may cost as much time as it saves: the recording machine was not "
+            "calibrated, so page-locking, first touch and host copies are priced as on an H200's host (run "
+            "umadvisor calibrate, then record again)");
     }
 }
 

@@ -52,10 +52,9 @@ std::vector<rules::Finding> keep_to_machine(const rules::Profile& profile, std::
         finding.saving_ns = finding.saving_at_least_ns = finding.saving_at_most_ns = 0;
         finding.unpriced = true;
         finding.confidence = rules::Confidence::low;
-        finding.basis =
-            finding.rule->price == rules::Price::unknown
-                ? "not known: a trace does not tell how much of this memory kernels read"
-                : "not known: nobody has measured what this machine's link carries (umadvisor calibrate)";
+        finding.basis = finding.rule->price == rules::Price::unknown
+                            ? "unknown: a trace does not show how much of this memory kernels read"
+                            : "unknown: this machine's link was not measured (umadvisor calibrate)";
     }
     return taken;
 }

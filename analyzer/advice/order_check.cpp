@@ -92,14 +92,13 @@ void name_order(const rules::Profile& profile, const rules::LineOf& line_of, rul
     finding.code_edits.clear(); // alone they would take the order away
     if (host)
         finding.order_advice +=
-            fmt::format("; before the host reads or changes memory that these calls work on, it needs a wait "
-                        "of its own: {}",
+            fmt::format("; before the host reads or changes memory that these calls use, add a wait: {}",
                         runtime ? "cudaStreamSynchronize(stream), or cudaEventSynchronize(event)"
                                 : "cuStreamSynchronize, or cuEventSynchronize");
     if (device)
         finding.order_advice +=
-            fmt::format("; these calls also keep streams in order: in their place, put {} after the work that "
-                        "must come first, and {} before the work that must come later",
+            fmt::format("; these calls also order streams: instead, call {} after the work that must come "
+                        "first, and {} before the work that must come later",
                         runtime ? "cudaEventRecord(event, stream)" : "cuEventRecord",
                         runtime ? "cudaStreamWaitEvent(other, event)" : "cuStreamWaitEvent");
     finding.advice += finding.order_advice;
@@ -134,7 +133,7 @@ void leave_unchecked(rules::Finding& finding) {
     finding.code_edits.clear();
     finding.confidence = rules::Confidence::low;
     finding.details.push_back(
-        "whether the edit takes away an order that something needs was not checked: the check covers the " +
+        "not checked whether the edit removes an order that other work needs: the check covers the " +
         std::to_string(most_followed) + " findings that save most, and needs a trace that can be read again");
 }
 

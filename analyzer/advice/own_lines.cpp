@@ -66,8 +66,8 @@ void prefer_python_lines(std::vector<rules::Finding>& findings, const rules::Pro
             continue;
         finding.summary +=
             meanwhile.within
-                ? "; threads of the framework do this while the program is at this line"
-                : "; threads of the framework do this, and the program is at this line before or behind it";
+                ? "; a thread of the framework does this while the program is at this line"
+                : "; a thread of the framework does this shortly before or after the program is at this line";
         finding.places.emplace(finding.places.begin(), "done here, in a thread of the framework",
                                std::exchange(finding.stack, meanwhile.line));
         finding.confidence =

@@ -97,9 +97,9 @@ void Report::finish_beside() {
 
 std::string Report::why_empty() const {
     if (left_out != 0)
-        return fmt::format("nothing but findings that were asked to be left out: {}", left_out);
+        return fmt::format("only findings that the options exclude: {}", left_out);
     if (!unpriced.empty())
-        return fmt::format("nothing whose saving is known on this machine: {} without a price",
+        return fmt::format("nothing with a known saving on this machine: {} without a price",
                            text::count_text(unpriced.size(), "finding"));
     if (profile.records() == 0)
         return trace.file.completeness().whole() ? "no CUDA call was recorded"
@@ -113,8 +113,8 @@ std::string Report::why_empty() const {
             observed += totals.observed;
         }
     std::string text =
-        fmt::format("no habit that costs time was seen: looked at {}, {} and {}",
-                    text::count_text(copies, "copy"), text::count_text(profile.launches().count(), "launch"),
+        fmt::format("no problem was found: checked {}, {} and {}", text::count_text(copies, "copy"),
+                    text::count_text(profile.launches().count(), "launch"),
                     text::count_text(managed, "managed allocation"));
     if (managed > observed)
         text += fmt::format("; the residency of {} of them was never sampled", managed - observed);
@@ -127,7 +127,7 @@ std::vector<Report::StackLine> Report::whole_stack(ids::StackId stack) {
     for (const symbols::CodePlace& place : places) {
         std::string text = place.text();
         if (text.size() > stack_text_left_) {
-            lines.push_back({fmt::format("({} left out: the stacks of this report have too much text)",
+            lines.push_back({fmt::format("({} omitted: the stacks of this report have too much text)",
                                          text::count_text(places.size() - lines.size(), "frame"))});
             break;
         }

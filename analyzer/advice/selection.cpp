@@ -65,7 +65,7 @@ FindingPattern parse_pattern(std::string_view text) {
     }
     if (pattern.file.empty())
         throw reader::Error(
-            fmt::format("{}: a file has to stand after the @, as in {}@upload.cu:41", text, pattern.rule->id));
+            fmt::format("{}: a file must follow the @, as in {}@upload.cu:41", text, pattern.rule->id));
     return pattern;
 }
 

@@ -124,7 +124,7 @@ bool status_matters = false;
 int parse_and_run(std::vector<std::string> arguments, std::vector<std::string> command_after_dashes,
                   bool dashes) {
     CLI::App app{
-        "umadvisor: where a CUDA program loses time to memory, on which line, and what to write instead"};
+        "umadvisor: finds where a CUDA program loses time to memory, on which line, and what to write instead"};
     app.name("umadvisor");
     app.set_version_flag("--version", version_text());
     app.require_subcommand(1);

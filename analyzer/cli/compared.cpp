@@ -31,7 +31,7 @@ void check_trace(const reader::Source& source) {
     begin.resize(source.read(0, begin.data(), begin.size()));
     if (begin.empty() || !std::equal(begin.begin(), begin.end(), trace::file_magic.begin()))
         throw reader::Error(
-            fmt::format("{}{}; umadvisor run makes a trace, umadvisor report --json a report of it",
+            fmt::format("{}{}; umadvisor run writes a trace, umadvisor report --json a report of it",
                         source.path(), begin.empty() ? ": is empty" : ": is neither a trace nor a report"));
 }
 
@@ -53,7 +53,7 @@ void add_compared(reports::ReportedRuns& runs, const std::string& path, const sy
         return;
     }
     if (runs.add(path, reader::read_whole_file(path, most_bytes)))
-        say(path + ": tells of a trace that lacks records: not all that was recorded could be read");
+        say(path + ": is a report of an incomplete trace: not all that was recorded could be read");
 }
 
 } // namespace umadvisor::cli

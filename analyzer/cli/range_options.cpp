@@ -5,10 +5,10 @@
 namespace umadvisor::cli {
 
 std::vector<OptionSpec> with_range_options(std::vector<OptionSpec> options) {
-    options.insert(options.end(),
-                   {{"--range", "GLOB", "Only what happened inside the program's NVTX ranges of this name"},
-                    {"--domain", "GLOB",
-                     "With --range: only of this NVTX domain; any but those of libraries if not said"}});
+    options.insert(
+        options.end(),
+        {{"--range", "GLOB", "Only inside the program's NVTX ranges of this name"},
+         {"--domain", "GLOB", "With --range: only of this NVTX domain; default: any but those of libraries"}});
     return options;
 }
 
@@ -20,7 +20,7 @@ std::optional<reader::RangeQuery> range_query(const Arguments& arguments) {
         return std::nullopt;
     }
     if (arguments.has("--domain") && query.name.empty()) {
-        say("--domain says of which domain the ranges of --range are: give both");
+        say("--domain needs --range, the name of ranges in that domain");
         return std::nullopt;
     }
     return query;

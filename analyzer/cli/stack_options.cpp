@@ -32,8 +32,9 @@ std::string folder_of(const std::string& flag, const std::string& given) {
 std::vector<OptionSpec> with_stack_options(std::vector<OptionSpec> own) {
     const OptionSpec shared[] = {
         {"--full-stacks", "", "Whole stacks, also frames of CUDA and of known frameworks"},
-        {"--hide", "GLOB", "Not the program's own code: module, file or function; repeatable", true},
-        {"--show", "GLOB", "The program's own code all the same; repeatable", true},
+        {"--hide", "GLOB", "Do not count as the program's own code: module, file or function; repeatable",
+         true},
+        {"--show", "GLOB", "Count as the program's own code; repeatable", true},
     };
     own.insert(own.end(), std::begin(shared), std::end(shared));
     return with_symbol_options(std::move(own));
@@ -42,9 +43,9 @@ std::vector<OptionSpec> with_stack_options(std::vector<OptionSpec> own) {
 std::vector<OptionSpec> with_symbol_options(std::vector<OptionSpec> own) {
     const OptionSpec shared[] = {
         {"--debug-dir", "DIR", "Debug files, as in /usr/lib/debug; repeatable", true},
-        {"--sysroot", "DIR", "Files of the machine that the trace is from"},
+        {"--sysroot", "DIR", "Root folder with the files of the machine that the trace is from"},
         {"--debuginfod", "", "Fetch debug files from the servers in DEBUGINFOD_URLS"},
-        {"--no-cache", "", "Look every symbol up anew"},
+        {"--no-cache", "", "Look up every symbol again"},
     };
     own.insert(own.end(), std::begin(shared), std::end(shared));
     return own;
@@ -71,7 +72,7 @@ symbols::Options stack_options(const Arguments& arguments) {
     options.debuginfod = arguments.has("--debuginfod");
     const char* const servers = std::getenv("DEBUGINFOD_URLS");
     if (options.debuginfod && (servers == nullptr || *servers == '\0'))
-        throw reader::Error("--debuginfod asks the servers in DEBUGINFOD_URLS, and there are none");
+        throw reader::Error("--debuginfod needs servers in DEBUGINFOD_URLS, which is empty");
     if (arguments.has("--no-cache"))
         options.cache.clear();
     return options;

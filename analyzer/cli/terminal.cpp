@@ -30,8 +30,9 @@ std::size_t width_of_output() {
 } // namespace
 
 std::vector<OptionSpec> with_terminal_option(std::vector<OptionSpec> own) {
-    own.push_back({"--color", "auto|always|never",
-                   "Of the text; auto, if not said: on a terminal, unless NO_COLOR is set or TERM is dumb"});
+    own.push_back(
+        {"--color", "auto|always|never",
+         "Colour in the text; default: auto (on a terminal, unless NO_COLOR is set or TERM is dumb)"});
     return own;
 }
 

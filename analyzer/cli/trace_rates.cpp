@@ -39,7 +39,7 @@ std::vector<std::string> add_usual_rates(const std::vector<std::string>& paths) 
             if (const std::string text = missing_rates(path); !text.empty())
                 reader::add_definitions(path, encoded({.rates = text}));
         } catch (const reader::Error& error) {
-            lines.insert(fmt::format("the prices of this machine are not in the trace: {}", error.what()));
+            lines.insert(fmt::format("the trace has no rates of this machine: {}", error.what()));
         }
     return {lines.begin(), lines.end()};
 }

@@ -72,7 +72,7 @@ void check(int status, const std::string& call) {
     if (status == 0)
         return;
     const std::string name = error_text(status, "cuGetErrorName");
-    throw reader::Error(fmt::format("{} answers {}; umadvisor doctor says what works here", call,
+    throw reader::Error(fmt::format("{} returns {}; umadvisor doctor says what works here", call,
                                     name.empty() ? fmt::format("CUresult {}", status) : name));
 }
 

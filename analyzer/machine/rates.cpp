@@ -66,7 +66,7 @@ std::vector<Rates> read_rates(const std::string& path) {
     const auto add = [&](const nlohmann::json& one) {
         ReadRates read = read_one(one);
         if (!read.trouble.empty())
-            throw reader::Error(path + ": " + read.trouble + "; make it anew with umadvisor calibrate");
+            throw reader::Error(path + ": " + read.trouble + "; create it again with umadvisor calibrate");
         all.push_back(std::move(read.rates));
     };
     if (!document.is_array() || document.empty())

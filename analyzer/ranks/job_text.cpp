@@ -66,7 +66,7 @@ void write_head(const Comparison& job, std::ostream& out) {
     const auto partial = std::ranges::count(job.ranks(), false, &Comparison::Rank::complete);
     if (partial != 0)
         out << "  - the traces of " << count_text(static_cast<std::uint64_t>(partial), "rank")
-            << " are not complete: what is compared of them is too little\n";
+            << " are not complete: their figures are too low\n";
     if (job.hosts() > 1)
         out << "  - the hosts' clocks are not aligned: lengths are compared, never moments\n";
 }
@@ -116,7 +116,7 @@ void write_waiting(const Comparison& job, std::ostream& out) {
         << " in the median for " << who(job, waiting->for_rank);
     if (job.ranks().size() > 2)
         out << " (" << who(job, waiting->most_rank) << " most: " << time_text(waiting->most_ns) << ")";
-    out << (why == nullptr ? std::string(", in which nothing that was recorded stands out")
+    out << (why == nullptr ? std::string(", and nothing that was recorded explains it")
                            : ", which has " + deviation_text(*why))
         << "\n";
 }
@@ -170,7 +170,7 @@ void write_findings(const Comparison& job, bool all, std::ostream& out) {
     const std::vector<SharedFinding> found = job.findings();
     const std::size_t shown = all ? found.size() : std::min(found.size(), findings_shown);
     if (found.empty())
-        out << "\n    no habit that costs time was seen on any rank\n";
+        out << "\n    no problem was found on any rank\n";
     for (std::size_t i = 0; i < shown; ++i) {
         const SharedFinding& finding = found[i];
         out << "\n"

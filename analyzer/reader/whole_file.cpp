@@ -14,8 +14,8 @@ std::string read_whole_file(const std::string& path, std::uint64_t most) {
     std::string text;
     for (std::size_t before = 0, got = step; got == step; before += got) {
         if (before > most)
-            throw Error(fmt::format("{}: is larger than {} MiB, and so not what it is taken for", source.path(),
-                                    most >> 20));
+            throw Error(fmt::format("{}: is larger than {} MiB, too large for a file of this kind",
+                                    source.path(), most >> 20));
         text.resize(before + step);
         got = source.read(before, text.data() + before, step);
         text.resize(before + got);

@@ -42,15 +42,14 @@ std::string basis_of(tables::Measure measure, const tables::ActionGain& compared
     if (measure == tables::Measure::room)
         return "gains room, not time";
     if (compared.without == 0)
-        return "gain not known: nothing in this run was left without it to compare (umadvisor ab times both)";
+        return "gain unknown: nothing in this run was left unchanged to compare with (umadvisor ab times both)";
     if (!known && compared.brief)
-        return "gain not known: in rounds of less than 1 ms the driver's thrashing detection decides what "
-               "faults take in the long run (umadvisor ab times both)";
-    const std::string both =
-        fmt::format("{} with it against {} {}", count(compared.with), count(compared.without),
-                    copies                                ? "that the driver made"
-                    : measure == tables::Measure::earlier ? "before it"
-                                                          : "left without it");
+        return "gain unknown: in rounds of less than 1 ms the driver's thrashing detection decides how long "
+               "page faults take in the long run (umadvisor ab times both)";
+    const std::string both = fmt::format("{} with it, {} {}", count(compared.with), count(compared.without),
+                                         copies                                ? "that the driver made"
+                                         : measure == tables::Measure::earlier ? "before it"
+                                                                               : "left without it");
     return known ? "the program's own time: " + both : fmt::format("no difference: {} took equally long", both);
 }
 

@@ -15,7 +15,7 @@ constexpr std::array<Words, static_cast<std::size_t>(trace::DropReason::count_)>
     {{"disk_full", "the disk was full"},
      {"size_cap", "the trace reached its size cap (UMADVISOR_MAX_SIZE)"},
      {"oversized", "they were too large for a chunk"},
-     {"no_memory", "memory could not be had, or the file was taken away"}}};
+     {"no_memory", "no memory was available, or the file was removed"}}};
 
 } // namespace
 
@@ -60,8 +60,8 @@ std::vector<std::string> missing_lines(const reader::Trace& trace) {
         lines.push_back(
             "the file is cut inside its header: the numbers of calls that are only counted are missing");
     if (c.end_lost)
-        lines.push_back("its last moments were in memory that is gone, or that only another umadvisor can "
-                        "read: that of the user who ran the program, with the trace itself and no copy of it");
+        lines.push_back("its last moments were in memory that is gone, or that only the user who ran the "
+                        "program can read, from the original trace and not from a copy");
     if (c.chunks_cut != 0)
         lines.push_back("the file ends inside " + count_text(c.chunks_cut, "chunk") +
                         "; read as far as it goes");
@@ -71,7 +71,7 @@ std::vector<std::string> missing_lines(const reader::Trace& trace) {
         lines.push_back(count_text(c.sequences_missing, "chunk") + " that a thread had written lost");
     if (c.records_refused != 0)
         lines.push_back(count_text(c.records_refused, "record") +
-                        " with values that no machine can have left out; the file is damaged or was made up");
+                        " with impossible values omitted; the file is damaged or forged");
     if (c.chunks_unknown + c.records_unknown != 0)
         lines.push_back(fmt::format("{} and {} of kinds newer than this umadvisor skipped",
                                     count_text(c.chunks_unknown, "chunk"),
@@ -91,8 +91,8 @@ std::vector<std::string> completeness_lines(const reader::Trace& trace) {
     std::vector<std::string> lines = missing_lines(trace);
     if (const std::uint32_t cut = trace.file.header().stacks_cut; cut != 0)
         lines.push_back(count_text(cut, "call stack") +
-                        " could not be unwound to the end: the program ran code that "
-                        "tells nothing of its frames (generated at run time?)");
+                        " could not be unwound to the end: the program ran code without unwind information "
+                        "(generated at run time?)");
     for (const trace::Interpreter& each : trace.dictionary.interpreters)
         if (!each.trouble.empty())
             lines.push_back(fmt::format(
@@ -102,7 +102,7 @@ std::vector<std::string> completeness_lines(const reader::Trace& trace) {
         lines.push_back(std::string("the trace was never closed: the program was killed, or still runs") +
                         (trace.file.completeness().end_lost ? "" : "; every record committed before is here"));
     if (!trace.time.certain())
-        lines.push_back("the rate of its clock is not known: times are ticks, not nanoseconds");
+        lines.push_back("the rate of its clock is unknown: times are ticks, not nanoseconds");
     return lines;
 }
 

@@ -166,23 +166,22 @@ std::string managed_source_text(const advice::Report& report) {
     std::string text;
     switch (source.source) {
     case trace::ManagedSourceKind::none:
-        text = "nobody tells what happens to it";
+        text = "nothing reports what happens to it";
         break;
     case trace::ManagedSourceKind::pagemap:
-        text = "the page table of the host, looked at around launches and synchronisations: no faults, no "
-               "causes, and nothing of what comes and goes in between";
+        text = "the host's page table, sampled around launches and synchronisations: no faults, no causes, and "
+               "no moves in between";
         break;
     case trace::ManagedSourceKind::queue:
         text = "the driver's own events and totals";
         if (!totals.records(trace::ManagedEventKind::migration) &&
             !totals.ever_recorded(trace::ManagedEventKind::migration))
-            text += ", single moves not among them";
-        text += ": they do not say which kernel it was; those named ran at the time";
+            text += ", without single moves";
+        text += ": they do not identify the kernel; the kernels named ran at that time";
         break;
     case trace::ManagedSourceKind::cupti:
-        text = "CUPTI's unified-memory counters: totals are the sums of what it told; which thread of the host "
-               "faulted and read duplicates it does not tell, nor which kernel it was; those named ran at the "
-               "time";
+        text = "CUPTI's unified-memory counters: totals are the sums of its records; it does not report the "
+               "host's faulting thread, read duplication or the kernel; the kernels named ran at that time";
         break;
     default:
         text = "a source newer than this version";

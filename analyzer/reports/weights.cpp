@@ -52,7 +52,7 @@ Sums page_faults(const rules::Profile& profile) {
     const managed::ManagedTotals& totals = profile.managed().totals();
     if (!totals.ever_recorded(Kind::host_fault) && !totals.ever_recorded(Kind::device_fault))
         throw reader::Error(profile.trace().file.path() +
-                            ": has no fault counts; it tells where managed memory was, not who faulted it in");
+                            ": has no fault counts; it shows where managed memory was, not what faulted it in");
     Sums sums;
     for (const auto& [memory, activity] : profile.managed().sites()) {
         for (const auto& [code, access] : activity.host_codes)

@@ -26,8 +26,8 @@ Finding gap_finding(const Profile& profile, const Rule& rule, const GapLine& lin
     const bool needed = &rule == &uma_505;
     if (&rule == &uma_503 && !line.frees) { // the rest of such a copy is for other rules
         finding.saving_ns = line.overlap_ns;
-        finding.basis =
-            "of each wait and the gap after it the shorter, as recorded: side by side they take the longer";
+        finding.basis = "the shorter of each wait and the gap after it, as recorded: when both overlap, only "
+                        "the longer remains";
         return finding;
     }
     // With two sets of buffers the host waits for results a round later: a gap hides no more than one wait. The
@@ -39,7 +39,7 @@ Finding gap_finding(const Profile& profile, const Rule& rule, const GapLine& lin
     finding.saving_ns = needed ? line.overlap_ns : line.turn_ns;
     finding.edit = calls.asynchronous(profile, needed);
     finding.basis = needed ? "replay of the run without these waits; at most the shorter of each wait and the "
-                             "gap after it, since a result is needed a round later"
+                             "gap after it, because each result is needed one round later"
                            : "replay of the run without these waits";
     return finding;
 }

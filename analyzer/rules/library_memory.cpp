@@ -19,7 +19,9 @@ struct Library {
 };
 constexpr Library libraries[] = {
     {"libcublas*", {"cuBLAS", "CUBLAS_WORKSPACE_CONFIG, or cublasSetWorkspace"}},
-    {"libcudnn*", {"cuDNN", "torch.backends.cudnn.benchmark = False keeps it to what its heuristics choose"}},
+    {"libcudnn*",
+     {"cuDNN",
+      "torch.backends.cudnn.benchmark = False limits it to the algorithms that its heuristics choose"}},
     {"libnccl*", {"NCCL", "NCCL_BUFFSIZE and NCCL_MAX_NCHANNELS"}},
     {"libnvshmem*", {"NVSHMEM", "NVSHMEM_SYMMETRIC_SIZE"}},
     {"libcusolver*", {"cuSOLVER", ""}},

@@ -125,14 +125,14 @@ Finding begin_finding(const Profile& profile, const FateGroup& group) {
     if (group.not_looked_at != 0) {
         finding.evidence.emplace_back("not_looked_at", static_cast<double>(group.not_looked_at));
         finding.details.push_back(
-            fmt::format("{} of them were not looked at, to save time, and are taken to be like the others",
+            fmt::format("{} of them were not compared, to save time, and are assumed to be like the others",
                         group.not_looked_at));
     }
     if (group.wholes < group.in_part && group.places != 0) {
         finding.evidence.emplace_back("places", static_cast<double>(group.places));
         // Evenly spread, and so many equal: with a probability of 95%.
         finding.details.push_back(
-            fmt::format("{} of them compared as a whole; of the others 1 KiB each and {} other places in all, "
+            fmt::format("{} of them were compared whole; of the others 1 KiB each and {} other places in all, "
                         "all equal: less than {} of the bytes change, if any",
                         group.wholes, group.places, percent_text(3 / static_cast<double>(group.places))));
     }
@@ -144,9 +144,9 @@ Finding begin_finding(const Profile& profile, const FateGroup& group) {
     if (group.fill_ns > 0) {
         finding.statement_ns = finding.saving_ns;
         finding.evidence.emplace_back("fill_ns", group.fill_ns);
-        finding.details.push_back(
-            fmt::format("before them the host copies the bytes to page-locked memory, {}, which goes as well",
-                        time_text(group.fill_ns)));
+        finding.details.push_back(fmt::format(
+            "before them the host copies the bytes to page-locked memory, {}, which is saved as well",
+            time_text(group.fill_ns)));
     }
     finding.edit = group.calls.gone(profile);
     finding.basis = basis_of(profile, group);
@@ -159,7 +159,8 @@ std::string transfers_text(const Profile& profile, std::uint64_t entry, const ta
 
 std::string basis_of(const Profile& profile, const FateGroup& group) {
     return group.measured
-               ? std::string("time of these transfers: of the calls that wait, else of the device by samples")
+               ? std::string(
+                     "time of these transfers: of the calls where they wait, otherwise of the device (sampled)")
                : "these bytes at rates measured on " + profile.rates().whose();
 }
 

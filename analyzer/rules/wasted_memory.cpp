@@ -59,7 +59,7 @@ Finding finding_of(const WastedLine& line) {
                         {"peak_bytes", static_cast<double>(line.peak_bytes)},
                         {"mean_lifetime_ns", line.mean_life_ns()}};
     finding.saving_bytes = line.bytes;
-    finding.basis = "of the " + bytes_text(line.peak_bytes) + " that were allocated when the most was, these";
+    finding.basis = "of the " + bytes_text(line.peak_bytes) + " that were allocated at the peak, these";
     return finding;
 }
 

@@ -97,7 +97,8 @@ Symbolizer::Symbolizer(const reader::Dictionary& dictionary, Options options, Pa
             for (CodePlace& place : places)
                 place.module = path;
     if (packed_.damaged)
-        warnings_.emplace_back("what the trace was packed with is damaged; what is missing is looked up anew");
+        warnings_.emplace_back(
+            "the symbols packed into the trace are damaged; missing ones are looked up again");
     // libdw asks the servers that this variable names; without --debuginfod, nothing goes over the network.
     if (!options_.debuginfod)
         ::unsetenv("DEBUGINFOD_URLS");

@@ -120,7 +120,7 @@ Outlook outlook(reader::Trace& trace, const Question& question) {
     found.capacity = question.gpu_memory != 0 ? question.gpu_memory : found.recorded_memory;
     if (found.capacity == 0)
         throw reader::Error(trace.file.path() +
-                            ": does not tell the memory of the card; --gpu-memory SIZE does");
+                            ": does not record the card's memory size; give it with --gpu-memory SIZE");
     found.link = question.link;
     found.act = question.act;
     found.rates_of = question.rates.whose();
@@ -129,7 +129,7 @@ Outlook outlook(reader::Trace& trace, const Question& question) {
     const Job& job = read.job;
     if (job.steps().empty() && job.left_out() != 0)
         throw reader::Error(fmt::format(
-            "{}: its first allocation is larger than what can be replayed in {} MiB; nothing can be foretold",
+            "{}: its first allocation is larger than what can be replayed in {} MiB; nothing can be predicted",
             trace.file.path(), Job::usual_bytes >> 20));
     found.peak = job.peak();
     found.moves = std::ranges::any_of(job.extents(), &Extent::moves);

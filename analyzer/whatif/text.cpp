@@ -28,14 +28,14 @@ void write_fit(const Outlook& outlook, std::ostream& out) {
     if (outlook.launches == 0 && outlook.moves && outlook.unknowns.unscanned != 0) {
         out << "no launch is known to reach " << (outlook.rewritten ? "managed or rewritten" : "managed")
             << " memory: what " << count_text(outlook.unknowns.unscanned, "launch")
-            << " may reach was not recorded, and what that would move is missing here. Beside --act stage or "
-               "rewrite alone launches are recorded in brief; a run without --act tells more, and so does "
-               "UMADVISOR_LAUNCHES=full\n";
+            << " may access was not recorded, and its moves are missing here. Under --act stage or rewrite "
+               "alone, launches are recorded in brief; record without --act or with UMADVISOR_LAUNCHES=full "
+               "for more\n";
         return;
     }
     if (outlook.launches == 0) {
         out << "no launch reaches managed memory"
-            << (outlook.rewritten ? "" : "; --act rewrite=all takes all as such") << "\n";
+            << (outlook.rewritten ? "" : "; --act rewrite=all makes all of it managed") << "\n";
         return;
     }
     out << "launches that reach " << (outlook.rewritten ? "managed or rewritten" : "managed")
@@ -55,7 +55,7 @@ void write_row(const Outlook& outlook, const std::string& policy, const std::opt
 /// What the times are based on, or why there are none.
 void write_prices(const Outlook& outlook, std::ostream& out) {
     if (!outlook.unmeasured.empty()) {
-        out << "what moving takes is not known: nobody has measured the link of " << outlook.unmeasured
+        out << "the time for moving is unknown: the link was not measured of " << outlook.unmeasured
             << ". umadvisor calibrate measures it, and --machine FILE names what was measured elsewhere. What "
                "would move is computed for a card that migrates managed memory by page faults\n"
             << "the whole job took " << time_text(outlook.recorded_ns) << " on " << outlook.device << " with "
@@ -89,22 +89,21 @@ void write_basis(const Outlook& outlook, std::ostream& out) {
     write_prices(outlook, out);
     if (outlook.launches != 0)
         out << (outlook.parts_known
-                    ? "launches reach the 2 MiB blocks that faults or prefetches were told of\n"
-                    : "launches are taken to reach the whole of their allocations: not all device "
-                      "faults were recorded (umadvisor run --um-detail faults)\n");
+                    ? "launches access the 2 MiB blocks for which page faults or prefetches were recorded\n"
+                    : "launches are assumed to access their whole allocations: not all device faults were "
+                      "recorded (umadvisor run --um-detail faults)\n");
     const Unknowns& unknowns = outlook.unknowns;
     if (unknowns.host_blind && outlook.launches != 0)
-        out << "nothing tells when the host took memory back: what it touches is not in this\n";
+        out << "the host's accesses were not recorded and are not included\n";
     if (!outlook.recorded_act.empty() && outlook.launches != 0)
         out << "recorded under --act " << outlook.recorded_act
-            << ", which hides some of what the host touches: on demand more may move than told here\n";
+            << ", which hides some of the host's accesses: on demand more may move than shown here\n";
     if (unknowns.unscanned != 0 && outlook.launches != 0)
-        out << count_text(unknowns.unscanned, "launch") << " may reach more than is known of them\n";
+        out << count_text(unknowns.unscanned, "launch") << " may access more than is known of them\n";
     if (unknowns.faults != 0)
-        out << count_text(unknowns.faults, "event")
-            << " of managed memory that was gone or not known left out\n";
+        out << count_text(unknowns.faults, "event") << " of managed memory that was freed or unknown omitted\n";
     if (outlook.devices > 1)
-        out << outlook.devices << " devices are taken as one card\n";
+        out << outlook.devices << " devices are treated as one card\n";
     if (outlook.left_out != 0)
         out << "the trace is too long, or its memory too large, for all of it: only its beginning was "
                "replayed\n";

@@ -27,9 +27,9 @@ const char* refusal(const DeviceCount& devices) {
     if (devices.able != 0)
         return nullptr;
     if (devices.one_pool != 0)
-        return "--act is refused: host and device share one memory, so nothing has to move; all runs as it "
-               "would without";
-    return "--act is refused: no device has concurrentManagedAccess; the program runs as it would without";
+        return "--act is refused: host and device share one memory, so nothing has to move; the program runs "
+               "unchanged";
+    return "--act is refused: no device has concurrentManagedAccess; the program runs unchanged";
 }
 
 void refuse_managed(runtime::Options& options, const DeviceCount& devices) {
@@ -87,7 +87,7 @@ void initialize(const runtime::Options& requested) noexcept {
 
 void refuse_unrecorded(const runtime::Options& options) noexcept {
     if (options.acts())
-        runtime::say("--act is refused: nothing is done to a program that is not recorded");
+        runtime::say("--act is refused: it needs recording, which is off");
 }
 
 } // namespace umadvisor::act

@@ -51,7 +51,7 @@ void leave_copies_to_program(std::uint64_t address) {
 void before_launch(LaunchScope& launch) noexcept {
     const observe::Touched& touched = launch.touched;
     if (!touched.scanned && !blindness_noted.load(std::memory_order_relaxed) && !blindness_noted.exchange(true))
-        record::note("--act prefetch: launches whose parameters this driver does not tell (before CUDA 12.4) "
+        record::note("--act prefetch: launches whose parameters this driver does not report (before CUDA 12.4) "
                      "are left alone");
     if (touched.managed_count == 0 && !touched.holds_pointers)
         return;

@@ -179,13 +179,11 @@ void make(const policy::PrefetchPlan& plan, CUdevice to, Launching launch, trace
 void note_change(const SharedMove& move) {
     const record::About about{.allocation = move.range.allocation};
     if (move.change == policy::DeviceTurns::Change::brings)
-        record::note(about,
-                     "--act prefetch: a managed allocation is brought to each device that launches after "
-                     "another one: rounds are shorter so");
+        record::note(about, "--act prefetch: a managed allocation is prefetched to each device that launches "
+                            "after another one: this makes rounds shorter");
     else if (move.change == policy::DeviceTurns::Change::copies)
-        record::note(about,
-                     "--act prefetch: SetReadMostly for a managed allocation that several devices reach: "
-                     "rounds are shorter so");
+        record::note(about, "--act prefetch: SetReadMostly for a managed allocation that several devices use: "
+                            "this makes rounds shorter");
     else if (move.change == policy::DeviceTurns::Change::gives_up)
         record::note(about, "--act prefetch: a managed allocation that several devices reach is left to faults "
                             "again: rounds became as long as before");
@@ -358,10 +356,9 @@ void make_moves(const Moves& moves, CUdevice device, Launching launch, trace::Re
             "--act prefetch: a managed allocation is left to faults for now: launches came for none of the "
             "blocks of it that were tried");
     if (moves.newly_shared != 0)
-        record::note(
-            record::About{.allocation = moves.newly_shared},
-            "--act prefetch: launches on several devices reach a managed allocation: it is left to faults, but "
-            "for what makes their rounds shorter");
+        record::note(record::About{.allocation = moves.newly_shared},
+                     "--act prefetch: launches on several devices use a managed allocation: it is left to page "
+                     "faults, except where prefetching makes rounds shorter");
     make(moves.out, CU_DEVICE_CPU, launch, trace::Reason::makes_room);
     make(moves.in, device, launch, reason);
     for (std::uint32_t i = 0; i < moves.shared_count; ++i)

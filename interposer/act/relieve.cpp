@@ -122,9 +122,8 @@ void before_launch(LaunchScope& launch) noexcept {
         return;
     if (!observe::managed_watch().delivers()) {
         if (observe::managed_watch().settled() && modes::relieve.on.exchange(false))
-            record::note(
-                "--act relieve is off: it needs the driver's tools queue, which alone tells who writes "
-                "managed memory");
+            record::note("--act relieve is off: it needs the driver's tools queue, the only source of who "
+                         "writes managed memory");
         return;
     }
     const record::Quiet quiet;

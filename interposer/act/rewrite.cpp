@@ -69,7 +69,7 @@ bool is_unsafe(char* text, std::size_t capacity) {
                       world.variable, static_cast<unsigned long long>(world.size));
     else if (record::stack() == 0)
         std::snprintf(text, capacity,
-                      "without call stacks nobody knows what NCCL, MPI, UCX or NVSHMEM allocate");
+                      "without call stacks it is unknown what NCCL, MPI, UCX or NVSHMEM allocate");
     else
         return false;
     return true;
@@ -145,8 +145,8 @@ bool allocate_managed(const AllocationScope& asked) {
         return false;
     if (const Budget budget = budget_of(device); !reserve_rewritten(device, asked.bytes, budget)) {
         if (!budget_noted.test_and_set(std::memory_order_relaxed)) {
-            announce("--act rewrite: no more than %llu MiB may be made managed (--budget); the program is told "
-                     "that it is out of memory",
+            announce("--act rewrite: no more than %llu MiB may be made managed (--budget); the program gets an "
+                     "out-of-memory error",
                      static_cast<unsigned long long>(budget.bytes >> 20));
         }
         answer(asked.record, CUDA_ERROR_OUT_OF_MEMORY, trace::Reason::budget);

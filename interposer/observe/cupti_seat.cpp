@@ -15,7 +15,7 @@ void ignore_callback(void*, std::uint32_t, std::uint32_t, const void*) {}
 const char* refusal(const CuptiLibrary& library, CuptiLibrary::Result result) {
     static char text[160];
     if (result == cupti::multiple_subscribers_not_supported)
-        return "CUPTI's one seat in this process is taken by another profiler";
+        return "another profiler already uses CUPTI in this process";
     const char* name = nullptr;
     if (library.result_text(result, &name) != cupti::success || name == nullptr)
         name = "unknown error";

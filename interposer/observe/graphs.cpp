@@ -184,7 +184,7 @@ void enter_graph(trace::Graph& call) noexcept {
     const bool good = read_graph(graph_of(call), {&Entering::accept, &entering}, omitted);
     define_version(exec->version, 0, entering.count, omitted);
     if (omitted != 0)
-        record::note("a graph of %zu nodes was instantiated: %llu of them are not told",
+        record::note("a graph of %zu nodes was instantiated: %llu of them are not recorded",
                      entering.count + static_cast<std::size_t>(omitted),
                      static_cast<unsigned long long>(omitted));
     const record::Guard guard(exec_graphs_lock);

@@ -301,7 +301,7 @@ const char* open_queue(std::string_view release, const Devices& devices) {
     if (witness == ManagedWitness::best && attach::simulated_tools() == nullptr &&
         residency::branch_of(release).queue != residency::ToolsQueue::tested) {
         std::snprintf(untested, sizeof untested,
-                      "the tools queue was not tested with driver %.*s (--um queue asks it all the same)",
+                      "the tools queue was not tested with driver %.*s (--um queue uses it anyway)",
                       static_cast<int>(std::min<std::size_t>(release.size(), 32)),
                       release.empty() ? "?" : release.data());
         return untested;

@@ -120,7 +120,7 @@ const char* read_debug_offsets(const std::uint64_t* words, std::uint32_t version
     if (words[at.type] != python::object_type || words[at.bytes_size] != python::object_size ||
         words[at.bytes_data] != python::bytes_data || words[at.text_size] != python::object_size ||
         words[at.text_state] != python::text_state)
-        return "its objects are not laid out as those of versions 3.9 to 3.14";
+        return "its objects have another layout than those of versions 3.9 to 3.14";
     layout = python_3_12;
     layout.leader_frame = none;
     const auto take = [&](std::uint8_t word, std::uint16_t& to) {
@@ -136,7 +136,7 @@ const char* read_debug_offsets(const std::uint64_t* words, std::uint32_t version
         take(at.code_first_line, layout.code_first_line) &&
         take(at.code_instructions, layout.code_instructions) && take(at.text_ascii, layout.text_ascii);
     if (!near)
-        return "what it says of its frames cannot be";
+        return "its frames have impossible values";
     layout.text_wide =
         static_cast<std::uint16_t>(layout.text_ascii + 16); // the cached UTF-8 form, by length and pointer
     return nullptr;

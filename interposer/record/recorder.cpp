@@ -58,7 +58,7 @@ const char* open(const Settings& settings) noexcept {
     detail::taking.store(Taking::everything, std::memory_order_release);
     define_process();
     if (!sink.outlives())
-        note("no shared memory can be had here: a program that is killed loses what it recorded since its last "
+        note("no shared memory is available: a program that is killed loses what it recorded since its last "
              "synchronisations");
     prepare_stacks(settings.stack_frames, settings.python);
     return nullptr;

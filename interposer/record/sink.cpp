@@ -119,7 +119,7 @@ void Sink::lose(FileFate fate) noexcept {
     if (fate != FileFate::out_of_sight) // then a process that can open the file finds the rest in the segment
         memory_.let_go();
     if (fate == FileFate::cut)
-        runtime::say("the trace %s was cut short by somebody; nothing more is recorded", file_.path());
+        runtime::say("the trace %s was truncated by another process; nothing more is recorded", file_.path());
     else
         runtime::say("the trace %s is not where it was written: the file is gone, or out of this process's "
                      "sight; nothing more is recorded",

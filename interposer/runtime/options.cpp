@@ -211,7 +211,8 @@ void warn_of_options() noexcept {
         const int length = static_cast<int>(name.size());
         Options ignored;
         if (!known)
-            say("UMADVISOR_%.*s is no setting of mine; `umadvisor help env` lists them", length, name.data());
+            say("UMADVISOR_%.*s is no setting of umadvisor; `umadvisor help env` lists them", length,
+                name.data());
         else if (name == "OUTPUT" && value.size() >= path_bytes)
             say("UMADVISOR_OUTPUT is longer than %zu bytes; the trace is written to the working directory",
                 path_bytes - 1);

@@ -14,7 +14,7 @@ void note_unmapped_arrays() {
     static std::atomic_flag noted;
     if (!noted.test_and_set(std::memory_order_relaxed))
         record::note("sparse or deferred-mapping CUDA arrays are recorded with 0 bytes: they have no memory of "
-                     "their own, and what is mapped into them is not told apart");
+                     "their own, and memory mapped into them is not tracked");
 }
 
 } // namespace

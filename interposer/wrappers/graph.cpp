@@ -40,7 +40,7 @@ void finish_instantiate(trace::Graph& record, CUgraphExec exec, CUgraph graph, s
         record.exec = number(exec);
         observe::enter_graph(record);
         if ((flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0 && !device_launch_noted.exchange(true))
-            record::note("a graph was made to be launched from the device: such launches are not seen");
+            record::note("a graph was created for launches from the device: such launches are not seen");
     }
     record::write(record);
 }

@@ -92,14 +92,13 @@ int calibrate(const Arguments& arguments) {
 
 const Command calibrate_command{
     "calibrate",
-    "Measure what moving memory costs on this machine, for the estimates of reports",
+    "Measure the rates of this machine, for the estimates of reports",
     "",
     0,
     0,
     {{"-o,--output", "FILE",
-      "Where it is kept; if not said, ~/.config/umadvisor/machine.json, beside other devices': reports look "
-      "there"},
-     {"--device", "N", "The device to measure; 0 if not said"},
+      "Output file; default: ~/.config/umadvisor/machine.json, which holds all devices and which reports read"},
+     {"--device", "N", "The device to measure; default: 0"},
      {unknown_device_flag, "NAME", ""}},
     &calibrate};
 

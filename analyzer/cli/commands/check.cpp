@@ -42,7 +42,7 @@ void write_check(const reports::Comparison& found, rules::Confidence least, std:
     if (!found.went.empty())
         out << text::count_text(found.went.size(), "finding") << " of " << baseline
             << (found.went.size() == 1 ? " is" : " are")
-            << " gone; renew it (umadvisor report --json), so that nothing comes back unseen\n";
+            << " gone; renew it (umadvisor report --json), so that they are new if they come back\n";
 }
 
 int check(const Arguments& arguments) {
@@ -71,7 +71,7 @@ int check(const Arguments& arguments) {
     const bool failed = std::ranges::any_of(
         found.came, [&](const reports::ReportedFinding& finding) { return finding.confidence >= least; });
     if (before.lacks_records() || (!whole && !failed)) {
-        say("not all that was recorded could be read: no run passes that is compared so");
+        say("not all that was recorded could be read: such a run cannot pass");
         return operational_error;
     }
     return failed ? findings_left : done;
@@ -79,11 +79,11 @@ int check(const Arguments& arguments) {
 
 std::vector<OptionSpec> check_options() {
     std::vector<OptionSpec> options = with_finding_options(
-        {{"--baseline", "FILE", "A report as JSON, or a trace, of the run that is taken as it is"}});
+        {{"--baseline", "FILE", "A report as JSON, or a trace, of the run to compare with"}});
     for (OptionSpec& option : options)
         if (option.flags == "--fail-on")
             option.help =
-                "Exit status 3 when a finding of this confidence or a higher one is new; medium if not said";
+                "Exit status 3 when a finding of this confidence or a higher one is new; default: medium";
     return options;
 }
 

@@ -127,12 +127,7 @@ int completion(const Arguments& arguments) {
 
 } // namespace
 
-const Command completion_command{"completion",
-                                 "Print what completes umadvisor's commands and options in bash, zsh or fish",
-                                 "SHELL",
-                                 1,
-                                 1,
-                                 {},
-                                 &completion};
+const Command completion_command{
+    "completion", "Print a completion script for bash, zsh or fish", "SHELL", 1, 1, {}, &completion};
 
 } // namespace umadvisor::cli

@@ -31,7 +31,7 @@ int html_trouble(const Arguments& arguments) {
         return usage_error;
     }
     if (arguments.has("--force") && !arguments.has("--output")) {
-        say("--force goes with -o FILE");
+        say("--force needs -o FILE");
         return usage_error;
     }
     if (as_page && !html::available()) {
@@ -78,7 +78,7 @@ int diff(const Arguments& arguments) {
 
 const Command diff_command{
     "diff",
-    "Compare two runs: findings that went, came and changed",
+    "Compare two runs: findings that are gone, new and changed",
     "FILE",
     2,
     2,
@@ -86,7 +86,7 @@ const Command diff_command{
         {{"-f,--force", "", "With --html, replace an existing file"},
          {"--html", "", "One page for a browser; loads nothing from the network"},
          {"--json", "", "The document that docs/comparison.md describes"},
-         {"-o,--output", "FILE", "With --html, the page; without, it goes to standard output"}})),
+         {"-o,--output", "FILE", "With --html, the output file; default: standard output"}})),
     &diff};
 
 } // namespace umadvisor::cli

@@ -79,7 +79,7 @@ std::string version_text(int version) {
 void look_at_device(Findings& findings, const ProbedDevice& device) {
     std::string text = fmt::format("{}, compute {}.{}: ", device.name, device.major, device.minor);
     if (device.prohibited)
-        text += "its compute mode lets no program use it; nvidia-smi -c 0 changes that";
+        text += "its compute mode allows no program; nvidia-smi -c 0 changes that";
     else if (!device.managed)
         text += "no managed memory; copies are recorded";
     else if (!device.concurrent)
@@ -148,7 +148,7 @@ void look_at_driver(Findings& findings, const DriverProbe& driver) {
 
 /// What the loader said when it left the shim out.
 std::string preload_trouble(const DriverTrial& trial) {
-    std::string text = trial.words.empty() ? "the loader left the shim out without a word" : trial.words;
+    std::string text = trial.words.empty() ? "the loader skipped the shim without a message" : trial.words;
     return text + (text.find("GLIBC_") != std::string::npos
                        ? "; it was built for a newer glibc than this system has: install the package"
                        : "; install libumadvisor.so and umadvisor of one build, and unset LD_PRELOAD");
@@ -167,7 +167,7 @@ void look_at_recording(Findings& findings, const RecordingTrial& trial, const Dr
     else if (trial.trouble.empty())
         findings.add(Mark::yes, "recording", "a preloaded process called cuInit and left a trace");
     else if (driver.trouble.empty()) // else that is what is in the way
-        findings.add(Mark::no, "recording", "alone the driver works, but: " + trial.trouble);
+        findings.add(Mark::no, "recording", "the driver works without umadvisor, but: " + trial.trouble);
 }
 
 /// `output`: what UMADVISOR_OUTPUT says.
@@ -256,7 +256,7 @@ void look_at_queue(Findings& findings, bool simulated) {
             Mark::part, "tools queue",
             fmt::format(
                 "{}: {}; residency is sampled instead; {}", file, std::strerror(errno),
-                missing ? fmt::format("nvidia-modprobe -u -c 0 makes it, a container needs --device {}", file)
+                missing ? fmt::format("nvidia-modprobe -u -c 0 creates it, a container needs --device {}", file)
                         : "this user, or this container, may not open it"));
     }
     ::close(device);
@@ -266,7 +266,7 @@ void look_at_queue(Findings& findings, bool simulated) {
         return findings.add(Mark::yes, "tools queue", fmt::format("{}, driver {}", file, release));
     findings.add(Mark::part, "tools queue",
                  fmt::format("not tested with driver {}{}; residency is sampled instead; umadvisor run --um "
-                             "queue asks it all the same",
+                             "queue uses it anyway",
                              release.empty() ? "?" : release,
                              known == residency::ToolsQueue::read
                                  ? ", whose source has the layouts of tested ones"
@@ -280,8 +280,8 @@ std::string use_of(const std::string& cupti) {
                          : reinterpret_cast<int (*)(std::uint32_t*)>(::dlsym(library, "cuptiGetVersion"));
     std::uint32_t version = 0;
     if (get == nullptr || get(&version) != 0)
-        return "its version is not known";
-    return residency::cupti::knows(version) ? "with --um cupti no other profiler gets its one seat"
+        return "its version is unknown";
+    return residency::cupti::knows(version) ? "with --um cupti no other profiler can use CUPTI at the same time"
                                             : "--um cupti does not know its records, and is refused";
 }
 
@@ -375,7 +375,7 @@ const Command doctor_command{
     "",
     0,
     0,
-    {{"--timeout", "SECONDS", "How long the driver may take to answer; 60 if not said"}, {trial_flag, "", ""}},
+    {{"--timeout", "SECONDS", "Seconds that the driver may take to answer; default: 60"}, {trial_flag, "", ""}},
     &doctor};
 
 } // namespace umadvisor::cli

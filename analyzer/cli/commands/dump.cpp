@@ -28,7 +28,9 @@ int dump(const Arguments& arguments) {
 
 } // namespace
 
-const Command dump_command{"dump", "Print every record of a trace in the order of time",           "FILE", 1,
-                           1,      with_range_options({{"--json", "", "One JSON object a line"}}), &dump};
+const Command dump_command{"dump", "Print every record of a trace in the order of time",
+                           "FILE", 1,
+                           1,      with_range_options({{"--json", "", "One JSON object per line"}}),
+                           &dump};
 
 } // namespace umadvisor::cli

@@ -46,7 +46,7 @@ int explain(const Arguments& arguments) {
 
 const Command explain_command{
     "explain",
-    "Explain a rule, by its id, its number or its name: cause, cure, when to ignore it; without, list all",
+    "Explain a rule, by its id, number or name: cause, remedy, when to ignore it; without a rule, list all",
     "RULE",
     0,
     1,

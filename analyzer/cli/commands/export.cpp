@@ -58,7 +58,7 @@ int export_traces(const Arguments& arguments) {
     if (format->check != nullptr && !format->check(arguments))
         return usage_error;
     return write_output(
-        arguments, "export needs -o FILE: where " + flag_of(*format) + " goes (see umadvisor export --help)",
+        arguments, "export needs -o FILE, where " + flag_of(*format) + " goes (see umadvisor export --help)",
         0666, [&](OutputFile& file) { format->write(arguments, file); });
 }
 

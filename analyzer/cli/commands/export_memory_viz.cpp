@@ -39,9 +39,9 @@ void write_memory_viz(const Arguments& arguments, OutputFile& file) {
         say(warning);
     if (options.at_oom && !totals.any_oom)
         throw reader::Error(trace.file.path() +
-                            ": no allocation on a device failed for want of memory; leave out --at-oom");
+                            ": no allocation on a device failed because memory ran out; remove --at-oom");
     if (totals.left_out != 0)
-        say(fmt::format("{}: the newest {} entries of its history are told, {} older ones are not (--limit)",
+        say(fmt::format("{}: the newest {} entries of its history are written, {} older ones are not (--limit)",
                         trace.file.path(), totals.entries, totals.left_out));
 }
 
@@ -52,7 +52,7 @@ const ExportFormat& memory_viz_format() {
         {"--memory-viz", "",
          "A memory snapshot (pickle) for pytorch.org/memory_viz and torch.cuda._memory_viz"},
         {{"--limit", "N", "--memory-viz: keep the newest N entries of the history (100,000)"},
-         {"--at-oom", "", "--memory-viz: end with the first allocation that found no memory left"}},
+         {"--at-oom", "", "--memory-viz: end with the first allocation that failed because memory ran out"}},
         1,
         &check_memory_viz,
         &write_memory_viz};

@@ -50,7 +50,7 @@ int flame(const Arguments& arguments) {
 
 const Command flame_command{
     "flame",
-    "Stacks and what they weigh, for programs that draw flame graphs",
+    "Stacks with their weights, for tools that draw flame graphs",
     "FILE",
     1,
     1,

@@ -80,7 +80,7 @@ int merge(const Arguments& arguments) {
                 ++unreadable;
             }
     if (job.size() == 0)
-        throw reader::Error("nothing of what was named can be read; no job was written");
+        throw reader::Error("none of these files can be read; no job was written");
     OutputFile file(output, arguments.has("--force"));
     job.write([&](std::string_view bytes) { file.write(bytes); });
     end_progress();
@@ -90,8 +90,7 @@ int merge(const Arguments& arguments) {
     };
     say(fmt::format("{}{}{} in {}; next: umadvisor report {}", text::count_text(job.useful(), "rank"),
                     others(job.size() - job.useful() - job.unknown(), " without a CUDA call"),
-                    others(job.unknown(), " of which no call could be read"), output,
-                    text::shell_path(output)));
+                    others(job.unknown(), " without a readable call"), output, text::shell_path(output)));
     return unreadable + job.unknown() == 0 ? done : operational_error;
 }
 
@@ -99,7 +98,7 @@ int merge(const Arguments& arguments) {
 
 const Command merge_command{
     "merge",
-    "Make one job of the summaries or traces of its ranks",
+    "Merge the summaries or traces of a job's ranks",
     "FILE|DIR",
     1,
     1 << 20,

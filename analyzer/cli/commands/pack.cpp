@@ -57,7 +57,7 @@ const Command pack_command{
     1,
     1,
     with_symbol_options({{"-o,--output", "FILE", "The packed trace"},
-                         {"--source", "", "Also the source lines that reports of it quote"},
+                         {"--source", "", "Also pack the source lines that its reports quote"},
                          {"-f,--force", "", "Replace an existing file"}}),
     &pack};
 

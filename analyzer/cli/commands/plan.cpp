@@ -27,7 +27,7 @@ int plan(const Arguments& arguments) {
     }
     end_progress();
     if (plan.empty())
-        say("nothing was learned that a plan could hold; record with umadvisor run --act");
+        say("nothing was learned for a plan; record with umadvisor run --act");
     const std::string text = text::json_text(plan.document(), 2) + "\n";
     if (output.empty())
         std::cout << text;
@@ -43,7 +43,7 @@ const Command plan_command{"plan",
                            "FILE",
                            1,
                            1 << 20,
-                           {{"-o,--output", "FILE", "Where to; standard output if not said"},
+                           {{"-o,--output", "FILE", "Output file; default: standard output"},
                             {"-f,--force", "", "Replace an existing file"}},
                            &plan};
 

@@ -110,7 +110,7 @@ bool html_is_possible(const Arguments& arguments) {
     else if (arguments.rest.size() != 1)
         trouble = "--html takes one trace";
     else if (arguments.has("--force") && !arguments.has("--output"))
-        trouble = "--force goes with -o FILE";
+        trouble = "--force needs -o FILE";
     if (!trouble.empty())
         say(trouble);
     return trouble.empty();
@@ -207,16 +207,16 @@ const Command report_command{
     1,
     1 << 20,
     with_terminal_option(with_finding_options(with_range_options(
-        {{"--all", "", "In the text, all findings in full, also those that save little"},
+        {{"--all", "", "In the text, all findings in full, including those that save little"},
          {"-f,--force", "", "With --html, replace an existing file"},
          {"--html", "", "One page for a browser, with a timeline; loads nothing from the network"},
-         {"--jobs", "N", "Threads that work at a time; as many as there are cores if not said"},
+         {"--jobs", "N", "Number of threads; default: one for each core"},
          {"--json", "", "The document that docs/report-schema.md describes"},
-         {"--machine", "FILE", "What moving memory costs, as written by umadvisor calibrate -o FILE"},
-         {"--managed", "", "In the text, all that is known of managed memory"},
+         {"--machine", "FILE", "Rates of the machine, as written by umadvisor calibrate -o FILE"},
+         {"--managed", "", "In the text, everything known about managed memory"},
          {"--markdown", "", "For a page that shows Markdown"},
          {"--no-source", "", "With --html, quote no source lines"},
-         {"-o,--output", "FILE", "With --html, the page; without, it goes to standard output"},
+         {"-o,--output", "FILE", "With --html, the output file; default: standard output"},
          {"--sarif", "", "For tools that show findings on lines (SARIF 2.1.0)"},
          {"--source", "", "Quote the source also for a trace of another user"}}))),
     &report};

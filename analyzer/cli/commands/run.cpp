@@ -164,7 +164,7 @@ std::optional<RunList> make_list(bool quiet) {
         return std::make_optional<RunList>();
     } catch (const reader::Error& error) {
         if (!quiet)
-            say(fmt::format("{}; which traces are of this run is not known", error.what()));
+            say(fmt::format("{}; which traces belong to this run is unknown", error.what()));
         return std::nullopt;
     }
 }
@@ -229,41 +229,41 @@ const Command run_command{
     1,
     0,
     {{"-o,--output", "FILE",
-      "Trace file; a rank of a job puts its rank before the suffix, a further process its pid. Default: "
-      "PROGRAM.PID.umtrace in the working directory, of a rank PROGRAM.RANK.PID.umtrace"},
+      "Trace file; a rank of a job adds its rank before the suffix, a further process its pid. Default: "
+      "PROGRAM.PID.umtrace in the working directory, for a rank PROGRAM.RANK.PID.umtrace"},
      {"-f,--force", "", "Replace an existing trace file"},
      {"-c,--capture-range", "none|cudaProfilerApi",
       "cudaProfilerApi: record only between cudaProfilerStart and cudaProfilerStop"},
-     {"-y,--delay", "SECONDS", "Record nothing before the program is that old"},
-     {"-d,--duration", "SECONDS", "Record nothing after so many seconds of recording"},
-     {"--follow-fork", "", "A trace also for forked children of a process that had entered CUDA"},
+     {"-y,--delay", "SECONDS", "Start recording after the program has run this long"},
+     {"-d,--duration", "SECONDS", "Stop recording after this many seconds"},
+     {"--follow-fork", "", "Also trace forked children of a process that had initialised CUDA"},
      {"--act", "LIST",
       "Change what the program does: "
 #define MODE(name, words, ...) words ", "
 #include "trace/act.def"
       "auto (all that give up what does not pay), plan=FILE (of umadvisor plan)"},
      {"--budget", "SIZE",
-      "Device memory that --act rewrite may make managed, on each device; not said: the card's, of "
-      "rewrite=spill half of the memory that the host has free"},
-     {"--pretend-memory", "SIZE", "Make the card look smaller"},
+      "Device memory that --act rewrite may make managed, on each device; default: the card's memory, for "
+      "rewrite=spill half of the host's free memory"},
+     {"--pretend-memory", "SIZE", "Pretend that the card has less memory"},
      {"--stacks", "off|N", "Frames recorded with each call"},
      {"--um", "SOURCE",
-      "Who tells what happens to managed memory: auto (queue where the driver was tested, else pagemap; beside "
-      "--act without relieve pagemap), queue (the driver's tools queue, also of a release it was not tested "
-      "with), cupti (takes the one seat that CUPTI has for profilers), pagemap, off"},
+      "Source of events of managed memory: auto (queue where the driver was tested, otherwise pagemap; with "
+      "--act but without relieve pagemap), queue (the driver's tools queue, also with an untested release), "
+      "cupti (no other profiler can then use CUPTI), pagemap, off"},
      {"--um-detail", "LEVEL",
-      "Events taken from the queue: auto (light, and full in short windows while memory moves, but beside "
-      "--act), light, faults, full"},
+      "Events read from the queue: auto (light, and full in short windows while memory moves; with --act "
+      "light), light, faults, full"},
      {"--hash", "LEVEL",
-      "Hash the bytes of copies between host and device, so that equal ones are found: sample (some of them, "
-      "all where they may be equal again; the default but beside --act), full, off"},
+      "Hash the bytes of copies between host and device to find repeated ones: sample (some bytes, all where "
+      "they may repeat; the default without --act), full, off"},
      {"--no-calibrate", "",
-      "Do not measure, once the program has ended, what moving memory costs on a device that umadvisor "
-      "calibrate was not run on (1 to 2 s, once for each kind of device)"},
+      "Do not calibrate an uncalibrated device after the program has ended (calibration takes 1 to 2 s, once "
+      "for each kind of device)"},
      {"--summary", "",
-      "Beside each trace, a file of at most 100 KB (.umsum) for umadvisor merge: what a job of many ranks is "
-      "compared by"},
-     {"-q,--quiet", "", "Say nothing, neither here nor in the program"}},
+      "Write a summary beside each trace (.umsum, at most 100 KB), with which umadvisor merge compares the "
+      "ranks of a job"},
+     {"-q,--quiet", "", "Print no messages, neither here nor in the program"}},
     &run,
     true};
 

@@ -96,7 +96,7 @@ const Command stats_command{
     1,
     1,
     with_terminal_option(with_stack_options(with_range_options(
-        {{"--format", "text|csv|json", "How they are written; text if not said (docs/stats.md)"},
+        {{"--format", "text|csv|json", "Output format; default: text (docs/stats.md)"},
          {"--table", "NAME",
           "Only this one of api, copies, copy-sizes, allocations, kernels, managed; may be given several times",
           true}}))),

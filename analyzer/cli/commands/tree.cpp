@@ -59,14 +59,14 @@ int tree(const Arguments& arguments) {
 
 const Command tree_command{
     "tree",
-    "Stacks and what they weigh, as a tree of text",
+    "Stacks with their weights, as a tree of text",
     "FILE",
     1,
     1,
     with_terminal_option(with_stack_options(with_range_options(
         {weight_option(),
-         {"--threshold", "PERCENT", "Leave out branches that weigh less; 1 where nothing is said"},
-         {"--width", "COLUMNS", "Cut longer lines; 0: none. Where nothing is said: the terminal's"}}))),
+         {"--threshold", "PERCENT", "Omit branches below this percentage; default: 1"},
+         {"--width", "COLUMNS", "Cut longer lines; 0: never; default: the terminal's width"}}))),
     &tree};
 
 } // namespace umadvisor::cli

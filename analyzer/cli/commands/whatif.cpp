@@ -78,14 +78,14 @@ int whatif(const Arguments& arguments) {
 
 const Command whatif_command{
     "whatif",
-    "Say how a recorded program would do on a card with less memory or another link",
+    "Predict how a recorded program would run on a card with less memory or another link",
     "FILE",
     1,
     1,
-    {{"--gpu-memory", "SIZE", "Memory of that card; that of the recorded ones if not said"},
-     {"--link", "GBPS", "GB/s of its link in either direction; as calibrated, or an H200's, if not said"},
-     {"--act", "LIST", "What umadvisor is to do there: prefetch, rewrite=all; prefetch if not said"},
-     {"--machine", "FILE", "What moving memory costs, as written by umadvisor calibrate -o FILE"},
+    {{"--gpu-memory", "SIZE", "Memory of that card; default: that of the recorded one"},
+     {"--link", "GBPS", "GB/s of its link in each direction; default: as calibrated, or an H200's"},
+     {"--act", "LIST", "What umadvisor does there: prefetch, rewrite=all; default: prefetch"},
+     {"--machine", "FILE", "Rates of the machine, as written by umadvisor calibrate -o FILE"},
      {"--json", "", "The same as JSON"}},
     &whatif};
 

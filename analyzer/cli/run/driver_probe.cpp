@@ -84,7 +84,7 @@ DriverProbe probe_driver() {
     }
     get_version(&probe.version);
     if (const int status = initialize(0); status != 0) {
-        probe.trouble = fmt::format("{}: cuInit answers {}", probe.path,
+        probe.trouble = fmt::format("{}: cuInit returns {}", probe.path,
                                     refusal_text(status, machine::error_text(status, "cuGetErrorName"),
                                                  machine::error_text(status, "cuGetErrorString")));
         return probe;

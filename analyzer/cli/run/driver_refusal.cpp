@@ -53,7 +53,8 @@ std::string refusal_text(int status, const std::string& name, const std::string&
     if (!words.empty())
         text += " (" + words + ")";
     return text + ": " +
-           (known ? std::string(remedy->text) : "see whether nvidia-smi works, and what dmesg says of NVRM");
+           (known ? std::string(remedy->text)
+                  : "check whether nvidia-smi works, and what dmesg says about NVRM");
 }
 
 } // namespace umadvisor::cli

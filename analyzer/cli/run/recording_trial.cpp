@@ -33,7 +33,7 @@ std::string line_with(const std::string& text, std::string_view word) {
 std::string signal_text(int signal, bool early) {
     const std::string process =
         early ? "a process that is to call cuInit" : "a process that opens libcuda.so.1 and calls cuInit";
-    const std::string text = fmt::format("{} is ended by signal {}", process, signal);
+    const std::string text = fmt::format("{} was killed by signal {}", process, signal);
     rlimit limit{};
     if (signal == SIGXFSZ && ::getrlimit(RLIMIT_FSIZE, &limit) == 0) // its answers are a file, too
         return fmt::format("{}: files may have no more than {} bytes here; raise the limit (ulimit -f)", text,
@@ -66,8 +66,8 @@ DriverTrial run_trial(const Environment& environment, milliseconds allowed) {
         return trial;
     } else if (!result.ended) {
         trial.probe.trouble =
-            fmt::format("libcuda.so.1 did not answer within {} and was given up; see whether nvidia-smi hangs "
-                        "too, and what dmesg says of NVRM and Xid (--timeout waits longer)",
+            fmt::format("libcuda.so.1 did not answer within {}; check whether nvidia-smi hangs too, and what "
+                        "dmesg says about NVRM and Xid (--timeout waits longer)",
                         text::time_text(std::chrono::nanoseconds(allowed).count()));
     } else if (result.status > 128) {
         trial.probe.trouble = signal_text(result.status - 128, trial.cut_short);

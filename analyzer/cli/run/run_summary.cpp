@@ -93,8 +93,8 @@ void summarize(const std::vector<RunProcess>& processes, bool listed, bool keep)
     if (!next.empty())
         say("next: umadvisor report" + next);
     else if (processes.empty() && driver_found())
-        say("no trace: no process reported one. Either none used CUDA, or one could not report it: it ran as "
-            "another user, in a container, or without UMADVISOR_RUN");
+        say("no trace: no process reported one. Either none used CUDA, or it could not report its trace: it "
+            "ran as another user, in a container, or without UMADVISOR_RUN");
     else if (processes.empty())
         say("no trace: no CUDA driver here (libcuda.so.1 is not found); umadvisor doctor says more");
 }

@@ -11,7 +11,7 @@
 namespace umadvisor::reports {
 namespace {
 
-constexpr const char* make_anew = "; make it anew with umadvisor report --json TRACE";
+constexpr const char* make_anew = "; create it again with umadvisor report --json TRACE";
 
 /// Takes values out of a document that may hold anything. What is absent or null is empty.
 class ReportedValues {

@@ -190,7 +190,7 @@ void write_what_column(Markup& out, const Json& finding, const Card& card, const
     out.markup("<h3>Why</h3>")
         .element("p", (card.unpriced ? "Saving " : "Saving from: ") + finding["basis"].get<std::string>());
     if (finding.contains("saving_at_most_ns"))
-        out.element("p", fmt::format("Calls leave open how the run went: it saves {} to {}.",
+        out.element("p", fmt::format("The calls do not show how the run went: it saves {} to {}.",
                                      text::time_text(finding["saving_at_least_ns"].get<double>()),
                                      text::time_text(finding["saving_at_most_ns"].get<double>())));
     if (saving > 0 && card.net > 0) {

@@ -124,14 +124,14 @@ void write_together(Markup& out, const Json& document) {
             .text(time_of(net))
             .markup(" → </span>");
         out.text(time_of(net - saved)).markup("</p>");
-        out.element("p class=\"mut\"", fmt::format("{} less ({}), by a replay of the trace with all remedies",
+        out.element("p class=\"mut\"", fmt::format("{} less ({}), by replaying the trace with all remedies",
                                                    time_of(saved), text::percent_text(saved / net)));
     } else {
         out.markup("<p class=\"big\" id=\"together\">").text(time_of(net)).markup("</p>");
         out.element("p class=\"mut\"", "no finding saves time");
     }
     if (document.contains("together_at_most_ns"))
-        out.element("p class=\"mut\"", fmt::format("calls leave it open: {} to {} less",
+        out.element("p class=\"mut\"", fmt::format("the calls leave it open: {} to {} less",
                                                    time_of(document["together_at_least_ns"].get<double>()),
                                                    time_of(document["together_at_most_ns"].get<double>())));
     out.markup("<dl>");

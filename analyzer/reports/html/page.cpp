@@ -32,7 +32,7 @@ void write_flame_place(Markup& out, bool any) {
         "graph</h2><span class=\"mut\">by call stack; a click on a frame looks into it</span><div "
         "class=\"ctl\" id=\"flame-ctl\"></div></div><figure class=\"panel fl\"><div id=\"flame\">");
     if (!any)
-        out.element("p class=\"none\"", "The trace tells no stacks.");
+        out.element("p class=\"none\"", "The trace has no stacks.");
     out.markup("</div></figure></section>");
 }
 

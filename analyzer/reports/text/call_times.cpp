@@ -71,12 +71,11 @@ std::string spinning_text(const rules::Profile& profile) {
     const auto ns = static_cast<double>(profile.nanoseconds(waits.ticks()));
     if (!waits.known() || ns < least_ns || ns < least_run_share * static_cast<double>(profile.recorded_ns()))
         return {};
-    return fmt::format(
-        "{} of 10 ms or more, {} in all, keep a core busy, as no context lets its waiting threads sleep: {} "
-        "would free the core for others, and saves no time here",
-        text::count_text(waits.count(), "wait"), text::time_text(ns),
-        profile.uses_runtime() ? "cudaSetDeviceFlags(cudaDeviceScheduleBlockingSync)"
-                               : "CU_CTX_SCHED_BLOCKING_SYNC");
+    return fmt::format("{} of 10 ms or more, {} in all, keep a core busy, because waiting threads spin: {} "
+                       "would free the core for other work; it saves no time here",
+                       text::count_text(waits.count(), "wait"), text::time_text(ns),
+                       profile.uses_runtime() ? "cudaSetDeviceFlags(cudaDeviceScheduleBlockingSync)"
+                                              : "CU_CTX_SCHED_BLOCKING_SYNC");
 }
 
 std::string questions_text(const rules::Profile& profile) {
@@ -93,7 +92,7 @@ std::string questions_text(const rules::Profile& profile) {
                                 [&](std::string_view each) { return entry.symbol.starts_with(each); }))
             text += fmt::format("{}{} x {}, {:.1f} a launch", text.empty() ? "" : "; ", entry.symbol,
                                 entry.count, static_cast<double>(entry.count) / static_cast<double>(launches));
-    return text.empty() ? text : "questions to the driver, counted and not timed: " + text;
+    return text.empty() ? text : "driver queries, counted and not timed: " + text;
 }
 
 } // namespace umadvisor::reports

@@ -71,21 +71,20 @@ void write_totals(std::ostream& out, const managed::ManagedActivity& managed, tr
         << faults_text(totals) << "\n";
     if (totals.exact() != nullptr && totals.recorded_share() < 1)
         out << "    the driver reported " << static_cast<int>(std::floor(totals.recorded_share() * 100))
-            << "% of these bytes move by move; each line says where the rest comes from\n";
+            << "% of these bytes move by move; each line names the source of the rest\n";
     if (!totals.uncounted().empty())
-        out << "  ! without what moved while --act relieve had no use for the driver's queue, and left it "
-               "unread\n";
+        out << "  ! without moves during the time in which --act relieve did not read the driver's queue\n";
     if (totals.lost() != 0)
         out << "  ! " << (source == trace::ManagedSourceKind::cupti ? "CUPTI" : "the driver") << " dropped "
             << count_text(totals.lost(), "event") << "\n";
     if (managed.unattributed().events != 0)
         out << "    " << count_text(managed.unattributed().events, "event")
-            << " in no managed allocation that is known\n";
+            << " outside all known managed allocations\n";
     if (const managed::MovedBytes rest = managed.account().unassigned(); rest.any())
-        out << "    " << both_ways(rest.to_device, rest.to_host) << " of memory that nothing tells apart\n";
+        out << "    " << both_ways(rest.to_device, rest.to_host) << " in memory whose allocation is unknown\n";
     if (managed.block_budget().coarser != 0)
         out << "    blocks of " << count_text(managed.block_budget().coarser, "allocation")
-            << " are looked at in pieces larger than 2 MiB, to save memory\n";
+            << " are tracked in pieces larger than 2 MiB, to save memory\n";
 }
 
 std::string allocation_name(const advice::Report& report, const ManagedLine& line) {
@@ -210,7 +209,7 @@ void write_life(std::ostream& out, const advice::Report& report, const managed::
     out << "        where it was, over " << text::time_text(report.profile.nanoseconds(until - from)) << ": ["
         << strip << "]  h host, D device, * both in turn"
         << (strip.find('r') != std::string::npos ? ", r host, reached by the device" : "")
-        << (life.left_out != 0 ? "; the middle is left out" : "") << "\n";
+        << (life.left_out != 0 ? "; the middle is omitted" : "") << "\n";
 }
 
 void write_line(std::ostream& out, advice::Report& report, const ManagedLine& line) {
@@ -229,7 +228,7 @@ void write_summary(advice::Report& report, std::ostream& out) {
     if (!managed.any())
         return;
     const std::vector<ManagedLine> lines = managed_lines(report);
-    out << "\nmanaged memory (--managed tells more)\n";
+    out << "\nmanaged memory (details: --managed)\n";
     write_totals(out, managed, managed_source(report).source);
     for (std::size_t i = 0; i < std::min(lines.size(), most_summed); ++i)
         write_line(out, report, lines[i]);

@@ -57,12 +57,12 @@ std::string unseen_graph_text(const tables::GraphWork& work) {
     std::string text;
     const auto add = [&text](const std::string& part) { text += (text.empty() ? "" : "; ") + part; };
     if (work.unknown != 0)
-        add(count_text(work.unknown, "graph launch") + " whose nodes are not known");
+        add(count_text(work.unknown, "graph launch") + " whose nodes are unknown");
     if (work.conditional != 0)
         add(count_text(work.conditional, "piece") +
             " of work below conditional nodes of graphs, which the device runs as often as it decides");
     if (work.untold != 0)
-        add(count_text(work.untold, "node") + " of graphs too large to be told");
+        add(count_text(work.untold, "node") + " of graphs too large to be recorded");
     return text.empty() ? text : text + ": in no figure below";
 }
 
@@ -133,7 +133,7 @@ void write_finding(std::ostream& out, advice::Report& report, const rules::Findi
         out << "    " << detail << "\n";
     out << "    write: " << finding.advice << "   (umadvisor explain " << finding.rule->id << ")\n";
     if (finding.saving_at_most_ns > 0)
-        out << "    calls leave open how the run went: it saves " << time_text(finding.saving_at_least_ns)
+        out << "    the calls do not show how the run went: it saves " << time_text(finding.saving_at_least_ns)
             << " to " << time_text(finding.saving_at_most_ns) << "\n";
     out << "    saving from: " << finding.basis << "\n";
 }
@@ -162,7 +162,7 @@ void write_small(std::ostream& out, advice::Report& report, const std::vector<co
     for (const rules::Finding* const finding : small)
         saving_ns += finding->saving_ns;
     out << "\n    " << count_text(small.size(), "further finding")
-        << (saving_ns > 0 ? fmt::format(", {} in all", time_text(saving_ns)) : "") << " (--all tells more):\n";
+        << (saving_ns > 0 ? fmt::format(", {} in all", time_text(saving_ns)) : "") << " (details: --all):\n";
     for (std::size_t i = 0; i < std::min(small.size(), most_small); ++i) {
         const rules::Finding& finding = *small[i];
         out << "      " << finding.rule->id << " " << finding.title << "   "
@@ -202,7 +202,7 @@ std::string together_text(const advice::Report& report) {
     return fmt::format("all findings together: {} -> about {}{}", time_text(whole_ns),
                        time_text(std::max(0.0, whole_ns - report.together_ns)),
                        report.together_at_most_ns > 0
-                           ? fmt::format(", {} to {} by what calls leave open",
+                           ? fmt::format(", {} to {} with what the calls leave open",
                                          time_text(std::max(0.0, whole_ns - report.together_at_most_ns)),
                                          time_text(std::max(0.0, whole_ns - report.together_at_least_ns)))
                            : "");
@@ -239,7 +239,7 @@ void write_lookups(std::ostream& out, const reader::Dictionary& dictionary) {
     };
     if (!unknown.empty()) {
         out << "  ! the program was handed " << count_text(unknown.size(), "entry point")
-            << " that umadvisor does not know; calls through them are not seen:";
+            << " unknown to umadvisor; calls through them are not seen:";
         write(unknown);
     }
     for (const auto& [object, symbols] : past) {
@@ -254,7 +254,7 @@ std::string off_because(const advice::Report& report) {
     if (!missing_lines(report.trace).empty())
         return "records are missing";
     if (rules::work_is_unknown(report.profile))
-        return "the device did work that no record tells of";
+        return "the device did work that was not recorded";
     return "work of one kind took other times from round to round, or the device had work of others to do";
 }
 
@@ -278,7 +278,7 @@ std::vector<std::string> hidden_lines(advice::Report& report) {
         if (lines.size() == most_hidden)
             break;
         lines.push_back(
-            fmt::format("{}: {} ({}), without a gain: {} in these waits, but the host is the slower one",
+            fmt::format("{}: {} ({}), no gain: {} in these waits, but the host takes longer than the device",
                         report.symbolizer.line(finding.stack).text(), finding.title, finding.rule->id,
                         time_text(finding.saving_ns)));
     }
@@ -356,7 +356,7 @@ void write_text(advice::Report& report, std::ostream& out) {
     if (report.findings.empty())
         out << "\n    " << report.why_empty() << "\n";
     else if (report.left_out != 0)
-        out << "\n    " << count_text(report.left_out, "further finding") << " left out, as asked\n";
+        out << "\n    " << count_text(report.left_out, "further finding") << " omitted, as requested\n";
     write_actions(report, out);
     write_managed(report, out);
     for (const std::string& warning : report.symbolizer.warnings())

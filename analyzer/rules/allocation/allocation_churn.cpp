@@ -22,14 +22,14 @@ bool is_churn(const Profile& profile, const ChurnLine& line) {
 
 std::string churn_remedy(const Profile& profile, const Rule& rule, const ChurnLine& line) {
     if (line.slab)
-        return fmt::format("allocate one block for all that live at once and hand out its pieces (at a "
-                           "multiple of 256 bytes){}",
+        return fmt::format("allocate one block for all buffers that live at the same time and use parts of it "
+                           "(each aligned to 256 bytes){}",
                            line.upkeep_calls != 0 ? ", and advise it once" : "");
-    std::string text = "allocate the largest size once and keep it from round to round";
+    std::string text = "allocate the largest size once, before the loop, and reuse it";
     if (line.upkeep_calls != 0)
-        text += ": its advice holds as long";
+        text += "; its memory advice then stays in effect";
     if (&rule == &uma_401) // pools have no managed memory before CUDA 13
-        text += fmt::format(", or take the memory with {} from a pool whose release threshold is raised",
+        text += fmt::format(", or use {} with a pool whose release threshold is raised",
                             profile.uses_runtime() ? "cudaMallocAsync and cudaFreeAsync"
                                                    : "cuMemAllocAsync and cuMemFreeAsync");
     return text;
@@ -41,13 +41,13 @@ Finding describe_churn(const Profile& profile, const Rule& rule, const ChurnLine
 
     Finding finding = churn_finding(profile, line, "freed here");
     finding.summary = fmt::format(
-        "{} and {} of {} on average, {} times, each for {}: {} in the allocations{} and {} in the frees",
+        "{} and {} of {} on average, {} times, for {} each time: {} in allocations{} and {} in frees",
         profile.call_name(line.entry), profile.call_name(line.free_entry),
         bytes_text(static_cast<double>(line.bytes) / pairs), line.pairs, time_text(line.lifetime_ns / pairs),
         time_text(line.alloc_ns),
-        line.upkeep_calls != 0
-            ? fmt::format(", {} in {} calls that advise them", time_text(line.upkeep_ns), line.upkeep_calls)
-            : "",
+        line.upkeep_calls != 0 ? fmt::format(", {} in {} calls that set memory advice",
+                                             time_text(line.upkeep_ns), line.upkeep_calls)
+                               : "",
         time_text(line.free_ns));
     finding.evidence = {{"pairs", pairs},
                         {"bytes", static_cast<double>(line.bytes)},
@@ -63,17 +63,16 @@ Finding describe_churn(const Profile& profile, const Rule& rule, const ChurnLine
             finding.evidence.end(),
             {{"advice_calls", static_cast<double>(line.upkeep_calls)}, {"advice_time_ns", line.upkeep_ns}});
     if (waited_ns >= least_saving_ns)
-        finding.details.push_back(fmt::format("of that the frees waited {} for the device: without them the "
-                                              "host could go on, which the saving leaves out",
-                                              time_text(waited_ns)));
+        finding.details.push_back(
+            fmt::format("the frees waited {} of this for the device; that time is not part of the saving",
+                        time_text(waited_ns)));
     if (line.slab)
         finding.title = "many small managed allocations";
     finding.advice = churn_remedy(profile, rule, line);
-    finding.basis = line.slab
-                        ? "time of these calls, without what the frees waited for the device, less that of one "
-                          "allocation for all, at the price of one of these for each 2 MiB"
-                        : "time of these calls, without what the frees waited for the device, less that of one "
-                          "round of the largest size, which stays";
+    finding.basis = line.slab ? "time of these calls (waits for the device excluded) minus the time of one "
+                                "allocation for all of them, counted as one of these calls for each 2 MiB"
+                              : "time of these calls (waits for the device excluded) minus the time of one "
+                                "round of the largest size, which is still needed";
     finding.confidence =
         waited_ns > line.alloc_ns + line.upkeep_ns + line.own_free_ns ? Confidence::medium : Confidence::high;
     return finding;

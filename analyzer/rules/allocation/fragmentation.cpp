@@ -84,19 +84,20 @@ Finding describe_fragmentation(const Profile& profile, ids::StackId, const Failu
     const std::uint64_t device_bytes = profile.dictionary().devices.front().memory_bytes;
     const auto bytes = static_cast<double>(totals.bytes);
     Finding finding;
-    finding.summary =
-        fmt::format("{} of {} failed for want of memory, {}, with {} allocated of {} and {} freed before",
-                    profile.call_name(line.entry), bytes_text(bytes), count_text(totals.count, "time"),
-                    bytes_text(totals.live_bytes), bytes_text(device_bytes), bytes_text(totals.freed_bytes));
+    finding.summary = fmt::format(
+        "{} of {} failed because memory ran out, {}; {} of {} were allocated, and {} had been freed before",
+        profile.call_name(line.entry), bytes_text(bytes), count_text(totals.count, "time"),
+        bytes_text(totals.live_bytes), bytes_text(device_bytes), bytes_text(totals.freed_bytes));
     finding.evidence = {{"failures", static_cast<double>(totals.count)},
                         {"bytes", bytes},
                         {"live_bytes", static_cast<double>(totals.live_bytes)},
                         {"freed_bytes", static_cast<double>(totals.freed_bytes)},
                         {"device_bytes", static_cast<double>(device_bytes)}};
-    finding.advice = "allocate what is largest and lives longest first, and take what comes and goes from one "
-                     "pool (cudaMallocAsync) or one arena; or map physical pieces side by side with cuMemMap";
+    finding.advice =
+        "allocate the largest and longest-lived buffers first, and take short-lived ones from one pool "
+        "(cudaMallocAsync) or one arena; or map physical memory into one address range with cuMemMap";
     finding.saving_bytes = totals.bytes;
-    finding.basis = "what the device had and could not give in one piece";
+    finding.basis = "memory that was free on the device, but not in one piece";
     // Other processes may have had it.
     finding.confidence = Confidence::low;
     return finding;
@@ -125,7 +126,7 @@ std::vector<Finding> find_fragmentation(const Profile& profile, const LineOf& li
 
 constinit const Rule uma_408{.id = "UMA-408",
                              .name = "fragmentation",
-                             .title = "allocations that fail beside free memory",
+                             .title = "allocations that fail although enough memory is free",
                              .find = &find_fragmentation,
                              .counter = &count<AllocationFailures>};
 

@@ -226,7 +226,7 @@ Finding describe(const Profile& profile, std::uint64_t peak, const Lines& lines)
     finding.title = finding.rule->title;
     finding.stack = largest->first;
     finding.summary = fmt::format("{} {}, {} in all, from {} of the run to its end, and {} of it freed: what "
-                                  "this line makes in a round is still there in the next",
+                                  "this line allocates in one round is still allocated in the next",
                                   profile.call_name(largest->second.entry), count_text(pieces, "time"),
                                   bytes_text(sum), time_text(since_ns), freed == 0 ? "none" : "hardly any");
     finding.evidence = {{"allocations", static_cast<double>(pieces)},
@@ -241,11 +241,11 @@ Finding describe(const Profile& profile, std::uint64_t peak, const Lines& lines)
     for (const auto& [stack, line] : lines)
         if (stack != finding.stack)
             finding.places.emplace_back(bytes_text(line.sum) + " more grow here", stack);
-    finding.advice = "let go of what the rounds leave behind: a list, a dictionary or a closure that refers to "
-                     "an array of the device keeps it, and all that it was made from";
+    finding.advice = "release what each round leaves behind: a list, a dictionary or a closure that refers to "
+                     "a device array keeps it alive, together with everything it was computed from";
     finding.saving_bytes = later;
-    finding.basis = "what was allocated after the first quarter of these launches, of the " + bytes_text(peak) +
-                    " that were allocated when the most was";
+    finding.basis = "allocated after the first quarter of these launches, of the " + bytes_text(peak) +
+                    " that were allocated at the peak";
     finding.confidence = even ? Confidence::medium : Confidence::low;
     return finding;
 }

@@ -6,10 +6,10 @@ namespace umadvisor::rules {
 namespace {
 
 void describe_leaked(const Profile& profile, const WastedLine& line, Finding& finding) {
-    finding.summary =
-        allocations_text(profile, line) + ", never freed, and none used again once the line had made the next";
-    finding.advice = std::string("free it where the next is made, or keep one and use that again: ") +
-                     (profile.uses_runtime() ? "cudaFree" : "cuMemFree") + " belongs into the same loop";
+    finding.summary = allocations_text(profile, line) +
+                      ", never freed, and none used again after the line had allocated the next";
+    finding.advice = std::string("free it before the next one is allocated, or keep one and reuse it: ") +
+                     (profile.uses_runtime() ? "cudaFree" : "cuMemFree") + " belongs in the same loop";
     finding.confidence = Confidence::medium;
 }
 
@@ -25,7 +25,7 @@ std::vector<Finding> find_leaked(const Profile& profile, const LineOf& line_of) 
 
 constinit const Rule uma_404{.id = "UMA-404",
                              .name = "leaked",
-                             .title = "memory that a line makes anew and never frees",
+                             .title = "memory allocated again and again and never freed",
                              .find = &find_leaked};
 
 } // namespace umadvisor::rules

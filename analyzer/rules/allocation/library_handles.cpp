@@ -150,23 +150,23 @@ std::optional<Finding> describe_handles(const Profile& profile, ids::StackId, co
     std::string libraries;
     for (const std::string_view each : line.libraries)
         libraries += (libraries.empty() ? "" : ", ") + std::string(each);
-    return Finding{
-        .summary = fmt::format("a handle or plan of {} is made {} times: {} to make them and {} to give them "
-                               "up, with their memory, events and waits",
-                               libraries, line.rounds, time_text(line.make_ns), time_text(line.end_ns)),
-        .evidence = {{"rounds", static_cast<double>(line.rounds)},
-                     {"peak_live", static_cast<double>(line.peak_live)},
-                     {"make_time_ns", line.make_ns},
-                     {"end_time_ns", line.end_ns}},
-        .library_stack = line.stack,
-        .places = {{"given up here", line.end_stack}},
-        .advice = "make the handle or plan once for each device and thread, before the rounds, and keep it; "
-                  "set its stream where that changes",
-        .saving_ns = saving_ns,
-        .edit = line.calls.gone(profile, line.kept_ns),
-        .basis =
-            "time from the library's first call of the driver to its last, less that of one round, which stays",
-        .confidence = Confidence::high};
+    return Finding{.summary =
+                       fmt::format("a handle or plan of {} is created {} times: {} to create them and {} to "
+                                   "destroy them, with their memory, events and waits",
+                                   libraries, line.rounds, time_text(line.make_ns), time_text(line.end_ns)),
+                   .evidence = {{"rounds", static_cast<double>(line.rounds)},
+                                {"peak_live", static_cast<double>(line.peak_live)},
+                                {"make_time_ns", line.make_ns},
+                                {"end_time_ns", line.end_ns}},
+                   .library_stack = line.stack,
+                   .places = {{"given up here", line.end_stack}},
+                   .advice = "create the handle or plan once for each device and thread, before the loop, and "
+                             "keep it; call the library's SetStream where the stream changes",
+                   .saving_ns = saving_ns,
+                   .edit = line.calls.gone(profile, line.kept_ns),
+                   .basis = "time from the library's first driver call to its last, minus that of one round, "
+                            "which is still needed",
+                   .confidence = Confidence::high};
 }
 
 std::vector<Finding> find_library_handles(const Profile& profile, const LineOf& line_of) {
@@ -183,7 +183,7 @@ std::vector<Finding> find_library_handles(const Profile& profile, const LineOf& 
 
 constinit const Rule uma_418{.id = "UMA-418",
                              .name = "library-handle",
-                             .title = "a library's handle or plan made anew in each round",
+                             .title = "a library's handle or plan created in each round",
                              .find = &find_library_handles,
                              .counter = &count<LibraryHandles>,
                              .order = OrderUse::kept_memory};

@@ -16,15 +16,16 @@ struct ChurnWords {
 };
 
 constexpr std::string_view usual_churn_basis =
-    "time of these calls, without what they waited for the device, less that of one round, which stays";
+    "time of these calls (waits for the device excluded) minus that of one round, which is still needed";
 
 Finding describe_made(const Profile& profile, const ChurnLine& line, const ChurnWords& words) {
     const auto pairs = static_cast<double>(line.pairs);
     Finding finding = churn_finding(profile, line, words.end_place);
-    finding.summary = fmt::format("{} and {}{}, {} times, each for {}: {} to make them and {} to give them up",
-                                  profile.call_name(line.entry), profile.call_name(line.free_entry), words.what,
-                                  line.pairs, time_text(line.lifetime_ns / pairs),
-                                  time_text(line.alloc_ns + line.upkeep_ns), time_text(line.free_ns));
+    finding.summary =
+        fmt::format("{} and {}{}, {} times, for {} each time: {} to create them and {} to destroy them",
+                    profile.call_name(line.entry), profile.call_name(line.free_entry), words.what, line.pairs,
+                    time_text(line.lifetime_ns / pairs), time_text(line.alloc_ns + line.upkeep_ns),
+                    time_text(line.free_ns));
     finding.evidence = {{"pairs", pairs},
                         {"peak_live", static_cast<double>(line.peak_live)},
                         {"kept_time_ns", line.kept_ns},
@@ -46,22 +47,20 @@ Finding describe_graphs(const Profile& profile, ids::StackId, const ChurnLine& l
     Finding finding = describe_made(
         profile, line,
         {nodes, "destroyed here",
-         alike ? "make the executable graph once, before the rounds, and launch it in each; where an argument "
-                 "changes that no call shows, cudaGraphExecUpdate(exec, graph, &result) in place of "
-                 "cudaGraphInstantiate"
-               : "keep the executable graph: cudaGraphExecUpdate(exec, graph, &result) with the new graph in "
-                 "place of cudaGraphExecDestroy and cudaGraphInstantiate; where only pointers and numbers "
-                 "change, cudaGraphExecKernelNodeSetParams does without a new graph",
-         "time of these calls, without what they waited for the device, less that of one round, which stays; "
-         "what an update takes where arguments change is not taken off, and what building and capturing the "
-         "graphs takes is not counted"});
+         alike ? "instantiate the graph once, before the loop, and launch it in each round; where arguments "
+                 "change, call cudaGraphExecUpdate(exec, graph, &result) instead of cudaGraphInstantiate"
+               : "keep the executable graph: call cudaGraphExecUpdate(exec, graph, &result) with the new graph "
+                 "instead of cudaGraphExecDestroy and cudaGraphInstantiate; where only kernel parameters "
+                 "change, cudaGraphExecKernelNodeSetParams needs no new graph",
+         "time of these calls (waits for the device excluded) minus that of one round, which is still needed; "
+         "the cost of updates is not subtracted, and building and capturing the graphs is not counted"});
     finding.summary += fmt::format("; launched {} times in all", line.uses);
     finding.evidence.insert(finding.evidence.end(), {{"nodes", static_cast<double>(line.bytes) / pairs},
                                                      {"launches", static_cast<double>(line.uses)},
                                                      {"capture_time_ns", line.built_ns}});
     if (line.built_ns >= least_saving_ns)
         finding.details.push_back("capturing the graphs took " + time_text(line.built_ns) +
-                                  " more: to launch the same one again saves that, too");
+                                  " more; launching the same graph again saves that, too");
     finding.confidence = alike ? Confidence::high : Confidence::medium;
     return finding;
 }
@@ -72,10 +71,10 @@ Finding describe_maps(const Profile& profile, ids::StackId, const ChurnLine& lin
     Finding finding =
         describe_made(profile, line,
                       {bytes, "unmapped here",
-                       "keep the range mapped from round to round; where it must be built, make it of few "
-                       "large pieces (cuMemCreate) and give access to all of it by one cuMemSetAccess",
-                       "time of cuMemCreate, cuMemMap, cuMemSetAccess, cuMemUnmap and cuMemRelease, less that "
-                       "of one round, which stays"});
+                       "keep the range mapped across rounds; where it must be mapped again, use few large "
+                       "pieces (cuMemCreate) and one cuMemSetAccess for the whole range",
+                       "time of cuMemCreate, cuMemMap, cuMemSetAccess, cuMemUnmap and cuMemRelease minus that "
+                       "of one round, which is still needed"});
     finding.evidence.insert(finding.evidence.end(), {{"bytes", static_cast<double>(line.bytes)},
                                                      {"access_calls", static_cast<double>(line.upkeep_calls)}});
     return finding;
@@ -83,7 +82,8 @@ Finding describe_maps(const Profile& profile, ids::StackId, const ChurnLine& lin
 
 Finding describe_streams(const Profile& profile, ids::StackId, const ChurnLine& line) {
     return describe_made(profile, line,
-                         {"", "destroyed here", "make them once, before the rounds, and use them again in each",
+                         {"", "destroyed here",
+                          "create them once, before the loop, and reuse them in each round",
                           usual_churn_basis});
 }
 
@@ -100,20 +100,20 @@ std::vector<Finding> find_made(const Profile& profile, const LineOf& line_of) {
 
 constinit const Rule uma_411{.id = "UMA-411",
                              .name = "graph-churn",
-                             .title = "executable graphs made anew in each round",
+                             .title = "executable graphs instantiated in each round",
                              .find = &find_made<uma_411, describe_graphs, Made::graph>,
                              .counter = &count<Churn>};
 
 constinit const Rule uma_412{.id = "UMA-412",
                              .name = "map-churn",
-                             .title = "memory mapped anew in each round",
+                             .title = "memory mapped again in each round",
                              .find = &find_made<uma_412, describe_maps, Made::mapping>,
                              .counter = &count<Churn>,
                              .order = OrderUse::kept_memory};
 
 constinit const Rule uma_413{.id = "UMA-413",
                              .name = "stream-churn",
-                             .title = "streams or events made anew in each round",
+                             .title = "streams or events created in each round",
                              .find = &find_made<uma_413, describe_streams, Made::stream, Made::event>,
                              .counter = &count<Churn>,
                              .same_calls_as = &uma_418};

@@ -9,7 +9,7 @@ void describe_never_used(const Profile& profile, const WastedLine& line, Finding
     finding.summary = fmt::format("{}, held for {}: no kernel, copy or memory set reached it",
                                   allocations_text(profile, line), time_text(line.mean_life_ns()));
     finding.evidence.emplace_back("call_time_ns", line.call_ns);
-    finding.advice = "leave the allocation out, or make it where its first use is";
+    finding.advice = "remove the allocation, or move it to its first use";
     // A kernel may find its address in other memory, or in a tensor map.
     finding.confidence = Confidence::low;
 }
@@ -19,7 +19,7 @@ void describe_never_used(const Profile& profile, const WastedLine& line, Finding
 constinit const Rule uma_402{
     .id = "UMA-402",
     .name = "never-used",
-    .title = "device memory that nothing ever used",
+    .title = "device memory that is never used",
     .find = &find_wasted<uma_402, trace::Memory::device, tables::Waste::never_used, describe_never_used>};
 
 } // namespace umadvisor::rules

@@ -9,10 +9,11 @@ namespace umadvisor::rules {
 namespace {
 
 void describe_oversized(const Profile& profile, const WastedLine& line, Finding& finding) {
-    finding.summary = fmt::format("{}, of which copies and memory sets reached {} and kernels nothing",
+    finding.summary = fmt::format("{}; copies and memory sets used {} of it, and no kernel used it",
                                   allocations_text(profile, line), bytes_text(line.held_bytes - line.bytes));
-    finding.advice = "allocate what is used: " + bytes_text(static_cast<double>(line.held_bytes - line.bytes) /
-                                                            static_cast<double>(line.count));
+    finding.advice =
+        "allocate only what is used: " +
+        bytes_text(static_cast<double>(line.held_bytes - line.bytes) / static_cast<double>(line.count));
     finding.confidence = Confidence::medium;
 }
 
@@ -29,7 +30,7 @@ std::vector<Finding> find_oversized(const Profile& profile, const LineOf& line_o
 
 constinit const Rule uma_405{.id = "UMA-405",
                              .name = "oversized",
-                             .title = "allocations much larger than what is used of them",
+                             .title = "allocations much larger than their used part",
                              .find = &find_oversized};
 
 } // namespace umadvisor::rules

@@ -63,7 +63,7 @@ bool is_worth_it(const Profile& profile, const LockLine& line) {
 
 std::string summary_of(const Profile& profile, const LockLine& line) {
     return fmt::format(
-        "{}, for {}: {} to lock and unlock its pages; ordinary memory would take {}{} more to copy them",
+        "{}, for {}: {} to lock and unlock its pages; from pageable memory the copies would take {}{} longer",
         allocations_text(profile, line.entry, static_cast<double>(line.bytes), line.count),
         line.copies == 1 ? "one copy" : count_text(line.copies, "copy"),
         time_text(line.lock_ns + line.unlock_ns),
@@ -85,18 +85,19 @@ std::optional<Finding> describe_lock(const Profile& profile, ids::StackId, const
                         {"touch_time_ns", line.touch_ns},
                         {"slower_copies_ns", line.slower_copies_ns}};
     if (line.late_unlock_ns >= least_saving_ns)
-        finding.details.push_back(fmt::format("the saving includes {} to unlock pages at the end of the "
-                                              "program or in calls that also waited (estimated)",
+        finding.details.push_back(fmt::format("the saving includes an estimated {} to unlock pages at the end "
+                                              "of the program or in calls that also waited",
                                               time_text(line.late_unlock_ns)));
-    finding.advice = line.registered
-                         ? "do not page-lock this memory; copy from and to it as it is"
-                         : "allocate it with malloc or new; write to memory that is only copied to once before";
+    finding.advice =
+        line.registered
+            ? "do not page-lock this memory; copy from and to it directly"
+            : "allocate it with malloc or new; if it is only a copy's destination, touch its pages once before";
     finding.saving_ns = line.saving_ns();
     finding.host_cost_ns = line.touch_ns + line.slower_copies_ns;
     finding.host_gain_ns = line.late_unlock_ns;
     finding.edit = line.calls.shorter(profile, finding.saving_ns);
-    finding.basis = "time to lock and unlock the pages, less the first touch of ordinary memory and its slower "
-                    "copies at the rates of " +
+    finding.basis = "time to lock and unlock the pages minus the first touch of pageable memory and its slower "
+                    "copies, at the rates of " +
                     profile.rates().whose();
     finding.confidence =
         line.saving_ns() >= sure_lock_share * line.locked_ns() ? Confidence::medium : Confidence::low;
@@ -137,9 +138,9 @@ std::optional<Finding> describe_block(const Profile& profile, ids::StackId, cons
         line.lock_ns < least_block_run_share * static_cast<double>(profile.net_ns()))
         return std::nullopt;
     return Finding{
-        .title = "one thread makes and locks the pages of a large block",
+        .title = "one thread populates and page-locks a large block",
         .summary =
-            fmt::format("{}: {}, in which one thread makes and locks the pages",
+            fmt::format("{}: {}, in which one thread populates and locks the pages",
                         allocations_text(profile, line.entry, static_cast<double>(line.bytes), line.count),
                         time_text(line.lock_ns)),
         .evidence = {{"allocations", static_cast<double>(line.count)},
@@ -148,13 +149,13 @@ std::optional<Finding> describe_block(const Profile& profile, ids::StackId, cons
                      {"touch_time_ns", touch_ns},
                      {"register_time_ns", register_ns}},
         .advice =
-            "map it (mmap, madvise with MADV_HUGEPAGE), touch its pages with several threads, and page-lock "
-            "them then: cudaHostRegister; or page-lock only what is in flight at once, and reuse it",
+            "map it (mmap, madvise with MADV_HUGEPAGE), touch its pages with several threads, then page-lock "
+            "it with cudaHostRegister; or page-lock only as much as is in flight at once, and reuse it",
         .saving_ns = saving_ns,
         .host_cost_ns = touch_ns + register_ns,
         .edit = line.calls.shorter(profile, saving_ns),
-        .basis = fmt::format("time of these calls, less the first touch by {} threads and page-locking of "
-                             "memory that is there, at the rates of {}",
+        .basis = fmt::format("time of these calls minus the first touch by {} threads and page-locking of "
+                             "populated memory, at the rates of {}",
                              touching_threads, rates.whose()),
         .confidence = Confidence::medium};
 }
@@ -187,7 +188,7 @@ std::vector<Finding> find_pinned_once(const Profile& profile, const LineOf& line
 
 constinit const Rule uma_409{.id = "UMA-409",
                              .name = "pinned-once",
-                             .title = "host memory page-locked for few copies",
+                             .title = "host memory page-locked for only a few copies",
                              .find = &find_pinned_once,
                              .price = Price::rates};
 

@@ -14,12 +14,11 @@ namespace umadvisor::rules {
 namespace {
 
 void describe_pinned_overuse(const Profile& profile, const WastedLine& line, Finding& finding) {
-    finding.summary =
-        fmt::format("{}, never copied from or to and reached by no kernel: {} to lock and unlock its pages",
-                    allocations_text(profile, line), time_text(line.call_ns));
+    finding.summary = fmt::format("{}, used by no copy and no kernel: {} to lock and unlock its pages",
+                                  allocations_text(profile, line), time_text(line.call_ns));
     finding.evidence.emplace_back("call_time_ns", line.call_ns);
     finding.advice =
-        "allocate it with malloc or new: page-locked memory is for copies and for kernels that reach it";
+        "allocate it with malloc or new: page-locked memory helps only copies and kernels that access it";
     // Devices other than this one may reach it.
     finding.confidence = Confidence::medium;
 }
@@ -61,12 +60,12 @@ std::optional<Finding> describe_ring(const Profile& profile, std::pair<ids::Stac
                      {"in_flight_bytes", static_cast<double>(line.flights->most_bytes)},
                      {"copies", static_cast<double>(line.flights->copies)},
                      {"lock_time_ns", static_cast<double>(profile.nanoseconds(locked.lock_ticks))}},
-        .advice =
-            fmt::format("make {} of them, and wait for the copy of a buffer before it is used again; keep "
-                        "more only where other threads write or read them ahead of the copies",
-                        needed),
+        .advice = fmt::format("allocate {} of them, and wait for a buffer's copy before the buffer is reused; "
+                              "keep more only where other threads fill or read them ahead of the copies",
+                              needed),
         .saving_bytes = saving_bytes,
-        .basis = fmt::format("all but {} buffers: those in flight at once, and one for the host", needed),
+        .basis =
+            fmt::format("all but {} buffers: those in flight at the same time, and one for the host", needed),
         .confidence = Confidence::low}; // what the host does with them is not recorded
 }
 
@@ -84,7 +83,7 @@ std::vector<Finding> find_pinned_overuse(const Profile& profile, const LineOf& l
 
 constinit const Rule uma_406{.id = "UMA-406",
                              .name = "pinned-overuse",
-                             .title = "page-locked memory that nothing is copied from or to",
+                             .title = "page-locked memory that no copy uses",
                              .find = &find_pinned_overuse,
                              .counter = &count<LockedFlights>};
 

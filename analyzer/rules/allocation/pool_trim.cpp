@@ -228,12 +228,12 @@ std::string pool_advice(const Profile& profile, const PoolLine& line) {
         return profile.uses_runtime() ? "trim the pool after the rounds, not in each (cudaMemPoolTrimTo)"
                                       : "trim the pool after the rounds, not in each (cuMemPoolTrimTo)";
     return profile.uses_runtime()
-               ? "have the pool keep what is free: uint64_t keep = UINT64_MAX; cudaMemPoolSetAttribute(pool, "
-                 "cudaMemPoolAttrReleaseThreshold, &keep) once, with the pool of "
-                 "cudaDeviceGetDefaultMemPool(&pool, device) or the one that is allocated from"
-               : "have the pool keep what is free: cuuint64_t keep = UINT64_MAX; cuMemPoolSetAttribute(pool, "
-                 "CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &keep) once, with the pool of "
-                 "cuDeviceGetDefaultMemPool(&pool, device) or the one that is allocated from";
+               ? "let the pool keep its free memory: uint64_t keep = UINT64_MAX; cudaMemPoolSetAttribute(pool, "
+                 "cudaMemPoolAttrReleaseThreshold, &keep) once; pool is the one that is allocated from (the "
+                 "default pool: cudaDeviceGetDefaultMemPool(&pool, device))"
+               : "let the pool keep its free memory: cuuint64_t keep = UINT64_MAX; cuMemPoolSetAttribute(pool, "
+                 "CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &keep) once; pool is the one that is allocated from (the "
+                 "default pool: cuDeviceGetDefaultMemPool(&pool, device))";
 }
 
 Finding describe_pool(const Profile& profile, ids::StackId stack, const PoolLine& line) {
@@ -242,10 +242,10 @@ Finding describe_pool(const Profile& profile, ids::StackId stack, const PoolLine
     finding.rule = &uma_414;
     finding.title = finding.rule->title;
     finding.stack = stack;
-    finding.summary =
-        fmt::format("{} of {} on average, {} times after the pool had given as much back: {} each, {} in all",
-                    profile.call_name(line.entry), bytes_text(static_cast<double>(line.anew_bytes) / anew),
-                    line.anew, time_text(line.mean_ns()), time_text(line.anew_ns));
+    finding.summary = fmt::format(
+        "{} of {} on average, {} times after the pool had released as much memory: {} each, {} in all",
+        profile.call_name(line.entry), bytes_text(static_cast<double>(line.anew_bytes) / anew), line.anew,
+        time_text(line.mean_ns()), time_text(line.anew_ns));
     finding.evidence = {{"allocations", static_cast<double>(line.allocations)},
                         {"mapped_anew", anew},
                         {"mapped_anew_bytes", static_cast<double>(line.anew_bytes)},
@@ -257,18 +257,18 @@ Finding describe_pool(const Profile& profile, ids::StackId stack, const PoolLine
                         {"trim_time_ns", line.trim_ns}};
     if (line.free_waits != 0)
         finding.details.push_back(
-            fmt::format("{} synchronisations that had nothing to wait for took {}: they gave the memory back",
+            fmt::format("{} synchronisations with nothing to wait for took {}: they released the memory",
                         line.free_waits, time_text(line.free_wait_ns)));
     else if (line.returns != 0)
-        finding.details.push_back("what the synchronisations took to give it back is hidden in their wait for "
-                                  "the device, and left out of the saving");
+        finding.details.push_back("the time of releasing the memory is hidden in the synchronisations' wait "
+                                  "for the device and not part of the saving");
     if (line.returned_at.known())
         finding.places.emplace_back("given back here", line.returned_at);
     finding.advice = pool_advice(profile, line);
     finding.saving_ns = pool_saving_ns(line, profile.rates().launch_call_ns);
     finding.edit = line.calls.shorter(profile, finding.saving_ns);
-    finding.basis = "time of these allocations and of giving the memory back, less what allocations take that "
-                    "their pool can serve";
+    finding.basis = "time of these allocations and of releasing the memory, minus the time of allocations that "
+                    "the pool can serve";
     finding.confidence = Confidence::medium; // no call shows what a pool keeps
     return finding;
 }
@@ -318,7 +318,7 @@ std::vector<Finding> find_pool_trims(const Profile& profile, const LineOf& line_
 
 constinit const Rule uma_414{.id = "UMA-414",
                              .name = "pool-trim",
-                             .title = "a pool gives its memory back in each round",
+                             .title = "a memory pool releases its memory in each round",
                              .find = &find_pool_trims,
                              .counter = &count<PoolTrims>};
 

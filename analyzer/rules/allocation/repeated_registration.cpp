@@ -22,10 +22,11 @@ Finding describe_registration(const Profile& profile, ids::StackId, const ChurnL
                         {"lock_time_ns", line.alloc_ns},
                         {"unlock_time_ns", line.free_ns},
                         {"mean_lifetime_ns", line.lifetime_ns / pairs}};
-    finding.advice = "lock the memory once before the rounds, at the largest size, and unlock it once after "
-                     "them; where the buffers differ, copy through a few page-locked ones that are kept";
-    finding.basis = "time of these calls, without what unlocking waited for the device, less that of one round "
-                    "of the largest size, which stays";
+    finding.advice =
+        "page-lock the memory once before the loop, at the largest size, and unlock it once after it; where "
+        "the buffers differ, copy through a few page-locked staging buffers that are kept";
+    finding.basis = "time of these calls (waits for the device excluded) minus that of one round of the "
+                    "largest size, which is still needed";
     return finding;
 }
 

@@ -61,24 +61,22 @@ struct SmallAllocations : LineRule<SmallAllocations, SmallTally> {
         if (saving_ns < line.share_of_run(least_calls_share))
             return std::nullopt;
         const std::string call = line.profile.call_name(line.entry);
-        return Finding{
-            .summary = fmt::format("{} of {} on average {}, of which {} are live at once: {} a call, "
-                                   "{} in all",
-                                   call, bytes_text(static_cast<double>(tally.bytes) / all),
-                                   count_text(tally.all, "time"), tally.count, time_text(time_ns / all),
-                                   time_text(time_ns)),
-            .evidence = {{"allocations", all},
-                         {"live_at_once", live},
-                         {"bytes", static_cast<double>(tally.bytes)},
-                         {"time_ns", time_ns},
-                         {"longest_ns", longest_ns}},
-            .advice = fmt::format("allocate once for all of them, and hand out parts of that: {}(&arena, "
-                                  "count * size), then arena + i * size",
-                                  call),
-            .saving_ns = saving_ns,
-            .edit = line.calls.gone(line.profile, longest_ns),
-            .basis = "time of the calls that one for all of them spares, less the longest of them",
-            .confidence = Confidence::high};
+        return Finding{.summary = fmt::format(
+                           "{} of {} on average {}, up to {} live at once: {} a call, {} in all", call,
+                           bytes_text(static_cast<double>(tally.bytes) / all), count_text(tally.all, "time"),
+                           tally.count, time_text(time_ns / all), time_text(time_ns)),
+                       .evidence = {{"allocations", all},
+                                    {"live_at_once", live},
+                                    {"bytes", static_cast<double>(tally.bytes)},
+                                    {"time_ns", time_ns},
+                                    {"longest_ns", longest_ns}},
+                       .advice = fmt::format("allocate once for all of them and use parts of that allocation: "
+                                             "{}(&arena, count * size), then arena + i * size",
+                                             call),
+                       .saving_ns = saving_ns,
+                       .edit = line.calls.gone(line.profile, longest_ns),
+                       .basis = "time of the calls that one allocation replaces, minus the longest of them",
+                       .confidence = Confidence::high};
     }
 
 private:
@@ -95,7 +93,7 @@ private:
 
 constinit const Rule uma_419{.id = "UMA-419",
                              .name = "small-allocations",
-                             .title = "many small allocations that stay",
+                             .title = "many small allocations that stay allocated",
                              .find = &SmallAllocations::find<uma_419>,
                              .counter = &count<SmallAllocations>};
 

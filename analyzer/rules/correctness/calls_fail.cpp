@@ -29,27 +29,27 @@ constexpr std::array errors{
     Error{101, "cudaErrorInvalidDevice", "CUDA_ERROR_INVALID_DEVICE", "no such device"},
     Error{201, "cudaErrorDeviceUninitialized", "CUDA_ERROR_INVALID_CONTEXT", "an invalid context"},
     Error{209, "cudaErrorNoKernelImageForDevice", "CUDA_ERROR_NO_BINARY_FOR_GPU",
-          "no kernel code for this device"},
+          "the binary has no kernel code for this device"},
     Error{400, "cudaErrorInvalidResourceHandle", "CUDA_ERROR_INVALID_HANDLE", "an invalid handle"},
-    Error{500, "cudaErrorSymbolNotFound", "CUDA_ERROR_NOT_FOUND", "something that is not found"},
+    Error{500, "cudaErrorSymbolNotFound", "CUDA_ERROR_NOT_FOUND", "a name that was not found"},
     Error{tables::illegal_address, "cudaErrorIllegalAddress", "CUDA_ERROR_ILLEGAL_ADDRESS",
-          "an illegal memory access of a kernel"},
+          "an illegal memory access by a kernel"},
     Error{701, "cudaErrorLaunchOutOfResources", "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES",
-          "a launch that asks for more than the device has"},
+          "a launch that needs more resources than the device has"},
     Error{702, "cudaErrorLaunchTimeout", "CUDA_ERROR_LAUNCH_TIMEOUT", "a kernel that ran too long"},
     Error{710, "cudaErrorAssert", "CUDA_ERROR_ASSERT", "an assertion that failed in a kernel"},
     Error{712, "cudaErrorHostMemoryAlreadyRegistered", "CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED",
-          "host memory that is registered already"},
+          "host memory that is already registered"},
     Error{713, "cudaErrorHostMemoryNotRegistered", "CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED",
           "host memory that is not registered"},
     Error{716, "cudaErrorMisalignedAddress", "CUDA_ERROR_MISALIGNED_ADDRESS",
           "a misaligned address in a kernel"},
     Error{719, "cudaErrorLaunchFailure", "CUDA_ERROR_LAUNCH_FAILED", "a kernel that died"},
-    Error{801, "cudaErrorNotSupported", "CUDA_ERROR_NOT_SUPPORTED", "something that is not supported here"},
+    Error{801, "cudaErrorNotSupported", "CUDA_ERROR_NOT_SUPPORTED", "an operation that is not supported here"},
     Error{900, "cudaErrorStreamCaptureUnsupported", "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED",
           "a call that is not allowed while a stream is captured"},
     Error{901, "cudaErrorStreamCaptureInvalidated", "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED",
-          "a capture that an earlier error has ended"},
+          "a capture that an earlier error invalidated"},
 };
 
 std::string error_text(const Profile& profile, std::uint64_t status) {
@@ -98,7 +98,7 @@ void add_followers(const Profile& profile, const FailedLines& lines, const Faile
         }
     if (calls == 0)
         return;
-    finding.summary += "; this ends the capture, and " + count_text(calls, "call") + " behind it failed, too";
+    finding.summary += "; this ends the capture, and " + count_text(calls, "call") + " after it failed, too";
     for (auto& [name, value] : finding.evidence)
         if (name == "failed_after")
             value += static_cast<double>(calls);
@@ -183,11 +183,11 @@ void add_holders(const Profile& profile, const LineOf& line_of, const tables::Fa
         return;
     const std::uint64_t all = devices.front().memory_bytes, own = held - managed;
     if (first.bytes > all)
-        finding.details.push_back("no device of this size has room for it, whatever is freed");
+        finding.details.push_back("it is larger than the device's whole memory");
     else if (first.bytes <= all - std::min(all, own))
-        finding.details.push_back(
-            "the device has room for what it held and this together, managed memory aside: the driver's own "
-            "memory, pools and other processes have the rest, or what is free lies in pieces");
+        finding.details.push_back("the device is large enough for what it held and this allocation together "
+                                  "(managed memory excluded): the rest belongs to the driver, to pools or to "
+                                  "other processes, or the free memory is fragmented");
 }
 
 /// Remedies for the failure; they depend on which kinds of memory the program held.
@@ -195,17 +195,17 @@ std::string oom_advice(const Profile& profile, const tables::FailedTotals& first
     const auto& devices = profile.dictionary().devices;
     if (!first.of_host && devices.size() == 1 && devices.front().memory_bytes != 0 &&
         first.bytes > devices.front().memory_bytes)
-        return "look at what the call returns, and work in smaller parts; or take managed memory "
-               "(cudaMallocManaged), which may be larger than the device";
+        return "check what the call returns, and process the data in smaller parts; or use managed memory "
+               "(cudaMallocManaged), which may exceed the device's memory";
     const auto idle =
         std::ranges::find(finding.evidence, "held_idle_bytes", &std::pair<std::string_view, double>::first);
-    std::string text = "look at what the call returns, and free what is not needed any more before it";
+    std::string text = "check what the call returns, and free memory that is no longer needed before it";
     if (idle != finding.evidence.end() && idle->second != 0)
-        text += fmt::format(" ({} were used before and lay idle)", bytes_text(idle->second));
-    text += ", or work in smaller parts";
+        text += fmt::format(" ({} had been used and were idle)", bytes_text(idle->second));
+    text += ", or process the data in smaller parts";
     return first.of_host
                ? text
-               : text + "; umadvisor run --act rewrite=spill lets the program go on in managed memory";
+               : text + "; umadvisor run --act rewrite=spill lets the program continue with managed memory";
 }
 
 /// What to do where a capture forbids a call, or had ended before it. Adds the lines that the trace has.
@@ -218,12 +218,12 @@ std::string capture_advice(const Profile& profile, const LineOf& line_of, std::u
                                         profile.call_name(other.entry),
                                     line_of(other.stack));
     if (ended)
-        return "mend the call that ended the capture: it failed before this one; then capture anew";
+        return "fix the call that invalidated the capture: it failed before this one; then capture again";
     const std::string mode =
         profile.uses_runtime() ? "cudaStreamCaptureModeThreadLocal" : "CU_STREAM_CAPTURE_MODE_THREAD_LOCAL";
     if (first.of_other_thread)
         return fmt::format("begin the capture with {}: in the global mode no thread may allocate, wait or "
-                           "query while it lasts; or make this call before it begins",
+                           "query during a capture; or make this call before the capture begins",
                            mode);
     return fmt::format("allocate, wait and query before the capture begins or after it ends{}",
                        first.capture.stack.known() ? ""
@@ -241,7 +241,8 @@ void add_frees(const Profile& profile, const LineOf& line_of, Finding& finding) 
                                                 count_text(totals.times, "time")),
                                     line_of(site.second.stack));
         finding.places.emplace_back("the launch of that kernel", line_of(site.first.stack));
-        finding.advice = "have the free wait for the kernel (in the kernel's stream, or behind its event)";
+        finding.advice = "make the free wait for the kernel (free on the kernel's stream, or wait for an event "
+                         "recorded after it)";
     }
 }
 
@@ -260,14 +261,15 @@ Finding describe(const Profile& profile, const LineOf& line_of, ids::StackId sta
         first.bytes == 0 ? "" : " of " + bytes_text(first.bytes), first.from_null ? " from a null pointer" : "",
         first.to_null ? " to a null pointer" : "", count_text(line.count, "time"), error_text(profile, status));
     if (after != 0)
-        finding.summary += fmt::format("; {} behind it failed, too", count_text(after, "call"));
+        finding.summary += fmt::format("; {} after it failed, too", count_text(after, "call"));
     finding.evidence = {{"failed", static_cast<double>(line.count)},
                         {"status", static_cast<double>(status)},
                         {"failed_after", static_cast<double>(after)}};
     if (ends_all)
-        finding.details.push_back("this error ends the context: all other advice is of the time before it");
-    finding.advice = ends_all ? "run the program under compute-sanitizer and look at what each call returns"
-                              : "look at what the call returns, and mend its arguments or leave it out";
+        finding.details.push_back(
+            "this error destroys the context: all other advice is about the time before it");
+    finding.advice = ends_all ? "run the program under compute-sanitizer, and check what each call returns"
+                              : "check what the call returns, and correct its arguments or remove it";
     if (ends_all && status == tables::illegal_address)
         add_frees(profile, line_of, finding);
     if (status == tables::out_of_memory) {
@@ -278,7 +280,7 @@ Finding describe(const Profile& profile, const LineOf& line_of, ids::StackId sta
     }
     if (status == tables::capture_forbids || status == tables::capture_ended)
         finding.advice = capture_advice(profile, line_of, status, first, finding);
-    finding.basis = "calls that fail are worth mending whatever they cost";
+    finding.basis = "fixes an error; no time is saved";
     finding.confidence = Confidence::high;
     return finding;
 }

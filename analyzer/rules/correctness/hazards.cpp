@@ -40,19 +40,19 @@ std::string summary_of(const Profile& profile, const HazardSite& site, const Haz
     case HazardKind::reused_source:
     case HazardKind::changed_source:
         return fmt::format(
-            "the host had changed the page-locked source, {}, {} before a call waited for the copy", bytes,
+            "the host changed the page-locked source, {}, {} before any call waited for the copy", bytes,
             times);
     case HazardKind::freed_in_flight:
-        return fmt::format("the memory is freed in one stream while {} in another may still use it, {}, and no "
+        return fmt::format("the memory is freed on one stream while {} on another may still use it, {}; no "
                            "event or wait orders them",
                            first, times);
     case HazardKind::freed_at_once:
-        return fmt::format("the call frees memory of a pool, which waits for no work, while {} may still use "
-                           "it, {}, and no wait of the host stands between them",
+        return fmt::format("the call frees memory from a pool, which does not wait, while {} may still use it, "
+                           "{}; the host does not wait in between",
                            first, times);
     default:
         return fmt::format(
-            "{} in one stream and {} in another use the same {}, {}, at least one writes, and {}", first,
+            "{} on one stream and {} on another use the same {}, {}; at least one writes, and {}", first,
             use_text(profile, totals.second, totals.second_kernel), bytes, times,
             site.kind == HazardKind::lost_record ? "the event between them was recorded again in another "
                                                    "stream before anything waited for it"
@@ -66,24 +66,24 @@ std::string advice_of(const Profile& profile, HazardKind kind) {
     case HazardKind::reused_source:
     case HazardKind::changed_source:
         return fmt::format(
-            "{0}EventRecord(done, stream) behind this copy and {0}EventSynchronize(done) before the host "
-            "writes the buffer again; with two buffers in turn host and copy still work side by side",
+            "call {0}EventRecord(done, stream) after this copy and {0}EventSynchronize(done) before the host "
+            "writes the buffer again; with two alternating buffers host and copy still overlap",
             prefix);
     case HazardKind::freed_in_flight:
-        return fmt::format("free it in the stream that uses it last, or {0}EventRecord(done, that stream) "
-                           "behind the use and {0}StreamWaitEvent(freeing stream, done) before this free",
+        return fmt::format("free it on the stream that uses it last, or call {0}EventRecord(done, that stream) "
+                           "after the use and {0}StreamWaitEvent(freeing stream, done) before this free",
                            prefix);
     case HazardKind::freed_at_once:
-        return fmt::format(
-            "{}{}(memory, stream) in the stream that uses it last, or wait for that stream before this free",
-            prefix, profile.uses_runtime() ? "FreeAsync" : "MemFreeAsync");
+        return fmt::format("call {}{}(memory, stream) on the stream that uses it last, or wait for that stream "
+                           "before this free",
+                           prefix, profile.uses_runtime() ? "FreeAsync" : "MemFreeAsync");
     case HazardKind::lost_record:
-        return "record an event of its own in each stream and have the second stream wait for each: an event "
-               "stands for its last record only";
+        return "record a separate event on each stream and make the second stream wait for each: an event "
+               "keeps only its latest record";
     default:
         return fmt::format(
-            "{0}EventRecord(done, first stream) behind the first use and {0}StreamWaitEvent(second stream, "
-            "done) before this call, or put both in one stream",
+            "call {0}EventRecord(done, first stream) after the first use and {0}StreamWaitEvent(second stream, "
+            "done) before this call, or use one stream for both",
             prefix);
     }
 }
@@ -95,8 +95,8 @@ std::pair<ids::StackId, ids::StackId> lines_of(const HazardSite& site, const Lin
 }
 
 std::string other_text(HazardKind kind) {
-    return kind == HazardKind::reused_source    ? "by this upload it had changed"
-           : kind == HazardKind::changed_source ? "before this call it had changed"
+    return kind == HazardKind::reused_source    ? "it had changed when this upload ran"
+           : kind == HazardKind::changed_source ? "it had changed before this call"
            : is_free(kind)                      ? "used here"
                                                 : "the first use is here";
 }
@@ -121,14 +121,14 @@ Finding describe(const Profile& profile, const LineOf& line_of, const HazardSite
                         {"left_ns", totals.left_ns},
                         {"bytes", static_cast<double>(totals.bytes)}};
     finding.details.push_back(
-        fmt::format("by measured times and the order of its stream {} still had {} or more to go when the {}",
-                    is_of_source(site.kind) ? "the copy" : "the use that came first", time_text(totals.left_ns),
+        fmt::format("by measured times and the order of its stream, {} still needed at least {} when the {}",
+                    is_of_source(site.kind) ? "the copy" : "the first use", time_text(totals.left_ns),
                     site.kind == HazardKind::reused_source    ? "changed source was uploaded again"
                     : site.kind == HazardKind::changed_source ? "source was seen to have changed"
                     : is_free(site.kind)                      ? "free was called"
                                                               : "other was called"));
     finding.advice = advice_of(profile, site.kind);
-    finding.basis = "a wrong result is worth mending whatever it costs";
+    finding.basis = "fixes a wrong result; no time is saved";
     finding.confidence = Confidence::high;
     return finding;
 }
@@ -174,14 +174,14 @@ constinit const Rule uma_602{.id = "UMA-602",
 
 constinit const Rule uma_603{.id = "UMA-603",
                              .name = "freed-in-flight",
-                             .title = "memory is freed while another stream works on it",
+                             .title = "memory freed while another stream still uses it",
                              .find = &find_hazards,
                              .counter = &count<Hazards>,
                              .urgency = Urgency::wrong_result};
 
 constinit const Rule uma_604{.id = "UMA-604",
                              .name = "unordered-streams",
-                             .title = "streams use the same memory without an order between them",
+                             .title = "streams use the same memory without ordering",
                              .find = &find_hazards,
                              .counter = &count<Hazards>,
                              .urgency = Urgency::wrong_result};

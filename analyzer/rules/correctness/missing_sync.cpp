@@ -64,9 +64,9 @@ Finding describe(const Profile& profile, const LineOf& line_of, const ids::Alloc
         {most == lines.end() ? EditKind::insert_after : EditKind::insert_before, wait, finding.stack}};
     finding.advice =
         fmt::format("{}{} (or {}); without it the result is undefined", wait,
-                    most == lines.end() ? " behind the launch, before the host reads" : " before this line",
+                    most == lines.end() ? " after the launch, before the host reads" : " before this line",
                     runtime ? "cudaDeviceSynchronize()" : "cuCtxSynchronize()");
-    finding.basis = "a wrong result is worth mending whatever it costs";
+    finding.basis = "fixes a wrong result; no time is saved";
     finding.confidence = Confidence::medium;
     return finding;
 }
@@ -91,7 +91,7 @@ std::vector<Finding> find_missing_syncs(const Profile& profile, const LineOf& li
         const ids::StackId line = finding.stack;
         const auto [known, fresh] = by_line.try_emplace(line, std::move(finding));
         if (!fresh && known->second.allocation_stack != line_of(site.stack))
-            known->second.places.emplace_back("allocated here, and read too early as well", site.stack);
+            known->second.places.emplace_back("allocated here and also read too early", site.stack);
     }
     std::vector<Finding> findings;
     for (auto& [line, finding] : by_line)

@@ -6,7 +6,7 @@ namespace umadvisor::rules {
 namespace {
 
 void describe_idle(const Profile& profile, const WastedLine& line, Finding& finding) {
-    finding.summary = fmt::format("{}, not used for {} of {}, and just then the most memory was allocated",
+    finding.summary = fmt::format("{}, not used for {} of {}, which includes the moment of peak memory use",
                                   allocations_text(profile, line), time_text(line.mean_idle_ns()),
                                   time_text(line.mean_life_ns()));
     finding.evidence.emplace_back("mean_idle_ns", line.mean_idle_ns());

@@ -6,13 +6,14 @@ namespace umadvisor::rules {
 namespace {
 
 void describe_reusable(const Profile& profile, const WastedLine& line, Finding& finding) {
-    finding.summary = fmt::format("{}, last used {} before it was freed; meanwhile as much was allocated anew",
-                                  allocations_text(profile, line), time_text(line.mean_idle_ns()));
+    finding.summary =
+        fmt::format("{}, last used {} before it was freed; meanwhile memory of the same size was allocated",
+                    allocations_text(profile, line), time_text(line.mean_idle_ns()));
     finding.evidence.emplace_back("mean_idle_ns", line.mean_idle_ns());
     if (line.other.known())
         finding.places.emplace_back("this allocation could have had the same memory", line.other);
-    finding.advice = "leave out the later allocation and use this memory again: it is of the same size, and "
-                     "done with; work of another stream on it first waits for the last use (an event)";
+    finding.advice = "reuse this memory instead of the later allocation: it has the same size and is no longer "
+                     "needed; another stream must first wait for its last use (an event)";
     finding.confidence = confidence_at_peak(profile, line);
 }
 
@@ -21,7 +22,7 @@ void describe_reusable(const Profile& profile, const WastedLine& line, Finding& 
 constinit const Rule uma_302{
     .id = "UMA-302",
     .name = "reusable-memory",
-    .title = "memory allocated anew beside memory that is done with",
+    .title = "new allocation although memory of the same size is no longer used",
     .find = &find_wasted<uma_302, trace::Memory::device, tables::Waste::reusable, describe_reusable>};
 
 } // namespace umadvisor::rules

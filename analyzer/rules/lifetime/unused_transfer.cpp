@@ -15,8 +15,8 @@ Finding describe_unused(const Profile& profile, ids::StackId stack, const FateGr
     finding.evidence.emplace_back("freed", static_cast<double>(group.freed));
     if (group.last.counterpart.known() && group.last.counterpart != stack)
         finding.places.emplace_back(freed ? "freed here" : "overwritten here", group.last.counterpart);
-    finding.advice = freed ? "leave it out: nothing reads it before the memory is freed"
-                           : "leave it out: what overwrites it is enough";
+    finding.advice = freed ? "remove it: nothing reads the data before the memory is freed"
+                           : "remove it: the data is overwritten before anything reads it";
     // A kernel that keeps running, and reads memory while copies go on, is not seen to.
     finding.confidence = group.measured ? Confidence::medium : Confidence::low;
     return finding;
@@ -26,7 +26,7 @@ Finding describe_unused(const Profile& profile, ids::StackId stack, const FateGr
 
 constinit const Rule uma_303{.id = "UMA-303",
                              .name = "unused-transfer",
-                             .title = "sent to the device and never used",
+                             .title = "uploaded to the device and never used",
                              .find = &find_fate<uma_303, Fate::unused, describe_unused>,
                              .counter = &count<DeviceContents>,
                              .fits = Fits::separate_memory,

@@ -139,9 +139,9 @@ Finding begin_statement(const StatementLine& line, double statement_ns) {
 }
 
 std::string sure_time_text(const PythonStatements& statements) {
-    return "from the first call of the line to its last, and before the first what this program needs between "
-           "two calls of one line (" +
-           time_text(statements.usual_ns()) + "), as the replay of the run without them gains it";
+    return "from the first call of the line to its last, and before the first the time that this program needs "
+           "between two calls of one line (" +
+           time_text(statements.usual_ns()) + "), as gained in a replay of the run without them";
 }
 
 std::vector<Finding> constant_uploads(const Profile& profile, const LineOf& line_of,
@@ -161,7 +161,7 @@ std::vector<Finding> constant_uploads(const Profile& profile, const LineOf& line
         Finding finding = begin_statement(line, ns);
         finding.title = "a constant built and uploaded in every round";
         finding.summary = fmt::format(
-            "this line uploads the same {} {}: {} of the host's time in each round, of which the copy takes {}",
+            "this line uploads the same {} {}: {} of the host's time in each round (the copy takes {})",
             bytes_text(static_cast<double>(line.bytes) / static_cast<double>(line.time.calls)),
             count_text(line.time.calls, "time"), time_text(ns / static_cast<double>(line.rounds)),
             time_text(line.time.call_ns / static_cast<double>(line.rounds)));
@@ -210,16 +210,16 @@ std::vector<Finding> logging(const Profile& profile, const LineOf& line_of,
         Finding finding = begin_statement(line, ns);
         finding.title = "values are logged in every round";
         finding.summary = fmt::format(
-            "what this line logs takes {} of the host's time in each of {}, of which its CUDA calls take {}",
+            "logging on this line takes {} of the host's time in each of {} (its CUDA calls take {})",
             time_text(ns / static_cast<double>(line.rounds)), count_text(line.rounds, "round"),
             time_text(line.time.call_ns / static_cast<double>(line.rounds)));
-        finding.advice = "log every k-th round (if batch_idx % 100 == 0: ...), and have the progress bar off "
-                         "or refreshed as rarely (lightning: Trainer(enable_progress_bar=False), "
+        finding.advice = "log only every k-th round (if batch_idx % 100 == 0: ...), and turn the progress bar "
+                         "off or refresh it as rarely (lightning: Trainer(enable_progress_bar=False), "
                          "RichProgressBar(refresh_rate=100), prog_bar=False)";
         finding.edit = line.calls.gone(profile);
         finding.basis = fmt::format(
-            "from the first call of the logging code to its last, and before the first what this program needs "
-            "between two calls of one line ({}); what it does behind its last call is not counted",
+            "from the first call of the logging code to its last, and before the first the time that this "
+            "program needs between two calls of one line ({}); the time after its last call is not counted",
             time_text(statements.usual_ns()));
         return finding;
     };
@@ -293,17 +293,17 @@ std::vector<Finding> filled_batches(const Profile& profile, const LineOf& line_o
                         bytes_text(static_cast<double>(line.bytes) / static_cast<double>(line.rounds)),
                         time_text(line.fill_ns / static_cast<double>(line.fills)));
         if (line.locks != 0)
-            finding.summary += fmt::format("; {} times the line page-locks more memory, {} beyond the first",
+            finding.summary += fmt::format("; the line page-locks more memory {} times, {} beyond the first",
                                            line.locks, time_text(line.lock_ns));
         finding.evidence.emplace_back("fill_ns", line.fill_ns);
         finding.evidence.emplace_back("lock_ns", line.lock_ns);
         if (line.left_out == 0 && 2 * line.repeated > line.rounds)
             finding.details.push_back(
-                fmt::format("{} of the uploads bring bytes that had been uploaded before", line.repeated));
+                fmt::format("{} of the uploads repeat bytes that had been uploaded before", line.repeated));
         finding.advice = pin_ahead(line.framework);
         finding.edit = line.edit;
         finding.basis = "replay of the run without these copies on the host and without page-locking after the "
-                        "first time; what pinning ahead of the loop costs is not counted";
+                        "first time; the cost of pinning before the loop is not counted";
         return finding;
     };
     return judge_lines(uma_116, profile, lines, judge);
@@ -335,7 +335,7 @@ std::vector<Finding> awaited_uploads(const Profile& profile, const LineOf& line_
         finding.title = "arguments in the host's memory are uploaded by the call that needs them";
         finding.summary =
             fmt::format("{} of {} on average, in threads of the framework: this line waits {} in all until "
-                        "they are under way",
+                        "they have started",
                         count_text(awaited.uploads, "upload"),
                         bytes_text(static_cast<double>(awaited.bytes) / static_cast<double>(awaited.uploads)),
                         time_text(ns));
@@ -344,14 +344,14 @@ std::vector<Finding> awaited_uploads(const Profile& profile, const LineOf& line_
                 ? "call jax.device_put(x) once, before the loop, and pass the result: a NumPy argument of a "
                   "jitted function is uploaded by every call. What changes in each round, jax.device_put for "
                   "the next round while this one is computed"
-                : "move the arguments to the device once, before the loop, and pass what lies there";
+                : "move the arguments to the device once, before the loop, and pass the device arrays";
         const bool same = awaited.content.looked != 0 && 2 * awaited.content.repeated >= awaited.content.looked;
         if (same)
             finding.details.push_back(
-                fmt::format("the bytes had been uploaded before, {} of {} times that they were compared",
+                fmt::format("{} of {} comparisons found that the bytes had been uploaded before",
                             awaited.content.repeated, awaited.content.looked));
-        finding.basis = "the time in which the thread of this line made no call while the uploads that it then "
-                        "waited for were prepared and made";
+        finding.basis = "the time in which this line's thread made no call while the uploads that it then "
+                        "waited for were prepared and queued";
         finding.confidence = same ? Confidence::medium : Confidence::low;
         return finding;
     };

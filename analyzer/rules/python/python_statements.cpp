@@ -77,12 +77,11 @@ std::optional<Finding> describe_loop(const Profile& profile, ids::StackId, const
                                      : fmt::format("{}()", code->second.function);
     Finding finding;
     finding.title = "the elements of an array are read one by one";
-    finding.summary =
-        fmt::format("{} reads {} one by one, in {}, and waits for each: {} of the host's time, and {} for what "
-                    "it uploads for each, and up to {} to make it",
-                    function, count_text(loop.count, "element"), count_text(loop.groups, "group"),
-                    time_text(loop.read.sum_ns() / count), time_text(loop.uploads.sum_ns() / count),
-                    time_text(loop.between_ns / count));
+    finding.summary = fmt::format("{} reads {} one by one, in {}, and waits for each: {} of the host's time, "
+                                  "and {} for the uploads after each, and up to {} to compute them",
+                                  function, count_text(loop.count, "element"), count_text(loop.groups, "group"),
+                                  time_text(loop.read.sum_ns() / count),
+                                  time_text(loop.uploads.sum_ns() / count), time_text(loop.between_ns / count));
     finding.evidence = {{"elements", count},
                         {"groups", static_cast<double>(loop.groups)},
                         {"bytes", static_cast<double>(loop.bytes)},
@@ -91,15 +90,15 @@ std::optional<Finding> describe_loop(const Profile& profile, ids::StackId, const
                         {"statement_ns", ns}};
     for (const auto& [line, stack] : loop.uploaded_at)
         finding.places.emplace_back("uploaded here for each", stack);
-    finding.advice = "compute on the device what the loop makes of each element, by operations on the whole "
-                     "array. If the host needs them, read all at once before the loop (PyTorch: x.tolist(); "
-                     "CuPy: x.get(); JAX: jax.device_get(x)), and upload at once what it makes of them";
+    finding.advice = "compute on the device what the loop computes for each element, with operations on the "
+                     "whole array. If the host needs the values, read all of them before the loop (PyTorch: "
+                     "x.tolist(); CuPy: x.get(); JAX: jax.device_get(x)), and upload all results together";
     finding.statement_ns = finding.saving_ns = ns;
     finding.edit = loop.calls.gone(profile);
-    finding.basis =
-        "the calls of these lines, their waits, and before each what this program needs between two "
-        "calls of one line, as the replay of the run without them gains it; one for each group stays. At most, "
-        "all of the host's time between a read and its upload is the loop's, too, and the device makes that";
+    finding.basis = "the calls of these lines, their waits, and before each the time that this program needs "
+                    "between two calls of one line, as gained in a replay of the run without them; one for "
+                    "each group stays. The upper end also includes all of the host's time between a read and "
+                    "its upload, which the device then computes";
     finding.confidence = Confidence::medium;
     if (loop.between_ns > loop.read.sum_ns() + loop.uploads.sum_ns()) {
         finding.confidence = Confidence::low;

@@ -11,17 +11,16 @@ void describe_early_sync(const Profile& profile, const GapLine& line, Finding& f
     if (line.inputs) {
         const std::string prefix = profile.uses_runtime() ? "cuda" : "cu";
         finding.summary = turns_text(profile, line) +
-                          "; the host waits for an upload, and the upload for the work of another stream";
+                          "; the host waits for an upload, which waits for work on another stream";
         finding.advice = fmt::format("queue the upload and wait for it before {}StreamWaitEvent makes its "
-                                     "stream wait for the other; or leave this wait out, and wait for an event "
-                                     "behind the upload before the host writes the source again",
+                                     "stream wait for the other; or remove this wait, and wait for an event "
+                                     "recorded after the upload before the host writes the source again",
                                      prefix);
         return;
     }
-    finding.summary =
-        turns_text(profile, line) + ", though nothing that it waited for is within the host's reach";
+    finding.summary = turns_text(profile, line) + ", though the host cannot access anything that it waited for";
     finding.advice = "synchronise where the result is needed, after the host's own work and the next launches; "
-                     "a copy to the host on the same stream waits by itself";
+                     "a synchronous copy to the host on the same stream waits anyway";
 }
 
 } // namespace
@@ -29,7 +28,7 @@ void describe_early_sync(const Profile& profile, const GapLine& line, Finding& f
 constinit const Rule uma_502{
     .id = "UMA-502",
     .name = "early-sync",
-    .title = "synchronisations before the host's own work",
+    .title = "synchronisations earlier than needed",
     .find = &find_gaps<uma_502, describe_early_sync, WaitReason::needless, WaitReason::inputs>,
     .counter = &count<IdleGaps>,
     .order = OrderUse::wait};

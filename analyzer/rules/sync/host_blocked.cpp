@@ -7,8 +7,8 @@ namespace {
 void describe_host_blocked(const Profile& profile, const GapLine& line, Finding& finding) {
     finding.summary = turns_text(profile, line);
     finding.advice =
-        "work with two sets of buffers: launch the next round on one before working on the results of the "
-        "last in the other, and wait by cudaEventSynchronize for that one round alone";
+        "use two sets of buffers: launch the next round on one before the host works on the results of the "
+        "previous round in the other, and wait with cudaEventSynchronize for that round only";
     // Whether a round needs what the host made of the last is not known.
     finding.confidence = Confidence::low;
 }

@@ -314,30 +314,29 @@ std::optional<Finding> ItemWaits::judge(const Line<ItemTally>& line) const {
             finding.saving_ns += std::max(0.0, calls_ns - bytes_ns);
         }
         finding.details.push_back(fmt::format(
-            "one launch for each group spares more of the host's time: its launches took {}",
+            "one launch for each group saves more of the host's time: these launches took {}",
             time_text(line.ns(static_cast<std::uint64_t>(tally.launch_time.total_ticks(tally.launch_time))))));
     }
     if (finding.saving_ns < line.share_of_run(least_share))
         return std::nullopt;
     const double up = static_cast<double>(tally.bytes_up) / waits, items = (waits + groups) / groups;
-    finding.summary = fmt::format(
-        "{} {}: a wait for each item of {}, in groups of {:.0f} on average whose items lie {} on the "
-        "host; {} in the waits that one for each group spares",
-        profile.call_name(line.entry), count_text(tally.all, "time"), bytes_text(up), std::floor(items),
-        joined ? "side by side" : "apart", time_text(waited_ns));
+    finding.summary =
+        fmt::format("{} {}: a wait for each item of {}, in groups of {:.0f} on average whose items lie {} on "
+                    "the host; {} in the waits that one wait for each group replaces",
+                    profile.call_name(line.entry), count_text(tally.all, "time"), bytes_text(up),
+                    std::floor(items), joined ? "side by side" : "apart", time_text(waited_ns));
     finding.evidence = {{"waits", static_cast<double>(tally.all)},
                         {"waits_spared", waits},
                         {"groups", groups},
                         {"mean_item_bytes", up},
                         {"waited_ns", waited_ns}};
-    finding.advice = joined ? "the items of a group adjoin: bring all of them up by one copy, work on them in "
-                              "one launch, bring the results back by one copy, and wait once"
-                            : "queue the copies and launches of all items of a group, and wait once, behind "
-                              "the last; then work on their results";
-    finding.basis =
-        joined ? "replay of the run with the copies and the wait of one item for each group, less what the "
-                 "bytes of the others take"
-               : "replay of the run with one wait for each group";
+    finding.advice = joined ? "the items of a group are adjacent: upload all of them with one copy, process "
+                              "them in one launch, download the results with one copy, and wait once"
+                            : "queue the copies and launches of all items of a group, and wait once, after the "
+                              "last; then use their results";
+    finding.basis = joined ? "replay of the run with the copies and the wait of one item for each group, minus "
+                             "the time that the other items' bytes need"
+                           : "replay of the run with one wait for each group";
     // What the host does with a result before it queues the next item is not known.
     finding.confidence = joined ? Confidence::medium : Confidence::low;
     return finding;

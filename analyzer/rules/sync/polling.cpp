@@ -53,19 +53,20 @@ public:
             in_vain < least_in_vain_share * (line.tally.all - in_vain))
             return std::nullopt;
         return Finding{
-            .summary = fmt::format("{} {} of {} times before the device was done: {} a call, {} in all",
+            .summary = fmt::format("{} {} of {} times before the device had finished: {} a call, {} in all",
                                    line.profile.call_name(line.entry), in_vain, line.tally.all,
                                    time_text(in_vain_ns / static_cast<double>(in_vain)), time_text(in_vain_ns)),
             .evidence = {{"queries", static_cast<double>(line.tally.all)},
                          {"not_ready", static_cast<double>(in_vain)},
                          {"time_ns", in_vain_ns},
                          {"between_ns", between_ns}},
-            .advice = "ask seldom, or not at all: cudaEventRecord(event, stream) behind the work, on an event "
-                      "made with cudaEventBlockingSync, and cudaEventSynchronize(event) where the result is "
-                      "needed; or cudaLaunchHostFunc for what is to follow",
+            .advice = "query rarely, or wait instead: create the event with cudaEventBlockingSync, call "
+                      "cudaEventRecord(event, stream) after the work, and cudaEventSynchronize(event) where "
+                      "the result is needed; or cudaLaunchHostFunc for host work that follows",
             .saving_ns = in_vain_ns,
             .edit = line.calls.gone(line.profile),
-            .basis = "replay of the run without the queries in vain, which came between the host's own work",
+            .basis =
+                "replay of the run without the unsuccessful queries, which the host made between its own work",
             .confidence = Confidence::medium};
     }
 
@@ -82,7 +83,7 @@ private:
 
 constinit const Rule uma_504{.id = "UMA-504",
                              .name = "polling",
-                             .title = "streams or events asked again and again",
+                             .title = "streams or events polled in a loop",
                              .find = &Polling::find<uma_504>,
                              .counter = &count<Polling>,
                              .order = OrderUse::none};

@@ -14,12 +14,12 @@ constexpr double least_query_share = 0.01;
 
 std::string query_advice(std::string_view entry) {
     if (entry.find("MemGetInfo") != std::string_view::npos)
-        return "ask once, before the rounds, and keep the answer: what is free changes only by what the "
-               "program itself allocates and frees, and by other processes; ask again where an allocation has "
-               "failed";
+        return "query once, before the loop, and keep the result: free memory changes only by the program's "
+               "own allocations and frees, and by other processes; query again where an allocation failed";
     if (entry.find("Pointer") != std::string_view::npos)
-        return "keep what is known of a pointer beside it: where memory lies is settled when it is allocated";
-    return "ask once, before the rounds, and keep the answer: it does not change while the program runs";
+        return "store a pointer's attributes beside the pointer: the kind of its memory is fixed when it is "
+               "allocated";
+    return "query once, before the loop, and keep the result: it does not change while the program runs";
 }
 
 struct QueryEachStep : LineRule<QueryEachStep> {
@@ -39,7 +39,7 @@ struct QueryEachStep : LineRule<QueryEachStep> {
                        .advice = query_advice(line.profile.dictionary().symbol(line.entry)),
                        .saving_ns = saving_ns,
                        .edit = line.calls.gone(line.profile),
-                       .basis = "replay of the run without these calls but one",
+                       .basis = "replay of the run with only one of these calls",
                        .confidence = Confidence::high};
     }
 };
@@ -48,7 +48,7 @@ struct QueryEachStep : LineRule<QueryEachStep> {
 
 constinit const Rule uma_507{.id = "UMA-507",
                              .name = "query-each-step",
-                             .title = "questions to the driver in each round",
+                             .title = "driver queries in each round",
                              .find = &QueryEachStep::find<uma_507>,
                              .counter = &count<QueryEachStep>};
 

@@ -35,10 +35,10 @@ std::optional<Finding> describe_sync(const Profile& profile, const SyncKey& key,
                         {"redundant", redundant},
                         {"time_ns", line.redundant_ns}};
     if (line.covered_by.known() && line.covered_by != stack)
-        finding.places.emplace_back("had waited for everything already", line.covered_by);
+        finding.places.emplace_back("had already waited for everything", line.covered_by);
     // The first of a run of them may be the one that waits.
     const bool always = line.redundant + 1 >= line.count;
-    finding.advice = always ? "leave it out" : "synchronise where something was queued, not in every case";
+    finding.advice = always ? "leave it out" : "synchronise only where work was queued";
     if (always)
         finding.code_edits = {{EditKind::remove, profile.call_name(line.entry), stack}};
     finding.saving_ns = line.redundant_ns;

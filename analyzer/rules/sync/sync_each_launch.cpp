@@ -236,13 +236,13 @@ Finding describe(const Profile& profile, const std::map<ids::StackId, NeedlessLi
     finding.rule = &uma_506;
     finding.title = finding.rule->title;
     finding.stack = longest->first;
-    finding.summary = fmt::format("{} and others, {} at {}: what they wait for stays on the device, and the "
-                                  "next call follows at once; {} in these waits",
+    finding.summary = fmt::format("{} and others, {} at {}: the results that they wait for stay on the device, "
+                                  "and the next call follows at once; {} in these waits",
                                   profile.call_name(longest->second.entry), count_text(all.needless, "time"),
                                   count_text(lines.size(), "line"), time_text(all.ns));
     if (lines.size() == 1)
-        finding.summary = fmt::format("{} {}: what it waits for stays on the device, and the next call follows "
-                                      "at once; {} in these waits",
+        finding.summary = fmt::format("{} {}: the results that it waits for stay on the device, and the next "
+                                      "call follows at once; {} in these waits",
                                       profile.call_name(longest->second.entry),
                                       count_text(all.needless, "time"), time_text(all.ns));
     finding.evidence = {{"synchronizations", static_cast<double>(all.count)},
@@ -251,12 +251,12 @@ Finding describe(const Profile& profile, const std::map<ids::StackId, NeedlessLi
                         {"time_ns", all.ns}};
     if (events)
         finding.details.push_back(
-            "if these events are for timing only: read their times once, behind the last");
+            "if these events are for timing only, read their times once, after the last launch");
     for (const auto& [stack, line] : lines)
         if (stack != finding.stack)
             finding.places.emplace_back(count_text(line.needless, "wait") + ", " + time_text(line.ns), stack);
-    finding.advice = "leave these waits out: a stream keeps the order of its work, and the copy that brings "
-                     "the result waits by itself";
+    finding.advice = "remove these waits: a stream keeps its work in order, and a synchronous copy of the "
+                     "result waits anyway";
     finding.basis = "replay of the run without these waits";
     finding.confidence = Confidence::medium;
     return finding;

@@ -32,9 +32,8 @@ std::string memory_set(const Profile& profile, const FateTotals& totals) {
 /// The value may be another in each upload.
 std::string content_text(const FateTotals& last) {
     const std::string value = value_text(last);
-    return value == "0"
-               ? "nothing but zeros"
-               : fmt::format("nothing but one {}-bit value, the last time {}", 8 * last.value_bytes, value);
+    return value == "0" ? "nothing but zeros"
+                        : fmt::format("only one {}-bit value, the last time {}", 8 * last.value_bytes, value);
 }
 
 /// The uploads of one line that a memory set could replace.
@@ -76,20 +75,19 @@ Finding describe(const Profile& profile, const std::vector<ConstantLine>& lines)
     finding.evidence.emplace_back("compared_in_part", static_cast<double>(all.in_part));
     finding.evidence.emplace_back("value_bytes", static_cast<double>(all.last.value_bytes));
     if (all.in_part == all.transfers.count)
-        finding.details.emplace_back(
-            "some KiB of each were looked at: where a buffer holds a few other values, "
-            "set it on the device and upload these alone");
+        finding.details.emplace_back("only some KiB of each were compared: where a buffer holds a few other "
+                                     "values, set it on the device and upload only those");
     for (std::size_t i = 1; i < lines.size(); ++i)
         finding.places.emplace_back(fmt::format("{}, into {} of device memory",
                                                 transfers_text(profile, lines[i].group),
                                                 bytes_text(lines[i].group.last.allocation_bytes)),
                                     lines[i].stack);
-    finding.advice = "write it on the device: " + memory_set(profile, all.last);
+    finding.advice = "set it on the device: " + memory_set(profile, all.last);
     finding.saving_ns = 0;
     for (const ConstantLine& line : lines)
         finding.saving_ns += line.saving_ns;
     finding.edit = all.calls.gone(profile, sets_ns(profile, all));
-    finding.basis = basis_of(profile, all) + ", less memory sets of the same bytes";
+    finding.basis = basis_of(profile, all) + " minus memory sets of the same bytes";
     finding.confidence = Confidence::low; // in another run the same buffer may hold something else
     return finding;
 }
@@ -113,7 +111,7 @@ std::vector<Finding> find_constant_uploads(const Profile& profile, const LineOf&
 
 constinit const Rule uma_108{.id = "UMA-108",
                              .name = "constant-upload",
-                             .title = "uploads of one value",
+                             .title = "uploads of a constant",
                              .find = &find_constant_uploads,
                              .counter = &count<DeviceContents>,
                              .fits = Fits::separate_memory,

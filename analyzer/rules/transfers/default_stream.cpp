@@ -19,11 +19,11 @@ struct DefaultLine {
 
 std::string advice_of(const Profile& profile) {
     return profile.uses_runtime()
-               ? "give it a stream of its own, create the others with cudaStreamCreateWithFlags(&s, "
-                 "cudaStreamNonBlocking), or compile with nvcc --default-stream per-thread; order what "
-                 "does depend on it with cudaStreamWaitEvent"
-               : "give it a stream of its own, or create the others with CU_STREAM_NON_BLOCKING; order "
-                 "what does depend on it with cuStreamWaitEvent";
+               ? "use a separate stream for it, create the others with cudaStreamCreateWithFlags(&s, "
+                 "cudaStreamNonBlocking), or compile with nvcc --default-stream per-thread; order dependent "
+                 "work with cudaStreamWaitEvent"
+               : "use a separate stream for it, or create the others with CU_STREAM_NON_BLOCKING; order "
+                 "dependent work with cuStreamWaitEvent";
 }
 
 Finding describe(const Profile& profile, const std::map<ids::StackId, DefaultLine>& lines) {
@@ -38,10 +38,10 @@ Finding describe(const Profile& profile, const std::map<ids::StackId, DefaultLin
     finding.rule = &uma_110;
     finding.title = finding.rule->title;
     finding.stack = most->first;
-    finding.summary = fmt::format(
-        "{} on the default stream between work on {}: it waits for that, and what comes behind it on these "
-        "streams waits for it; they reach no memory in common",
-        count_text(all.between, all.copies ? "copy" : "operation"), count_text(all.streams, "other stream"));
+    finding.summary = fmt::format("{} on the default stream between work on {}: it waits for that work, and "
+                                  "later work on these streams waits for it; they share no memory",
+                                  count_text(all.between, all.copies ? "copy" : "operation"),
+                                  count_text(all.streams, "other stream"));
     finding.evidence = {{"default_stream_operations", static_cast<double>(all.between)},
                         {"streams", static_cast<double>(all.streams)},
                         {"lines", static_cast<double>(lines.size())}};
@@ -50,7 +50,7 @@ Finding describe(const Profile& profile, const std::map<ids::StackId, DefaultLin
         if (stack != finding.stack)
             finding.places.emplace_back(count_text(line.between, "operation"), stack);
     finding.advice = advice_of(profile);
-    finding.basis = "replay of the run with this work in a stream of its own";
+    finding.basis = "replay of the run with this work on a separate stream";
     finding.confidence = Confidence::medium;
     return finding;
 }
@@ -82,7 +82,7 @@ std::vector<Finding> find_default_stream(const Profile& profile, const LineOf& l
 
 constinit const Rule uma_110{.id = "UMA-110",
                              .name = "default-stream",
-                             .title = "the default stream keeps other streams waiting",
+                             .title = "the default stream makes other streams wait",
                              .find = &find_default_stream,
                              .counter = &count<DefaultStreamOrder>,
                              .order = OrderUse::wait};

@@ -94,17 +94,17 @@ struct DeviceSwap : LineRule<DeviceSwap, SwapTally> {
         finding.saving_ns = std::max(call_ns, device_ns);
         if (finding.saving_ns < line.share_of_run(least_swap_share))
             return std::nullopt;
-        finding.summary = fmt::format(
-            "{} of the whole of one buffer over another on the device, {} {}, with kernels in between that use "
-            "both: {} of the device's time",
-            line.profile.call_name(line.entry), count_text(tally.count, "time"),
-            bytes_text(static_cast<double>(tally.bytes) / copies), time_text(device_ns));
+        finding.summary =
+            fmt::format("{} of one whole buffer to another on the device, {} {}, with kernels in between that "
+                        "use both: {} of the device's time",
+                        line.profile.call_name(line.entry), count_text(tally.count, "time"),
+                        bytes_text(static_cast<double>(tally.bytes) / copies), time_text(device_ns));
         finding.evidence = {{"copies", copies},
                             {"bytes", static_cast<double>(tally.bytes)},
                             {"time_ns", call_ns},
                             {"device_ns", device_ns}};
-        finding.advice = "exchange the two pointers, std::swap(a, b), in place of the copy, if the next round "
-                         "writes all of the buffer that was copied from before it reads that";
+        finding.advice = "swap the two pointers, std::swap(a, b), instead of copying, if the next round "
+                         "overwrites the whole source buffer before reading it";
         finding.edit = line.calls.gone(line.profile);
         finding.basis = "replay of the run without these copies";
         // Which of both a kernel writes, and whether all of it, no call shows.
@@ -138,7 +138,7 @@ private:
 
 constinit const Rule uma_127{.id = "UMA-127",
                              .name = "device-swap",
-                             .title = "device memory copied where pointers could change places",
+                             .title = "device copies that a pointer swap could replace",
                              .find = &DeviceSwap::find<uma_127>,
                              .counter = &count<DeviceSwap>};
 

@@ -175,8 +175,9 @@ NearRate near_rate(const Profile& profile, facts::Direction direction) {
                 "the rate that copies of 16 MiB and more from or to near memory reached in this trace",
                 Confidence::high};
     const double rate = is_upload(direction) ? rates.pinned_to_device : rates.device_to_pinned;
-    return rates.device.empty() ? NearRate{rate, "that of near memory, measured on an H200", Confidence::low}
-                                : NearRate{rate, "the calibrated one", Confidence::medium};
+    return rates.device.empty()
+               ? NearRate{rate, "the rate of near memory, measured on an H200", Confidence::low}
+               : NearRate{rate, "the calibrated one", Confidence::medium};
 }
 
 /// Of a site's copies, those that no rule advises to do without.
@@ -207,10 +208,10 @@ void add_site(FarLine& line, const FarSite& site, const FarTotals& totals, doubl
 }
 
 std::string advise_node(trace::Memory memory, const std::string& node) {
-    return fmt::format(
-        "{0} on a thread that runs on NUMA node {1}, the device's (pthread_setaffinity_np to its CPUs first); "
-        "or run all of the program there: numactl --cpunodebind={1} --membind={1}",
-        memory == trace::Memory::registered ? "write it for the first time" : "allocate it", node);
+    return fmt::format("{0} on a thread that runs on the device's NUMA node {1} (pthread_setaffinity_np to its "
+                       "CPUs first); or run the whole program there: numactl --cpunodebind={1} --membind={1}",
+                       memory == trace::Memory::registered ? "write it for the first time" : "allocate it",
+                       node);
 }
 
 std::optional<Finding> describe_far_node(const Profile& profile, const FarKey& key, const FarLine& line) {
@@ -240,7 +241,7 @@ std::optional<Finding> describe_far_node(const Profile& profile, const FarKey& k
     finding.advice = advise_node(line.memory, there);
     finding.saving_ns = line.spent_ns - line.near_ns;
     finding.edit = line.calls.faster(profile, static_cast<std::uint64_t>(line.bytes), finding.saving_ns);
-    finding.basis = fmt::format("time of these copies less the same bytes at {}, {}",
+    finding.basis = fmt::format("time of these copies minus the same bytes at {}, {}",
                                 rate_text(near.bytes_per_second), near.basis);
     finding.confidence = near.confidence;
     return finding;

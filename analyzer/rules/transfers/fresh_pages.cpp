@@ -42,26 +42,25 @@ std::optional<Finding> describe_fresh(const Profile& profile, ids::StackId, cons
     const bool once = group.copies.count == 1;
 
     Finding finding;
-    finding.summary = fmt::format("{} into new pages, {}; into memory that was touched before, {} reached {}",
-                                  copies_text(profile, group.entry, bytes, group.copies.count),
-                                  rate_text(bytes / group.copies.own_ns * 1e9), rates.whose(),
-                                  rate_text(rates.device_to_pageable));
+    finding.summary = fmt::format(
+        "{} into untouched pages, {}; into memory that was touched before, {} reached {}",
+        copies_text(profile, group.entry, bytes, group.copies.count),
+        rate_text(bytes / group.copies.own_ns * 1e9), rates.whose(), rate_text(rates.device_to_pageable));
     finding.evidence = {{"copies", count},
                         {"bytes", bytes},
                         {"buffer_bytes", static_cast<double>(group.memory.bytes())},
                         {"time_ns", group.copies.own_ns},
                         {"touch_ns", touch_ns}};
     finding.advice =
-        once ? "write to the buffer before the copy, by several threads if it is large, or use one "
-               "that is there already"
-             : "keep one buffer of the largest size instead of a new one for each copy, and write to "
-               "it once before the first";
+        once ? "touch the buffer before the copy, with several threads if it is large, or reuse an existing one"
+             : "keep one buffer of the largest size instead of a new one for each copy, and touch it once "
+               "before the first";
     finding.saving_ns = std::max(0.0, group.copies.own_ns - group.usual_ns(rates) - touch_ns);
     finding.host_cost_ns = touch_ns + group.usual_ns(rates);
     finding.edit =
         group.calls.faster(profile, group.copies.bytes, group.copies.own_ns - group.usual_ns(rates), touch_ns);
     finding.basis =
-        fmt::format("time of these copies, without waits for earlier work, less the same bytes at {} and one "
+        fmt::format("time of these copies (waits for earlier work excluded) minus the same bytes at {} and one "
                     "first touch of {}, {}",
                     rate_text(rates.device_to_pageable), bytes_text(group.largest), time_text(touch_ns));
     finding.confidence = Confidence::medium;

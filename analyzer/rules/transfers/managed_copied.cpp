@@ -59,7 +59,7 @@ std::optional<Finding> describe_managed(const Profile& profile, const ManagedKey
                     : other == Other::from_managed ? "managed memory copied to host memory"
                                                    : "managed memory copied across the link to managed memory";
     const double reached = bytes / (group.spent_ns * 1e-9);
-    finding.summary = fmt::format("{}, {}, {} in all; host and device reach managed memory by one pointer",
+    finding.summary = fmt::format("{}, {}, {} in all; host and device can both use managed memory directly",
                                   copies_text(profile, group.entry, bytes, group.copies.count),
                                   rate_text(reached), time_text(group.spent_ns));
     finding.evidence = {{"copies", static_cast<double>(group.copies.count)},
@@ -67,18 +67,18 @@ std::optional<Finding> describe_managed(const Profile& profile, const ManagedKey
                         {"time_ns", group.spent_ns},
                         {"rate_bytes_per_s", reached}};
     if (other == Other::to_managed) {
-        finding.advice = fmt::format("let the host write into the managed memory itself and {} it to the "
-                                     "device; or make it {} memory and copy from pinned memory",
+        finding.advice = fmt::format("let the host write directly into the managed memory and {} it to the "
+                                     "device; or use {} memory and copy from pinned memory",
                                      prefetch, allocate);
-        finding.basis = "time of these copies less a prefetch of the same bytes to the device" + measured;
+        finding.basis = "time of these copies minus a prefetch of the same bytes to the device" + measured;
     } else if (other == Other::from_managed) {
-        finding.advice = fmt::format("{} the managed memory to the host and read it there; or make it {} "
-                                     "memory and copy to pinned memory",
-                                     prefetch, allocate);
-        finding.basis = "time of these copies less a prefetch of the same bytes to the host" + measured;
+        finding.advice = fmt::format(
+            "{} the managed memory to the host and read it there; or use {} memory and copy to pinned memory",
+            prefetch, allocate);
+        finding.basis = "time of these copies minus a prefetch of the same bytes to the host" + measured;
     } else {
         finding.advice = prefetch + " both ends to the device before the copy, or swap pointers instead";
-        finding.basis = "time of these copies less the same bytes inside the device" + measured +
+        finding.basis = "time of these copies minus the same bytes copied within the device" + measured +
                         "; the prefetch is not counted where the data is needed on the device anyway";
     }
     finding.saving_ns = std::max(0.0, group.spent_ns - instead_ns);

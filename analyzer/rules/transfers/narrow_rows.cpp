@@ -66,16 +66,16 @@ std::optional<Finding> describe_rows(const Profile& profile, const RowKey& key, 
                         {"time_ns", group.spent_ns},
                         {"rate_bytes_per_s", reached}};
     finding.advice =
-        whole ? "copy the rows with all that lies between them in one piece: it is little"
-              : "keep what is copied together contiguous, a column as an array of its own, and copy that in "
-                "one piece; a kernel packs or spreads rows on the device at the rate of its memory";
+        whole ? "copy the rows and the small gaps between them in one piece"
+              : "store the data that is copied together contiguously (a column as a separate array), and copy "
+                "it in one piece; a kernel packs or unpacks rows on the device at the rate of its memory";
     if (!whole)
         finding.details.push_back(fmt::format(
-            "packing the rows on the host before each copy would take some {} itself", time_text(packing_ns)));
+            "packing the rows on the host before each copy would itself take about {}", time_text(packing_ns)));
     finding.saving_ns = std::max(0.0, group.spent_ns - (whole ? whole_ns : contiguous_ns));
     finding.edit = group.calls.faster(profile, group.bytes, finding.saving_ns);
-    finding.basis = fmt::format("time of these copies less {} at {}{}",
-                                whole ? "the rows and what lies between them" : "the same bytes in one piece",
+    finding.basis = fmt::format("time of these copies minus {} at {}{}",
+                                whole ? "the rows and the gaps between them" : "the same bytes in one piece",
                                 rate_text(rate),
                                 link.bytes != 0 ? ", the rate of this trace's pinned copies"
                                                 : ", measured for pinned memory on " + profile.rates().whose());

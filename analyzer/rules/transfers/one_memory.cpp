@@ -47,18 +47,17 @@ Finding describe_one_memory(const Profile& profile, const OneMemoryKey& key, con
     const auto bytes = static_cast<double>(line.copies.bytes);
     Finding finding;
     finding.title = fmt::format("{}, {}", uma_124.title, facts::words(key.second));
-    finding.summary =
-        fmt::format("{}, {} in all; host and device share one memory, so both could use one buffer",
-                    copies_text(profile, line.entry, bytes, line.copies.count), time_text(line.spent_ns));
+    finding.summary = fmt::format(
+        "{}, {} in all; host and device share one physical memory, so both could use the same buffer",
+        copies_text(profile, line.entry, bytes, line.copies.count), time_text(line.spent_ns));
     finding.evidence = {
         {"copies", static_cast<double>(line.copies.count)}, {"bytes", bytes}, {"time_ns", line.spent_ns}};
-    finding.advice =
-        fmt::format("allocate one buffer with {} and let host and kernels use it by the same pointer; keep a "
-                    "copy only where the host changes the data while kernels still read it",
-                    profile.uses_runtime() ? "cudaMallocManaged" : "cuMemAllocManaged");
+    finding.advice = fmt::format("allocate one buffer with {} and use its pointer on the host and in kernels; "
+                                 "keep a copy only where the host changes the data while kernels still read it",
+                                 profile.uses_runtime() ? "cudaMallocManaged" : "cuMemAllocManaged");
     finding.saving_ns = line.spent_ns;
     finding.edit = line.calls.gone(profile);
-    finding.basis = "time of these copies, without waits for earlier work";
+    finding.basis = "time of these copies (waits for earlier work excluded)";
     finding.confidence = Confidence::medium; // whether the host needs a copy of its own is not seen
     return finding;
 }
@@ -83,7 +82,7 @@ std::vector<Finding> find_one_memory_copies(const Profile& profile, const LineOf
 
 constinit const Rule uma_124{.id = "UMA-124",
                              .name = "one-memory-copy",
-                             .title = "copies within the one memory that host and device share",
+                             .title = "copies within memory that host and device share",
                              .find = &find_one_memory_copies};
 
 } // namespace umadvisor::rules

@@ -118,21 +118,21 @@ std::optional<Finding> describe_pageable(const Profile& profile, const Key& key,
                         {"page_lock_ns", lock_ns}};
     const bool runtime = profile.uses_runtime();
     finding.advice =
-        fmt::format("page-lock this buffer once and keep it: {} instead of malloc; {} then runs beside the "
-                    "host, which must wait for it before it uses the buffer",
+        fmt::format("page-lock this buffer once and keep it: {} instead of malloc; {} then runs while the host "
+                    "continues, and the host must wait for it before it uses the buffer",
                     runtime ? "cudaHostRegister, or cudaMallocHost" : "cuMemHostRegister, or cuMemAllocHost",
                     asynchronous ? "the copy"
                     : runtime    ? "cudaMemcpyAsync on the same stream"
                                  : "cuMemcpyAsync on the same stream");
     finding.basis =
-        fmt::format("time of these copies, without waits for earlier work, less the same bytes at {}, and less "
-                    "{} to page-lock {} once",
+        fmt::format("time of these copies (waits for earlier work excluded) minus the same bytes at {}, and "
+                    "minus {} to page-lock {} once",
                     measured ? "the rate that pinned copies of 16 MiB and more reached in this trace"
                              : fmt::format("{}, measured for pinned memory on {}", rate_text(rate), whose),
                     time_text(lock_ns), bytes_text(locked_bytes));
     if (graph)
         finding.basis =
-            fmt::format("these bytes at {}, measured for pageable memory on {}, less the same at {}",
+            fmt::format("these bytes at {}, measured for pageable memory on {}, minus the same at {}",
                         rate_text(pageable_rate), whose,
                         measured ? "the rate of this trace's pinned copies"
                                  : rate_text(rate) + ", measured there for pinned memory");

@@ -111,13 +111,13 @@ std::string ways_text(const PeerLine& line) {
 
 std::string advise_access(const PeerLine& line, bool runtime) {
     const auto& [low, high] = *line.pairs.begin();
-    const std::string each = line.pairs.size() == 1 ? "" : ", and so for each two of these devices";
+    const std::string each = line.pairs.size() == 1 ? "" : ", and likewise for each pair of these devices";
     if (!runtime)
         return fmt::format("once, before the first copy: cuCtxEnablePeerAccess(context of device {}, 0) while "
-                           "that of device {} is current, and the other way round{}",
+                           "the context of device {} is current, and the same in the other direction{}",
                            high, low, each);
     return fmt::format("once, before the first copy: cudaSetDevice({0}); cudaDeviceEnablePeerAccess({1}, 0); "
-                       "and the other way round, cudaSetDevice({1}); cudaDeviceEnablePeerAccess({0}, 0){2}",
+                       "and in the other direction cudaSetDevice({1}); cudaDeviceEnablePeerAccess({0}, 0){2}",
                        low, high, each);
 }
 
@@ -128,7 +128,7 @@ std::string basis_of(const Profile& profile, const PeerLine& line) {
             ? "device time of these copies"
             : fmt::format("their bytes at {}, {}", rate_text(rates.to_peer_through_host()),
                           rates.peer_through_host > 0 ? "the calibrated rate" : "measured between two H100");
-    return fmt::format("{} less the same bytes at {}, measured {}", spent,
+    return fmt::format("{} minus the same bytes at {}, measured {}", spent,
                        rate_text(rates.to_peer(line.linked)),
                        rates.peer > 0 ? "on " + rates.whose() : "over NVLink between two H100");
 }
@@ -138,8 +138,8 @@ std::optional<Finding> describe_peer_access(const Profile& profile, ids::StackId
         return std::nullopt;
     const auto bytes = static_cast<double>(line.bytes);
     Finding finding;
-    finding.summary = fmt::format("{} {}: they could reach each other, but peer access is not enabled, so the "
-                                  "driver passes the bytes through the host{}",
+    finding.summary = fmt::format("{} {}: these devices can access each other, but peer access is not enabled, "
+                                  "so the driver copies through the host{}",
                                   copies_text(profile, line.entry, bytes, line.copies), ways_text(line),
                                   line.measured ? ", " + rate_text(bytes / line.spent_ns * 1e9) : "");
     finding.evidence = {{"copies", static_cast<double>(line.copies)},

@@ -40,10 +40,10 @@ std::optional<Finding> describe_step(const Profile& profile, ids::StackId, const
         return std::nullopt;
     const auto steps = static_cast<double>(line.steps);
     Finding finding;
-    finding.summary = fmt::format(
-        "{}; after each of {} the device waits {} for the host, which sends back nothing of that size",
-        copies_text(profile, line.entry, static_cast<double>(line.bytes), line.downloads),
-        count_text(line.steps, "download"), time_text(line.host_ns / steps));
+    finding.summary =
+        fmt::format("{}; after each of {} the device waits {} for the host, which uploads nothing of that size",
+                    copies_text(profile, line.entry, static_cast<double>(line.bytes), line.downloads),
+                    count_text(line.steps, "download"), time_text(line.host_ns / steps));
     finding.evidence = {{"downloads", static_cast<double>(line.downloads)},
                         {"bytes", static_cast<double>(line.bytes)},
                         {"steps", steps},
@@ -51,17 +51,15 @@ std::optional<Finding> describe_step(const Profile& profile, ids::StackId, const
                         {"call_ns", line.call_ns}};
     if (line.next_stack.known())
         finding.places.emplace_back("the device gets its next work here", line.next_stack);
-    finding.advice =
-        "if the host sums, counts or searches these results, do so in a kernel (cub::DeviceReduce, "
-        "thrust::reduce, atomics) and download the few bytes of the outcome; results that are written "
-        "to a file or shown have to come down";
+    finding.advice = "if the host sums, counts or searches these results, do that in a kernel "
+                     "(cub::DeviceReduce, thrust::reduce, atomics) and download only the outcome; results that "
+                     "are saved or displayed must be downloaded";
     finding.saving_at_most_ns = line.host_ns;
     finding.statement_ns = line.host_ns + line.call_ns;
     finding.saving_ns = likely_share * line.host_ns;
     finding.edit = lighter_work(profile, line.downloaded_from, {.host_ns = finding.saving_ns});
-    finding.basis =
-        "two thirds of the host's time behind these downloads, without the downloads themselves: the calls "
-        "do not show what the host does with the bytes";
+    finding.basis = "two thirds of the host's time after these downloads, the downloads themselves excluded: "
+                    "the calls do not show what the host does with the bytes";
     finding.confidence = Confidence::low;
     return finding;
 }
@@ -92,7 +90,7 @@ std::vector<Finding> find_host_steps(const Profile& profile, const LineOf& line_
 
 constinit const Rule uma_129{.id = "UMA-129",
                              .name = "reduce-on-device",
-                             .title = "results come down whole for the host to work on",
+                             .title = "large results downloaded for the host to reduce",
                              .find = &find_host_steps,
                              .counter = &count<HostSteps>,
                              .fits = Fits::separate_memory};

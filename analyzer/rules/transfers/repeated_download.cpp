@@ -9,10 +9,9 @@ namespace {
 
 Finding describe_kept(const Profile& profile, ids::StackId stack, const FateGroup& group) {
     Finding finding = begin_finding(profile, group);
-    finding.summary = fmt::format(
-        "{} of the very bytes that had been downloaded to the same place before, with nothing on the "
-        "device in between that could have changed them: {} in all",
-        transfers_text(profile, group), time_text(group.spent_ns));
+    finding.summary = fmt::format("{} of the same bytes that had already been downloaded to the same place, "
+                                  "and no work on the device could have changed them since: {} in all",
+                                  transfers_text(profile, group), time_text(group.spent_ns));
     finding.evidence.emplace_back("compared_in_part", static_cast<double>(group.in_part));
     if (group.last.counterpart.known() && group.last.counterpart != stack)
         finding.places.emplace_back("downloaded before here", group.last.counterpart);

@@ -25,23 +25,21 @@ Confidence confidence_of(const FateGroup& group) {
 template <bool returned>
 Finding describe_again(const Profile& profile, ids::StackId stack, const FateGroup& group) {
     Finding finding = begin_finding(profile, group);
-    finding.summary =
-        fmt::format("{}{}, with nothing on the device in between that could have changed them: {} in all",
-                    transfers_text(profile, group),
-                    returned ? " of the very bytes that had been downloaded from there"
-                             : " of the very bytes that had been uploaded there before",
-                    time_text(group.spent_ns));
+    finding.summary = fmt::format("{}{}, and no work on the device could have changed them since: {} in all",
+                                  transfers_text(profile, group),
+                                  returned ? " of the same bytes that had been downloaded from there"
+                                           : " of the same bytes that had already been uploaded there",
+                                  time_text(group.spent_ns));
     finding.evidence.emplace_back("compared_in_part", static_cast<double>(group.in_part));
     if (group.last.counterpart.known() && group.last.counterpart != stack)
         finding.places.emplace_back(returned ? "downloaded here" : "uploaded before here",
                                     group.last.counterpart);
-    finding.advice =
-        returned ? "leave the data on the device and upload only what the host has changed; where the host "
-                   "does not look at it, leave the download out, too"
-                 : "upload it once, and again only after the host's copy has changed: let a flag or a version "
-                   "number say so";
+    finding.advice = returned ? "keep the data on the device and upload only what the host has changed; where "
+                                "the host does not read it, remove the download, too"
+                              : "upload it once, and again only after the host's copy has changed (keep a flag "
+                                "or a version number)";
     if (group.wholes == 0)
-        finding.advice += "; where the host changes a little of it each time, upload that part alone";
+        finding.advice += "; where the host changes only a small part of it each time, upload only that part";
     finding.confidence = confidence_of(group);
     return finding;
 }
@@ -49,13 +47,13 @@ Finding describe_again(const Profile& profile, ids::StackId stack, const FateGro
 Finding describe_brought(const Profile& profile, ids::StackId stack, const FateGroup& group) {
     Finding finding = begin_finding(profile, group);
     finding.title = "uploaded and downloaded again unchanged";
-    finding.summary = fmt::format("{} of the very bytes that had been uploaded from there, with nothing on the "
-                                  "device in between that could have changed them: {} in all",
+    finding.summary = fmt::format("{} of the same bytes that had been uploaded from there, and no work on the "
+                                  "device could have changed them since: {} in all",
                                   transfers_text(profile, group), time_text(group.spent_ns));
     finding.evidence.emplace_back("compared_in_part", static_cast<double>(group.in_part));
     if (group.last.counterpart.known() && group.last.counterpart != stack)
         finding.places.emplace_back("uploaded here", group.last.counterpart);
-    finding.advice = "leave the download out: the host has the data; copy back only what kernels write";
+    finding.advice = "remove the download: the host already has the data; copy back only what kernels write";
     finding.confidence =
         std::min(confidence_of(group), Confidence::medium); // the host may have changed its own
     return finding;
@@ -90,20 +88,18 @@ std::map<ids::StackId, Unread> unread_downloads(const Profile& profile, const Li
 
 Finding describe_unread(const Profile& profile, ids::StackId, const Unread& line) {
     Finding finding;
-    finding.summary =
-        transfers_text(profile, line.entry, line.transfers) +
-        " of what is uploaded again unchanged, and the host had no time to look at it: " + time_text(line.ns) +
-        " in all";
+    finding.summary = transfers_text(profile, line.entry, line.transfers) +
+                      " of data that is uploaded again unchanged, and the host had no time to read it: " +
+                      time_text(line.ns) + " in all";
     finding.evidence = {{"transfers", static_cast<double>(line.transfers.count)},
                         {"bytes", static_cast<double>(line.transfers.bytes)},
                         {"time_ns", line.ns}};
     finding.places.emplace_back("uploaded again here", line.up_stack);
     finding.advice =
-        "leave the download out, and the upload with it: the data can stay on the device until the "
-        "host looks at it";
+        "remove the download and the upload: the data can stay on the device until the host reads it";
     finding.saving_ns = line.ns;
     finding.edit = line.calls.gone(profile);
-    finding.basis = "time of these transfers, without waits for earlier work";
+    finding.basis = "time of these transfers (waits for earlier work excluded)";
     finding.confidence = Confidence::medium;
     return finding;
 }

@@ -25,30 +25,27 @@ Finding describe_same(const Profile& profile, ids::StackId stack, const FateGrou
     Finding finding = begin_finding(profile, group);
     finding.summary = fmt::format(
         "{}{}: {} in all", transfers_text(profile, group),
-        twice      ? " of host bytes that had just been uploaded to another place on the device, "
-                     "which holds them still"
-        : variable ? " of host bytes that had been uploaded before and were the same, into a variable "
-                     "that kernels may have changed since"
-                   : " of host bytes that had been uploaded before and were the same; the device's have "
-                     "changed since, or their memory was freed",
+        twice ? " of host bytes that had just been uploaded to another place on the device and are still there"
+        : variable ? " of host bytes that had been uploaded before, unchanged, into a variable that kernels "
+                     "may have changed since"
+                   : " of host bytes that had been uploaded before, unchanged; the device's copy has changed "
+                     "since, or its memory was freed",
         time_text(group.spent_ns));
     finding.evidence.emplace_back("compared_in_part", static_cast<double>(group.in_part));
     if (group.last.counterpart.known() && group.last.counterpart != stack)
         finding.places.emplace_back("uploaded before here", group.last.counterpart);
-    finding.advice =
-        twice ? "use one device buffer for both where kernels only read it; else upload it once and "
-                "copy it inside the device: " +
-                    inside
-        : variable
-            ? fmt::format("upload it once where no kernel writes the variable; else fill it from a copy on the "
-                          "device: {}",
-                          inside)
-            : fmt::format("keep a clean copy on the device, which no kernel writes, and fill the buffer from "
-                          "it: {}; upload it again only after the host has changed its own",
-                          inside);
+    finding.advice = twice ? "use one device buffer for both if kernels only read it; otherwise upload it once "
+                             "and copy it within the device: " +
+                                 inside
+                     : variable ? fmt::format("upload it once if no kernel writes the variable; otherwise fill "
+                                              "it from a copy on the device: {}",
+                                              inside)
+                                : fmt::format("keep an unmodified copy on the device and fill the buffer from "
+                                              "it: {}; upload again only after the host's data has changed",
+                                              inside);
     finding.saving_ns -= inside_ns(profile, group.transfers);
     finding.edit = group.calls.gone(profile, inside_ns(profile, group.transfers));
-    finding.basis = basis_of(profile, group) + ", less copies of the same bytes inside the device";
+    finding.basis = basis_of(profile, group) + " minus copies of the same bytes within the device";
     finding.confidence =
         group.in_part + group.not_looked_at == 0 && group.measured ? Confidence::medium : Confidence::low;
     return finding;

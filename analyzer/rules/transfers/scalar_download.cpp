@@ -62,7 +62,7 @@ std::optional<Finding> describe_scalars(const Profile& profile, ids::StackId, co
     const auto rounds = static_cast<double>(line.rounds);
     Finding finding;
     finding.summary = fmt::format("{} of at most {} in each of {} waits for the kernels before it: {} of the "
-                                  "round's {}, of which the kernels take {}",
+                                  "round's {} (the kernels take {})",
                                   profile.call_name(line.entry), bytes_text(scalar_bytes),
                                   count_text(line.rounds, "round"), time_text(line.blocked_ns / rounds),
                                   time_text(line.round_ns / rounds), time_text(line.device_ns / rounds));

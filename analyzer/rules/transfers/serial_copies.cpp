@@ -219,28 +219,29 @@ void add(SerialLine& line, const WorkPattern& pattern, const std::vector<Chain>&
 
 std::string advice_of(const Profile& profile, const SerialLine& line) {
     const bool runtime = profile.uses_runtime();
-    const std::string first = line.pageable ? fmt::format("allocate the host buffers with {} first: copies of "
-                                                          "pageable memory overlap with nothing; then ",
-                                                          runtime ? "cudaMallocHost" : "cuMemAllocHost")
-                                            : "";
+    const std::string first =
+        line.pageable
+            ? fmt::format(
+                  "first allocate the host buffers with {}: copies of pageable memory do not overlap; then ",
+                  runtime ? "cudaMallocHost" : "cuMemAllocHost")
+            : "";
     const std::string streams =
         line.chains_each > 1
-            ? fmt::format("give each of the {} parts a stream of its own", line.chains_each)
-            : fmt::format("split the data in {} chunks and give each a stream", line.plan.streams);
-    return fmt::format("{0}{1}: for each i: {2}(in, stream[i]), kernel<<<..., stream[i]>>>, {2}(out, "
-                       "stream[i]): {3}; or all copies in, then all kernels, then all copies out: {4}; wait "
-                       "for all of them before anything else uses the data",
-                       first, streams, runtime ? "cudaMemcpyAsync" : "cuMemcpyAsync",
-                       time_text(line.plan.per_stream_ns), time_text(line.plan.phases_ns));
+            ? fmt::format("use a separate stream for each of the {} parts", line.chains_each)
+            : fmt::format("split the data into {} chunks and use a stream for each", line.plan.streams);
+    return fmt::format(
+        "{0}{1}: for each i: {2}(in, stream[i]), kernel<<<..., stream[i]>>>, {2}(out, stream[i]): {3}; or all "
+        "copies in, then all kernels, then all copies out: {4}; wait for all of them before the data is used",
+        first, streams, runtime ? "cudaMemcpyAsync" : "cuMemcpyAsync", time_text(line.plan.per_stream_ns),
+        time_text(line.plan.phases_ns));
 }
 
 Finding describe_serial(const Profile& profile, ids::StackId, const SerialLine& line) {
     Finding finding;
-    finding.summary =
-        fmt::format("{}, {} and the copy back wait for one another, {}: {} each{}; side by side {}",
-                    profile.call_name(line.entry), kernels_text(profile, line.kernels),
-                    count_text(line.times, "time"), time_text(line.plan.serial_ns),
-                    line.pageable ? " with pinned memory" : "", time_text(line.plan.best_ns()));
+    finding.summary = fmt::format("{}, {} and the copy back wait for one another, {}: {} each{}; overlapped {}",
+                                  profile.call_name(line.entry), kernels_text(profile, line.kernels),
+                                  count_text(line.times, "time"), time_text(line.plan.serial_ns),
+                                  line.pageable ? " with pinned memory" : "", time_text(line.plan.best_ns()));
     finding.evidence = {{"rounds", static_cast<double>(line.times)},
                         {"chains", static_cast<double>(line.chains)},
                         {"bytes_to_device", line.up_bytes},
@@ -253,13 +254,13 @@ Finding describe_serial(const Profile& profile, ids::StackId, const SerialLine& 
     finding.advice = advice_of(profile, line);
     if (line.pageable)
         finding.details.emplace_back(
-            "what pinned memory saves by itself is the part of the rules pageable-copy and pageable-async");
+            "the saving of pinned memory itself is part of the rules pageable-copy and pageable-async");
     finding.saving_ns = line.saving_ns;
     // What the kernels hide of the copies is as if these were faster.
     finding.edit = line.copies.faster(profile, static_cast<std::uint64_t>(line.up_bytes + line.down_bytes),
                                       line.saving_ns);
-    finding.basis = "times of these copies and kernels on the device, one after the other less side by side; "
-                    "at most what a replay of the run gains by it";
+    finding.basis = "times of these copies and kernels on the device, in series minus overlapped; at most the "
+                    "gain that a replay of the run shows";
     finding.confidence = line.divisible ? Confidence::medium : Confidence::low;
     return finding;
 }

@@ -99,16 +99,15 @@ struct SetEachLaunch : LineRule<SetEachLaunch, SetTally> {
         if (finding.saving_ns < line.share_of_run(least_set_share))
             return std::nullopt;
         finding.summary =
-            fmt::format("{} of {}, {} with kernels in between: {} in the calls, and {} on the device",
+            fmt::format("{} of {}, {} with kernels in between: {} in the calls and {} on the device",
                         line.profile.call_name(line.entry), bytes_text(static_cast<double>(tally.bytes) / sets),
                         count_text(tally.count, "time"), time_text(call_ns), time_text(device_ns));
         finding.evidence = {{"sets", sets}, {"time_ns", call_ns}, {"device_ns", device_ns}};
         finding.advice =
-            "let a kernel that runs before set these bytes (the last block of the kernel that uses them, "
-            "when it is done), or give each launch a place of its own in a row of them, set once for "
-            "hundreds of launches";
+            "let an earlier kernel set these bytes (for example the last block of the kernel that uses them), "
+            "or give each launch a separate slot in an array that is set once for hundreds of launches";
         finding.edit = line.calls.gone(line.profile);
-        finding.basis = "replay of the run without these calls and what they take on the device";
+        finding.basis = "replay of the run without these calls and their device time";
         finding.confidence = Confidence::medium;
         return finding;
     }

@@ -236,9 +236,9 @@ std::map<ids::CallSite, Usual> usual_copies(const Profile& profile) {
 
 std::string side_by_side(const SmallCopies& group, const Rule& rule) {
     return &rule == &uma_119
-               ? fmt::format("{} that follow each other, {}, could be one copy",
-                             count_text(group.lines.size(), "line"), count_text(group.rounds, "time"))
-               : fmt::format("side by side, {} of which one call for each run of copies would spare",
+               ? fmt::format("{} in sequence, {}, could be one copy", count_text(group.lines.size(), "line"),
+                             count_text(group.rounds, "time"))
+               : fmt::format("adjacent; one call per group would replace {} of them",
                              static_cast<std::uint64_t>(group.spared));
 }
 
@@ -267,27 +267,28 @@ Finding describe(const Profile& profile, const Rule& rule, const SmallCopies& gr
     for (const ids::StackId line : group.lines)
         if (line != group.stack)
             finding.places.emplace_back("copied beside it", line);
-    finding.advice = fmt::format(
-        "{}, or hand them over together with {} (CUDA 12.8)",
-        group.direction == facts::Direction::DtoD
-            ? "let one kernel copy all pieces, which finds their addresses in an array on the device"
-            : "gather the pieces in one buffer and copy it once",
-        profile.uses_runtime() ? "cudaMemcpyBatchAsync" : "cuMemcpyBatchAsync");
+    finding.advice =
+        fmt::format("{}, or pass them together to {} (CUDA 12.8)",
+                    group.direction == facts::Direction::DtoD
+                        ? "let one kernel copy all pieces; it reads their addresses from an array on the device"
+                        : "gather the pieces in one buffer and copy it once",
+                    profile.uses_runtime() ? "cudaMemcpyBatchAsync" : "cuMemcpyBatchAsync");
     finding.saving_ns = group.saving_ns;
     finding.edit = group.calls.gone(profile, group.carried_ns);
     if (group.statement_ns > 0) {
         finding.statement_ns = group.statement_ns;
         finding.evidence.emplace_back("statement_ns", group.statement_ns);
-        finding.details.push_back(fmt::format("with what Python does around each: {} of the host's time",
+        finding.details.push_back(fmt::format("including Python's work around each: {} of the host's time",
                                               time_text(group.statement_ns / group.spared)));
     }
-    finding.basis = fmt::format(
-        "time of the calls that one copy for all of a run spares, without waits for earlier work{}, less the "
-        "same bytes at {}, measured on {}{}",
-        group.statement_ns > 0 ? ", with the waits for each and the time between them that is surely theirs"
-                               : "",
-        rate_text(rate_of(profile, group.direction)), profile.rates().whose(),
-        group.direction == facts::Direction::DtoD ? "" : "; gathering on the host is not counted");
+    finding.basis =
+        fmt::format("time of the calls that one copy per group replaces (waits for earlier work excluded){}, "
+                    "minus the same bytes at {}, measured on {}{}",
+                    group.statement_ns > 0
+                        ? ", with the wait for each and the time between them that certainly belongs to them"
+                        : "",
+                    rate_text(rate_of(profile, group.direction)), profile.rates().whose(),
+                    group.direction == facts::Direction::DtoD ? "" : "; gathering on the host is not counted");
     finding.confidence = group.asynchronous ? Confidence::medium : Confidence::high;
     return finding;
 }
@@ -365,7 +366,7 @@ constinit const Rule uma_103{.id = "UMA-103",
 
 constinit const Rule uma_119{.id = "UMA-119",
                              .name = "pack-round",
-                             .title = "small copies side by side that could be one",
+                             .title = "adjacent small copies that could be one",
                              .find = &find_small_copies,
                              .counter = &count<CopyRuns>,
                              .fits = Fits::separate_memory,

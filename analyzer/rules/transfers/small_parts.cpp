@@ -75,12 +75,12 @@ struct SmallParts : LineRule<SmallParts, PartTally> {
         finding.saving_ns = call_ns + device_ns - stays_ns;
         if (finding.saving_ns < line.share_of_run(least_part_share))
             return std::nullopt;
-        finding.summary = fmt::format(
-            "{} {} with {} parts of {} on average, {} of which go on where the part before ends, on "
-            "both sides: {} of the host's time a part",
-            profile.call_name(line.entry), count_text(tally.calls, "time"),
-            tally.all / std::max<std::uint64_t>(1, tally.calls), bytes_text(bytes / all),
-            percent_text(joined / all), time_text(call_ns / all));
+        finding.summary =
+            fmt::format("{} {} with {} parts of {} on average; {} of them continue the previous part on both "
+                        "sides: {} of the host's time a part",
+                        profile.call_name(line.entry), count_text(tally.calls, "time"),
+                        tally.all / std::max<std::uint64_t>(1, tally.calls), bytes_text(bytes / all),
+                        percent_text(joined / all), time_text(call_ns / all));
         finding.evidence = {{"calls", static_cast<double>(tally.calls)},
                             {"parts", all},
                             {"adjoining_parts", joined},
@@ -88,16 +88,15 @@ struct SmallParts : LineRule<SmallParts, PartTally> {
                             {"time_ns", call_ns},
                             {"device_ns", device_ns}};
         finding.advice =
-            fmt::format("hand over adjoining parts as one; where all adjoin, {} of all their bytes",
+            fmt::format("pass adjacent parts as one; where all are adjacent, {} of all their bytes",
                         profile.uses_runtime() ? "cudaMemcpyAsync" : "cuMemcpyAsync");
         EditedCalls parts; // the first of a batch has the time of its call, so no part may stay as it is
         for (const auto& [site, count] : tally.sites)
             parts.add(site, count);
         finding.edit = parts.gone(profile, stays_ns);
-        finding.basis =
-            fmt::format("time of the calls, and of the device, for the parts that one part for each stretch of "
-                        "them spares, less the same bytes at {}, measured on {}",
-                        rate_text(rate), profile.rates().whose());
+        finding.basis = fmt::format("time of the calls and of the device for the parts that merging adjacent "
+                                    "parts removes, minus the same bytes at {}, measured on {}",
+                                    rate_text(rate), profile.rates().whose());
         finding.confidence = Confidence::medium;
         return finding;
     }

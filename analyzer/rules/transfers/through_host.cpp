@@ -49,20 +49,20 @@ Finding describe_detour(const Profile& profile, const DetourKey& key, const Thro
 
     Finding finding;
     finding.summary =
-        fmt::format("{} to the host and {}{}, {} {}, and the host had no time to look at them in between: {}",
+        fmt::format("{} to the host and {}{}, {} {}, and the host had no time to read them in between: {}",
                     profile.call_name(line.entry), profile.call_name(line.up_entry),
                     other_device ? " to another device"
-                    : exchange   ? " to where another buffer was, which changes places with this one"
-                                 : " to the same device again",
+                    : exchange   ? " into another buffer, with which this one changes places"
+                                 : " back to the same device",
                     count_text(line.pairs, "time"), bytes_text(bytes / static_cast<double>(line.pairs)),
                     time_text(line.spent_ns()));
     finding.evidence = {{"pairs", static_cast<double>(line.pairs)},
                         {"bytes", bytes},
                         {"download_ns", line.down_ns},
                         {"upload_ns", line.up_ns}};
-    finding.places.emplace_back("copied to a device again", up);
+    finding.places.emplace_back("copied back to a device", up);
     if (exchange)
-        finding.advice = "exchange the two pointers: std::swap(a, b); neither buffer need be copied";
+        finding.advice = "swap the two pointers: std::swap(a, b); neither buffer needs a copy";
     else if (other_device)
         finding.advice = fmt::format(
             "{} from device to device{}", runtime ? "cudaMemcpyPeerAsync" : "cuMemcpyPeerAsync",
@@ -76,7 +76,7 @@ Finding describe_detour(const Profile& profile, const DetourKey& key, const Thro
     finding.edit = line.calls.gone(profile, direct_ns);
     finding.basis = "time of both copies";
     if (!exchange)
-        finding.basis += fmt::format(" less the same bytes at {}{}", rate_text(rate),
+        finding.basis += fmt::format(" minus the same bytes at {}{}", rate_text(rate),
                                      measured > 0 ? ", the rate of such copies in this trace"
                                                   : ", measured on " + profile.rates().whose());
     finding.confidence = other_device && measured == 0 ? Confidence::low : Confidence::medium;
@@ -119,7 +119,7 @@ std::vector<Finding> find_through_host(const Profile& profile, const LineOf& lin
 
 constinit const Rule uma_111{.id = "UMA-111",
                              .name = "through-host",
-                             .title = "device memory copied by way of the host",
+                             .title = "device memory copied through the host",
                              .find = &find_through_host,
                              .counter = &count<ThroughHost>,
                              .fits = Fits::separate_memory,

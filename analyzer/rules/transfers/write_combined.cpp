@@ -214,12 +214,12 @@ std::string summary_of(const ReadLine& line) {
     std::string text;
     if (line.copies.count != 0)
         text = fmt::format(
-            "{} of {} out of write-combined memory, {}", count_text(line.copies.count, "copy"),
+            "{} of {} from write-combined memory, {}", count_text(line.copies.count, "copy"),
             bytes_text(static_cast<double>(line.copies.bytes) / static_cast<double>(line.copies.count)),
             rate_text(static_cast<double>(line.copies.bytes) / line.copies_ns * 1e9));
     if (line.downloads.count != 0)
         text += fmt::format(
-            "{}{} of {} into write-combined memory; the host was busy for {} behind the waits for them",
+            "{}{} of {} into write-combined memory; the host was busy for {} after the waits for them",
             text.empty() ? "" : "; ", count_text(line.downloads.count, "download"),
             bytes_text(static_cast<double>(line.downloads.bytes) / static_cast<double>(line.downloads.count)),
             time_text(line.host_ns));
@@ -242,22 +242,22 @@ std::optional<Finding> describe_read(const Profile& profile, ids::StackId, const
                         {"downloads", static_cast<double>(line.downloads.count)},
                         {"downloaded_bytes", static_cast<double>(line.downloads.bytes)},
                         {"host_busy_ns", line.host_ns}};
-    finding.advice = "allocate it without the flag cudaHostAllocWriteCombined (CU_MEMHOSTALLOC_WRITECOMBINED): "
-                     "that is for memory that the host only writes";
+    finding.advice = "allocate it without the flag cudaHostAllocWriteCombined (CU_MEMHOSTALLOC_WRITECOMBINED), "
+                     "which is only for memory that the host only writes";
     finding.saving_ns = line.spared_copies_ns + line.spared_host_ns;
     finding.host_cost_ns = line.copies_ns - line.spared_copies_ns;
     finding.host_gain_ns = line.spared_host_ns;
     finding.edit = line.calls.shorter(profile, line.spared_copies_ns);
     std::ranges::copy(lighter_work(profile, line.downloads_from, {.host_ns = line.spared_host_ns}).changes,
                       std::back_inserter(finding.edit.changes));
-    finding.basis = fmt::format("{}{}{}, less the same bytes at {}, as the host copies other memory",
-                                line.copies.count != 0 ? "time of the copies" : "",
-                                line.copies.count != 0 && line.downloads.count != 0 ? ", and " : "",
-                                line.downloads.count != 0
-                                    ? "the host's time behind the downloads, no more than reading them at " +
-                                          rate_text(rates.write_combined_read) + " takes"
-                                    : "",
-                                rate_text(rates.host_to_host));
+    finding.basis = fmt::format(
+        "{}{}{}, minus the same bytes at {}, the rate at which the host copies other memory",
+        line.copies.count != 0 ? "time of the copies" : "",
+        line.copies.count != 0 && line.downloads.count != 0 ? ", and " : "",
+        line.downloads.count != 0 ? "the host's time after the downloads, at most the time to read them at " +
+                                        rate_text(rates.write_combined_read) + " takes"
+                                  : "",
+        rate_text(rates.host_to_host));
     finding.confidence = line.spared_copies_ns >= line.spared_host_ns ? Confidence::high : Confidence::low;
     return finding;
 }

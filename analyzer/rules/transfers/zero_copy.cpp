@@ -200,15 +200,15 @@ std::string advice_on(const Profile& profile, const Shared& shared, bool written
                                    : "cuMemcpyHtoDAsync(device, host, bytes, stream)";
     const std::string down = runtime ? "cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, stream)"
                                      : "cuMemcpyDtoHAsync(host, device, bytes, stream)";
-    const std::string back = "copy what the host reads once, behind the last of them: " + down;
+    const std::string back = "copy what the host reads once, after the last of them: " + down;
     const bool mapped =
         std::ranges::all_of(shared.memory, [](const auto& each) { return each.second.first.mapped; });
     if (mapped)
-        return "make this memory on the device, cuMemCreate with CU_MEM_LOCATION_TYPE_DEVICE; " + back;
+        return "create this memory on the device (cuMemCreate with CU_MEM_LOCATION_TYPE_DEVICE); " + back;
     if (written)
         return "let them write device memory, and " + back;
     return fmt::format(
-        "copy it to device memory when the host has filled it, {}, and give the kernels that copy{}", up,
+        "copy it to device memory after the host has filled it, {}, and pass that copy to the kernels{}", up,
         spans_of(shared).downloads != 0 ? "; " + back : "");
 }
 
@@ -260,7 +260,7 @@ Finding describe(const Profile& profile, const Shared& shared) {
     finding.allocation_stack = memory_line;
     finding.allocation_text = memory_text(profile, memory.first, memory.second);
     const auto times = static_cast<double>(use.launches + use.sets);
-    finding.summary = fmt::format("{}: {} each, as long as {}{} of page-locked memory across the link takes; "
+    finding.summary = fmt::format("{}: {} each, as long as {}{} of page-locked memory takes across the link; "
                                   "the host does not touch it in between",
                                   work_text(profile, use), time_text(use.device_ns / times),
                                   written ? "writing " : "reaching ", bytes_text(use.bytes / times));
@@ -277,8 +277,8 @@ Finding describe(const Profile& profile, const Shared& shared) {
     finding.saving_ns = shared.spared_ns - added_ns;
     finding.edit = edit_of(shared, added_ns);
     finding.basis = fmt::format(
-        "device time of this work{}, no more than the link takes for this memory at {}{} less the same in "
-        "device memory and copies of {} at {}, measured on {}",
+        "device time of this work{}, at most the link's time for this memory at {}{}, minus the same in device "
+        "memory and copies of {} at {}, measured on {}",
         shared.measured ? "" : fmt::format(" (memory sets at {})", rate_text(rates.device_to_pinned)),
         rate_text(rates.remote_access),
         shared.scattered_ns > 0 ? ", or for a word of each thread by itself," : ",",

@@ -50,12 +50,12 @@ std::vector<facts::KernelSite> pullers(const ManagedMemory& memory) {
 /// Faults do not show whether both devices only read: `a[i] += 1` begins with a read fault. So the advice names
 /// the remedy for each case.
 std::string advise_devices(const ManagedMemory& memory, const Bounce& bounce) {
-    return fmt::format(
-        "split the allocation, so that each device has what it works on; or {} before each launch, where one "
-        "makes what the other uses; or {} for device {} and {} for device {}, which then reaches it where it "
-        "is; where both only read it, {} gives each device a copy",
-        prefetch_to_device(memory), advise_device(memory, "SetPreferredLocation"), bounce.pair.low,
-        advise_device(memory, "SetAccessedBy"), bounce.pair.high, advise_device(memory, "SetReadMostly"));
+    return fmt::format("split the allocation so that each device has its own part; or {} before each launch, "
+                       "if one device produces what the other uses; or {} for device {} and {} for device {}, "
+                       "which then accesses it remotely; if both only read it, {} gives each device a copy",
+                       prefetch_to_device(memory), advise_device(memory, "SetPreferredLocation"),
+                       bounce.pair.low, advise_device(memory, "SetAccessedBy"), bounce.pair.high,
+                       advise_device(memory, "SetReadMostly"));
 }
 
 void add_places(Finding& finding, const std::vector<facts::KernelSite>& kernels, const ManagedMemory& memory,
@@ -85,7 +85,7 @@ std::optional<Finding> find_device_ping_pong(const ManagedMemory& memory, const 
     finding.rule = &uma_202;
     finding.title = "ping-pong of managed memory " + devices;
     finding.summary = fmt::format(
-        "launches on both devices reach it in turn, {}, and each pulls it over by page faults: {}{} went {}",
+        "launches on both devices use it in turn, {}, and each migrates it by page faults: {}{} moved {}",
         count_text(bounce->turns.turns, "time"), estimated ? "at least " : "", bytes_text(bytes), devices);
     finding.evidence = {{"allocations", static_cast<double>(memory.allocations)},
                         {"allocation_bytes", static_cast<double>(memory.bytes)},
@@ -105,8 +105,8 @@ std::optional<Finding> find_device_ping_pong(const ManagedMemory& memory, const 
     finding.saving_ns = within_recorded(memory.profile, spared_ns);
     finding.edit = lighter_work(memory.profile, sites, {.device_ns = spared_ns});
     finding.basis =
-        fmt::format("the bytes that went between devices, by page faults at {} instead of across the link at "
-                    "{}, the prices of {}; a part for each device, or a copy, saves the second, too",
+        fmt::format("the bytes that moved between devices, by page faults at {} instead of a prefetch at {}, "
+                    "measured on {}; separate parts or copies save the prefetch, too",
                     rate_text(rates.fault_to_device), rate_text(rates.to_peer(false)), rates.whose());
     finding.confidence = estimated ? Confidence::low : Confidence::medium;
     return finding;

@@ -11,17 +11,18 @@ Advice advise_false_sharing(const Habit& habit) {
     Advice advice;
     if (memory.site.symbol != 0)
         advice.text =
-            fmt::format("move what the host uses into a variable of its own, alignas(2 << 20) so that no other "
-                        "shares its block, or into memory of {}, which the device reaches where it is",
+            fmt::format("move what the host uses into a separate variable, alignas(2 << 20) so that nothing "
+                        "else shares its block, or into memory from {}, which the device accesses remotely",
                         pinned);
     else
-        advice.text = "move what the host uses into an allocation of its own";
+        advice.text = "move what the host uses into a separate allocation";
     advice.text +=
-        fmt::format("; let that one stay on the host: {} and {}", advise_host(memory, "SetPreferredLocation"),
+        fmt::format("; keep that one on the host: {} and {}", advise_host(memory, "SetPreferredLocation"),
                     advise_device(memory, "SetAccessedBy"));
     advice.spared = habit.spared_faults(moved);
     advice.basis = fmt::format(
-        "the bytes that migrated back and forth by faults, {}: set apart, none of them moves", habit.prices());
+        "the bytes that migrated back and forth by page faults, {}: after the separation none of them moves",
+        habit.prices());
     advice.confidence = habit.confidence();
     advice.evidence = {{"bytes_to_device", static_cast<double>(moved.to_device)},
                        {"bytes_to_host", static_cast<double>(moved.to_host)}};
@@ -31,11 +32,11 @@ Advice advise_false_sharing(const Habit& habit) {
 } // namespace
 
 const ManagedRule false_sharing{&uma_206, managed::VerdictKind::false_sharing, Lead::host,
-                                "the host uses one place of it here", &advise_false_sharing};
+                                "the host uses one location of it here", &advise_false_sharing};
 
 constinit const Rule uma_206{.id = "UMA-206",
                              .name = "false-sharing",
-                             .title = "false sharing: managed memory moves for one place in it",
+                             .title = "false sharing: blocks of managed memory migrate for one location",
                              .find = &find_managed,
                              .fits = Fits::separate_memory,
                              .price = Price::rates,

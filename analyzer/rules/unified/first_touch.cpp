@@ -67,10 +67,10 @@ Advice advise_first_touch(const Habit& habit) {
     advice.spared.device_ns = saving.ns;
     advice.confidence = saving.all_measured ? Confidence::high : habit.confidence();
     advice.basis = saving.all_measured
-                       ? "device time of the first launch less that of later launches of the same kernel, less "
-                         "a prefetch, " +
+                       ? "device time of the first launch minus that of later launches of the same kernel, "
+                         "minus a prefetch, " +
                              habit.prices()
-                       : "the bytes that came, by faults against by prefetch, " + habit.prices();
+                       : "the migrated bytes, by page faults instead of by prefetch, " + habit.prices();
     advice.evidence = {{"bytes_to_device", static_cast<double>(habit.bytes_to_device())},
                        {"measured_bytes", static_cast<double>(saving.measured_bytes)}};
     return advice;

@@ -14,17 +14,17 @@ Advice advise_host_populate(const Habit& habit) {
     Advice advice;
     advice.text = fmt::format(
         "fill it in a kernel, on the stream of the first launch, instead of on the host, after {}: memory that "
-        "the host never touched does not move, and what is prefetched first takes no faults to come into being",
+        "the host never touched does not migrate, and prefetched memory is populated without page faults",
         prefetch_to_device(memory));
     advice.spared.device_ns = habit.by_prefetch({bytes, 0}, habit.totals.allocations) -
                               static_cast<double>(bytes) / memory.profile.rates().device_memory * 1e9;
-    advice.basis = fmt::format("moving these bytes to the device by prefetch, {}, less writing them there; the "
-                               "host's own time for filling it is not counted",
+    advice.basis = fmt::format("moving these bytes to the device by prefetch, {}, minus writing them there; "
+                               "the host's own time for filling is not counted",
                                habit.prices());
     if (touched != nullptr) {
         advice.spared.device_ns += first_touch_saving({memory, *touched}).ns;
-        advice.basis = "the move to the device by faults, less writing the same there; the host's own time for "
-                       "filling it is not counted";
+        advice.basis = "the migration to the device by page faults minus writing the same there; the host's "
+                       "own time for filling is not counted";
     }
     advice.spared.device_ns = std::max(0.0, advice.spared.device_ns);
     // That a kernel could make it is a conclusion, not a count.
@@ -40,7 +40,7 @@ const ManagedRule host_populate{&uma_204, managed::VerdictKind::host_populate, L
 
 constinit const Rule uma_204{.id = "UMA-204",
                              .name = "host-populate",
-                             .title = "managed memory initialised on the host for kernels alone",
+                             .title = "managed memory initialised on the host but used only by kernels",
                              .find = &find_managed,
                              .fits = Fits::separate_memory,
                              .price = Price::rates,

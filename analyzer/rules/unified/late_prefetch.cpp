@@ -43,15 +43,15 @@ Advice advise_late_prefetch(const Habit& habit) {
     std::vector<std::string> details;
     if (alike.unseen != 0)
         details.push_back(count_text(alike.unseen, "prefetch") +
-                          " more came behind a launch in the same way: nobody looked at what had come by then, "
-                          "and it is taken to be alike");
+                          " more came after a launch in the same way; how far they had come was not measured, "
+                          "and they are assumed to be alike");
     return {
-        .text = fmt::format("call {} before the launch and on the launch's own stream; on another stream, let "
-                            "the launch's wait for it ({})",
+        .text = fmt::format("call {} before the launch on the launch's stream; on another stream, make the "
+                            "launch's stream wait for it ({})",
                             prefetch_name(habit.memory),
                             habit.memory.profile.uses_runtime() ? "cudaStreamWaitEvent" : "cuStreamWaitEvent"),
         .spared = {.device_ns = std::max(0.0, habit.by_faults(moved, times) - habit.by_prefetch(moved, times))},
-        .basis = "the part that came by faults all the same, against by prefetch, " + habit.prices(),
+        .basis = "the part that still migrated by page faults, instead of by prefetch, " + habit.prices(),
         .confidence = alike.unseen != 0 ? Confidence::low : std::min(habit.confidence(), Confidence::medium),
         .details = std::move(details),
         .evidence = {{"bytes_by_faults", static_cast<double>(moved.to_device)},
@@ -65,7 +65,7 @@ const ManagedRule late_prefetch{&uma_211, managed::VerdictKind::late_prefetch, L
 
 constinit const Rule uma_211{.id = "UMA-211",
                              .name = "late-prefetch",
-                             .title = "prefetch too late: kernels pull the memory over by faults",
+                             .title = "prefetch too late: kernels page-fault first",
                              .find = &find_managed,
                              .fits = Fits::separate_memory,
                              .price = Price::rates,

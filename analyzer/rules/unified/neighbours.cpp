@@ -34,8 +34,7 @@ void tell(Finding& finding, const ManagedMemory& memory, const std::set<ids::All
         if (site.symbol == 0)
             finding.places.emplace_back(name + " is allocated here", site.stack);
     }
-    finding.summary += fmt::format(
-        "; it shares 64 KiB with {}: the driver moves these together, for whichever of them is wanted", names);
+    finding.summary += fmt::format("; it shares 64 KiB with {}, and the driver moves both together", names);
 }
 
 } // namespace

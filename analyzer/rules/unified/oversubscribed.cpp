@@ -28,13 +28,12 @@ Advice advise_oversubscribed(const Habit& habit) {
     const managed::MovedBytes back{habit.bytes_to_device(), 0};
     const double faults_ns = habit.by_faults(back, back.to_device / tile_bytes);
     Advice advice;
-    advice.text =
-        fmt::format("work through it in pieces that fit, all that is to be done with one before the next, each "
-                    "brought by {} ahead of its launch; or keep the part that is used most on the device: {}",
-                    prefetch_name(memory), advise_device(memory, "SetPreferredLocation"));
+    advice.text = fmt::format("process it in pieces that fit: finish one before the next, and bring each with "
+                              "{} before its launch; or keep the most used part on the device: {}",
+                              prefetch_name(memory), advise_device(memory, "SetPreferredLocation"));
     advice.spared.device_ns = std::max(0.0, faults_ns - habit.by_prefetch(back, back.to_device / tile_bytes));
-    advice.basis = fmt::format("what was evicted and came back, by faults against by prefetch, {}; an order in "
-                               "which each piece comes once saves all of about {}",
+    advice.basis = fmt::format("the bytes that were evicted and migrated again, by page faults instead of by "
+                               "prefetch, {}; an order that needs each piece once saves all of about {}",
                                habit.prices(), time_text(faults_ns));
     advice.confidence = std::min(habit.confidence(), Confidence::medium);
     if (std::string text = working_set(memory.profile); !text.empty())

@@ -72,13 +72,13 @@ std::vector<Finding> find_pageable_reach(const Profile& profile, const LineOf& l
         finding.rule = &uma_216;
         finding.title = finding.rule->title;
         finding.stack = stack;
-        finding.summary = fmt::format("{} x {}, {} of pageable memory in all: the driver answers success and "
+        finding.summary = fmt::format("{} x {}, {} of pageable memory in all: the driver returns success and "
                                       "leaves it on the host (CDMM)",
                                       profile.call_name(line.entry), line.count, bytes_text(line.bytes));
         finding.evidence = {{"prefetches", static_cast<double>(line.count)},
                             {"bytes", static_cast<double>(line.bytes)}};
         finding.advice =
-            fmt::format("allocate it with {} if kernels use it again and again; else leave the prefetch out",
+            fmt::format("allocate it with {} if kernels use it repeatedly; otherwise remove the prefetch",
                         device_allocator(profile));
         findings.push_back(std::move(finding));
     }
@@ -89,8 +89,8 @@ std::vector<Finding> find_pageable_reach(const Profile& profile, const LineOf& l
         finding.rule = &uma_217;
         finding.title = finding.rule->title;
         finding.stack = key.first;
-        finding.summary = fmt::format("{} of {} may reach {} of pageable memory, which stays on the host "
-                                      "(CDMM): each crosses the link anew",
+        finding.summary = fmt::format("{} of {} may access {} of pageable memory, which stays on the host "
+                                      "(CDMM): each crosses the link again",
                                       count_text(line.count, "launch"), kernels_text(profile, {line.function}),
                                       bytes_text(line.bytes));
         finding.evidence = {{"launches", static_cast<double>(line.count)},
@@ -104,14 +104,14 @@ std::vector<Finding> find_pageable_reach(const Profile& profile, const LineOf& l
 
 constinit const Rule uma_216{.id = "UMA-216",
                              .name = "ignored-prefetch",
-                             .title = "prefetches of pageable memory that are not done",
+                             .title = "prefetches of pageable memory that have no effect",
                              .find = &find_pageable_reach,
                              .counter = &count<PageableUses>,
                              .price = Price::unknown};
 
 constinit const Rule uma_217{.id = "UMA-217",
                              .name = "pageable-reach",
-                             .title = "kernels reach pageable memory across the link again and again",
+                             .title = "kernels access pageable memory across the link again and again",
                              .find = &find_pageable_reach,
                              .counter = &count<PageableUses>,
                              .price = Price::unknown};

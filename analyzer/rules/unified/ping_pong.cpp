@@ -31,7 +31,7 @@ std::string prefetches(const ManagedMemory& memory, bool back_too) {
     const std::string there = prefetch_to_device(memory) + " before the launch";
     return back_too
                ? fmt::format("{} and {} before the synchronisation after it", there, prefetch_to_host(memory))
-               : there + " (not back: the host's own faults are no slower)";
+               : there + " (not back to the host: the host's own faults are no slower)";
 }
 
 /// To prefetch all of an allocation of which both sides use a part would move the rest for nothing.
@@ -62,12 +62,12 @@ Advice advise_ping_pong(const Habit& habit) {
         if (back_too)
             edits.push_back({EditKind::insert_after, prefetch_to_host(memory)});
     }
-    return {.text = fmt::format("keep the data on one side: do the host's step in a kernel, or give the host a "
-                                "small buffer of its own for what it reads. If both must touch it: {}{}",
+    return {.text = fmt::format("keep the data on one side: do the host's step in a kernel, or copy what the "
+                                "host reads into a small separate buffer. If both must touch it: {}{}",
                                 prefetches(memory, back_too), part),
             .spared = {.device_ns = std::max(0.0, up.saved_ns()), .host_ns = std::max(0.0, down.saved_ns())},
             .basis = "the bytes that migrated back and forth, by page faults instead of by prefetch, " +
-                     habit.prices() + (written != 0 ? ", the host's first writes counted in both" : "") +
+                     habit.prices() + (written != 0 ? ", with the host's first writes counted in both" : "") +
                      // A price above the whole run is of another machine than this one.
                      (priced_ns > faults_ns
                           ? ""

@@ -140,23 +140,23 @@ void take_parts(Populated& all, const Profile& profile, const tables::PopulatedP
 std::string made_text(const Populated& all) {
     const std::string bytes =
         fmt::format("{} that had not been touched, in {}", bytes_text(all.bytes), time_text(all.longer_ns));
-    return all.in_parts == 0 ? "the first to use it; faults make the pages of " + bytes
-                             : fmt::format("{} are the first to use its parts; faults make the pages of {}",
+    return all.in_parts == 0 ? "the first to use it; page faults populate " + bytes
+                             : fmt::format("{} are the first to use its parts; page faults populate {}",
                                            count_text(reader::saturated(all.in_parts), "launch"), bytes);
 }
 
 std::string basis_of(const Profile& profile, const Populated& all) {
     if (all.in_parts != 0)
-        return fmt::format("{}, less a prefetch of memory that has no pages, at the prices of {}",
+        return fmt::format("{}, minus a prefetch of unpopulated memory, at the rates of {}",
                            all.mostly_faults
-                               ? "device time of these launches, at least half of which such faults take"
+                               ? "device time of these launches, at least half of it page faults of this kind"
                                : "one page for each fault that the driver counted",
                            profile.rates().whose());
     return all.measured == all.launches
-               ? "device time of the first launch less that of later launches of the same kernel, "
-                 "as far as it is this memory's, less a prefetch of memory that has no pages"
-               : "the bytes at the price of faults, at most this memory's share of the first launch, "
-                 "less a prefetch of memory that has no pages, at the prices of " +
+               ? "device time of the first launch minus that of later launches of the same kernel, this "
+                 "memory's share of it, minus a prefetch of unpopulated memory"
+               : "the bytes at the rate of page faults, at most this memory's share of the first launch, minus "
+                 "a prefetch of unpopulated memory, at the rates of " +
                      profile.rates().whose();
 }
 
@@ -189,7 +189,7 @@ Finding describe_population(const ManagedMemory& memory, const Populated& all) {
             finding.places.emplace_back(kernels_text(profile, kernels) + " is launched here", line);
     finding.code_edits = {{EditKind::insert_before, prefetch_to_device(memory), finding.stack}};
     finding.advice =
-        fmt::format("{} on the launch's stream before the first launch; or {} where the host never looks at it",
+        fmt::format("{} on the launch's stream before the first launch; or {} if the host never uses it",
                     prefetch_to_device(memory), profile.uses_runtime() ? "cudaMalloc" : "cuMemAlloc");
     finding.saving_ns = within_recorded(profile, all.saving_ns);
     finding.edit = lighter_work(profile, {.launches = all.launched_from}, {.device_ns = all.saving_ns});

@@ -6,8 +6,8 @@ namespace {
 
 Advice advise_prefetch_ping_pong(const Habit& habit) {
     const managed::MovedBytes moved = habit.bytes_both_ways();
-    return {.text = fmt::format("drop both {} calls of the pair: the one that brings it where nothing uses it, "
-                                "and the one that takes it back",
+    return {.text = fmt::format("remove both {} calls of the pair: the one that moves it where nothing uses "
+                                "it, and the one that moves it back",
                                 prefetch_name(habit.memory)),
             .spared = {.prefetch_ns = habit.by_prefetch(moved, habit.totals.times),
                        .prefetches = 2 * habit.totals.times},
@@ -25,7 +25,7 @@ const ManagedRule prefetch_ping_pong{&uma_210, managed::VerdictKind::prefetch_pi
 
 constinit const Rule uma_210{.id = "UMA-210",
                              .name = "prefetch-ping-pong",
-                             .title = "prefetches there and back for nothing",
+                             .title = "prefetched back and forth without use",
                              .find = &find_managed,
                              .fits = Fits::separate_memory,
                              .price = Price::rates};

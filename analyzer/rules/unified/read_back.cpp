@@ -8,7 +8,7 @@ namespace umadvisor::rules {
 namespace {
 
 constexpr const char* fresh_text =
-    "; what the host had never had costs its new pages either way and is not counted";
+    "; pages that are new to the host cost the same either way and are not counted";
 
 Advice advise_read_back(const Habit& habit) {
     const std::uint64_t fresh = habit.totals.new_bytes;
@@ -18,7 +18,7 @@ Advice advise_read_back(const Habit& habit) {
                     " after the last launch that writes it, on the same stream, before the synchronisation",
             .spared = {.host_ns = std::max(0.0, habit.by_faults(moved, habit.totals.times, written) -
                                                     habit.by_prefetch(moved, habit.totals.times, written))},
-            .basis = fmt::format("the bytes that came back, by faults against by prefetch, {}{}",
+            .basis = fmt::format("the bytes that migrated back, by page faults instead of by prefetch, {}{}",
                                  habit.prices(), fresh != 0 ? fresh_text : ""),
             .confidence = habit.confidence(),
             .details = {},

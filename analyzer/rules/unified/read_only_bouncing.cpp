@@ -9,7 +9,7 @@ Advice advise_read_only_bouncing(const Habit& habit) {
     return {.text = advise_device(habit.memory, "SetReadMostly") +
                     " after it has been filled and before the first launch: both sides then keep a copy each",
             .spared = habit.spared_faults(moved),
-            .basis = "the bytes that migrated back and forth by faults, " + habit.prices() +
+            .basis = "the bytes that migrated back and forth by page faults, " + habit.prices() +
                      ": with a copy on each side none of them moves",
             .confidence = habit.confidence(),
             .details = {},

@@ -14,13 +14,13 @@ Advice advise_redundant_prefetch(const Habit& habit) {
     const std::uint64_t calls = habit.totals.times;
     const auto blocks = static_cast<double>(std::max(calls, habit.totals.bytes / looked_at_bytes));
     return {.text = "remove " + prefetch_name(habit.memory) +
-                    " from the loop: call it once, and again only after the other side has used the memory",
+                    " out of the loop: call it once, and again only after the other side has used the memory",
             .spared = {.prefetch_ns = static_cast<double>(calls) * rates.prefetch_call_ns +
                                       blocks * rates.prefetch_block_ns,
                        .prefetches = calls},
-            .basis = fmt::format(
-                "{} for each call and {} for each 2 MiB block that it looks at, measured on {}",
-                time_text(rates.prefetch_call_ns), time_text(rates.prefetch_block_ns), rates.whose()),
+            .basis = fmt::format("{} for each call and {} for each 2 MiB block that it checks, measured on {}",
+                                 time_text(rates.prefetch_call_ns), time_text(rates.prefetch_block_ns),
+                                 rates.whose()),
             .confidence = Confidence::medium,
             .details = {},
             .evidence = {{"blocks", blocks}}};
@@ -33,7 +33,7 @@ const ManagedRule redundant_prefetch{&uma_212, managed::VerdictKind::redundant_p
 
 constinit const Rule uma_212{.id = "UMA-212",
                              .name = "redundant-prefetch",
-                             .title = "prefetches of what is there already",
+                             .title = "prefetches of memory that is already resident",
                              .find = &find_managed,
                              .price = Price::rates};
 

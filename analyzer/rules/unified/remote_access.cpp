@@ -14,13 +14,13 @@ Advice advise_remote_access(const Habit& habit) {
     const std::uint64_t once = habit.totals.bytes / std::max<std::uint64_t>(1, habit.totals.times);
     Advice advice;
     advice.text = fmt::format(
-        "{} before the first of these launches, and drop the advice that keeps it on the host ({} or {})",
+        "{} before the first of these launches, and remove the advice that keeps it on the host ({} or {})",
         prefetch_to_device(memory), advise_host(memory, "SetPreferredLocation"),
         advise_device(memory, "SetAccessedBy"));
     advice.spared.device_ns = std::max(0.0, across / rates.remote_access * 1e9 -
                                                 habit.by_prefetch({once, 0}, habit.totals.allocations));
-    advice.basis = fmt::format("all of it across the link at {} for each launch, against one prefetch at {}; "
-                               "how much of it a launch reads is not known",
+    advice.basis = fmt::format("all of it across the link at {} for each launch, instead of one prefetch at "
+                               "{}; how much of it a launch reads is unknown",
                                rate_text(rates.remote_access), rate_text(rates.prefetch_to_device));
     advice.confidence = Confidence::low;
     advice.evidence = {{"remote_bytes", across}};
@@ -34,7 +34,7 @@ const ManagedRule remote_access{&uma_208, managed::VerdictKind::remote_access, L
 
 constinit const Rule uma_208{.id = "UMA-208",
                              .name = "remote-access",
-                             .title = "kernels reach managed memory across the link",
+                             .title = "kernels access managed memory across the link",
                              .find = &find_managed,
                              .fits = Fits::separate_memory,
                              .price = Price::rates};

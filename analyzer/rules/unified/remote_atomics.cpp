@@ -198,7 +198,7 @@ void add_host_lines(Finding& finding, const ManagedMemory& memory, const LineOf&
 }
 
 std::string advice_on(const ManagedMemory& memory) {
-    return fmt::format("{}; or, where the host touches it only between launches, {} before each launch",
+    return fmt::format("{}; or, if the host touches it only between launches, {} before each launch",
                        keep_counters_on_device(memory), prefetch_to_device(memory));
 }
 
@@ -244,12 +244,12 @@ std::optional<RemoteAtomics> remote_atomics(const ManagedMemory& memory, const P
     finding.allocation_stack = memory.site.made_at();
     finding.allocation_text = allocation_text(memory);
     finding.summary =
-        fmt::format("launch of {}: {} each with this memory on the host, {} with it on the device; {} reached "
+        fmt::format("launch of {}: {} each with this memory on the host, {} with it on the device; {} accessed "
                     "it across the link",
                     kernels_text(memory.profile, {slow.front().function}), time_text(slow.front().far_ns),
                     time_text(slow.front().near_ns), count_text(launches, "launch"));
     if (atomics != 0)
-        finding.details.push_back("the driver told of atomics there");
+        finding.details.push_back("the driver reported atomics there");
     finding.evidence = {{"launches", static_cast<double>(launches)},
                         {"far_ns", slow.front().far_ns},
                         {"near_ns", slow.front().near_ns},
@@ -258,15 +258,15 @@ std::optional<RemoteAtomics> remote_atomics(const ManagedMemory& memory, const P
     finding.advice = advice_on(memory);
     finding.edit = lighter_work(memory.profile, {.launches = launched_from}, {.device_ns = finding.saving_ns});
     finding.saving_ns = within_recorded(memory.profile, finding.saving_ns);
-    finding.basis = "device time of launches that left the memory on the host, less that of the same kernels "
-                    "with it on the device, less a small copy each";
+    finding.basis = "device time of launches that left the memory on the host, minus that of the same kernels "
+                    "with it on the device, minus a small copy each";
     finding.confidence = Confidence::medium;
     return found;
 }
 
 constinit const Rule uma_215{.id = "UMA-215",
                              .name = "remote-atomics",
-                             .title = "kernels count in managed memory across the link",
+                             .title = "kernels use atomics on managed memory across the link",
                              .find = &find_managed,
                              .counter = &count<PlacedLaunches>,
                              .fits = Fits::separate_memory,

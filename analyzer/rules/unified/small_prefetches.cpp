@@ -198,7 +198,7 @@ std::optional<Finding> SmallPrefetches::judge(const Line<SliceTally>& line) cons
             line.profile.uses_runtime() ? "cudaMemPrefetchBatchAsync" : "cuMemPrefetchBatchAsync"),
         .saving_ns = saving_ns,
         .edit = line.calls.gone(line.profile, moved_ns * spared / calls),
-        .basis = "time of the calls that one call per group replaces, less the same bytes at the rate of a "
+        .basis = "time of the calls that one call per group replaces, minus the same bytes at the rate of a "
                  "large prefetch on " +
                  rates.whose(),
         .confidence = Confidence::medium};

@@ -67,19 +67,18 @@ Advice advise_thrashing(const Habit& habit) {
         advice.text =
             fmt::format("keep the data on one side: do the host's step in a kernel. If both must touch it, let "
                         "one side finish before the other begins: {} and {} before the host's loop, {} before "
-                        "the launch; put a flag that both poll meanwhile into {}",
+                        "the launch; put a flag that both poll into {}",
                         runtime ? "cudaStreamSynchronize(stream)" : "cuStreamSynchronize(stream)",
                         prefetch_to_host(memory), prefetch_to_device(memory), pinned_of_its_own(runtime));
     const double spared_ns = std::max(0.0, faults_ns + throttled_ns - remote_ns);
     advice.spared = {.device_ns = spared_ns, .host_ns = spared_ns, .at_once = true};
-    advice.basis = fmt::format(
-        "what moved, or the host's faults, and the time for which the driver made processors wait, {}{}",
-        habit.prices(),
-        polled       ? "; less the same bytes once across the link"
-        : whole_step ? "; of the host's turns all from its first fault to its last, which a kernel in place of "
-                       "the host's "
-                       "step spares, too"
-                     : "; data that stays does not move");
+    advice.basis = fmt::format("the migrated bytes, or the host's page faults, and the time for which the "
+                               "driver throttled processors, {}{}",
+                               habit.prices(),
+                               polled       ? "; minus the same bytes once across the link"
+                               : whole_step ? "; includes the host's turns from their first page fault to "
+                                              "their last, which a kernel instead of the host's step also saves"
+                                            : "; data that stays on one side does not migrate");
     advice.confidence = std::min(habit.confidence(), whole_step ? Confidence::low : Confidence::medium);
     advice.evidence = {{"bytes_to_device", static_cast<double>(moved.to_device)},
                        {"bytes_to_host", static_cast<double>(moved.to_host)},
@@ -93,8 +92,8 @@ Advice advise_thrashing(const Habit& habit) {
 std::string keep_counters_on_device(const ManagedMemory& memory) {
     const bool runtime = memory.profile.uses_runtime();
     return fmt::format(
-        "keep what kernels count or write in device memory (a __device__ variable, or {}) and copy the value "
-        "to the host after the wait; put what both sides must see while a kernel runs into {}",
+        "keep counters and results of kernels in device memory (a __device__ variable, or {}) and copy the "
+        "value to the host after the wait; put data that both sides must see while a kernel runs into {}",
         runtime ? "cudaMalloc" : "cuMemAlloc", pinned_of_its_own(runtime));
 }
 

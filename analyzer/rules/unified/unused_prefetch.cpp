@@ -13,12 +13,12 @@ Advice advise_unused_prefetch(const Habit& habit) {
         0, std::min(habit.totals.prefetched_back, moved.to_device - by_faults.to_host)};
     const std::uint64_t written = std::min(habit.totals.written, by_faults.to_host);
     return {.text = "remove this " + prefetch_name(habit.memory) +
-                    ", or narrow it to the part that a launch uses before the host does",
+                    ", or limit it to the part that a launch uses before the host does",
             .spared = {.host_ns = habit.by_faults(by_faults, habit.totals.times, written),
                        .prefetch_ns = habit.by_prefetch(moved, habit.totals.times) +
                                       habit.by_prefetch(by_prefetch, habit.totals.times),
                        .prefetches = habit.totals.times},
-            .basis = fmt::format("the bytes that it moved, and their way back by {}{}",
+            .basis = fmt::format("the bytes that it moved, and their move back by {}{}",
                                  by_faults.to_host != 0 ? "the host's faults, " : "prefetch, ", habit.prices()),
             .confidence = habit.confidence(),
             .details = {},

@@ -33,36 +33,36 @@ std::string verdict_text(VerdictKind kind, const managed::VerdictTotals& totals)
     const bool faults = !totals.host_codes.empty(); // else it is known from residency samples
     switch (kind) {
     case VerdictKind::thrashing:
-        return "host and device move it back and forth within the driver's thrashing window: " +
+        return "host and device migrate it back and forth within the driver's thrashing window: " +
                count_text(totals.times, "thrashing event");
     case VerdictKind::false_sharing:
-        return fmt::format("the host {} one place only, and {} migrated back and forth for it, {}",
+        return fmt::format("the host {} only one location, and {} migrated back and forth for it, {}",
                            faults ? "writes to" : "uses", bytes, times);
     case VerdictKind::read_only_bouncing:
-        return fmt::format("migrated to the host {} by page faults, {} in all, though nobody had changed it",
+        return fmt::format("migrated to the host {} by page faults, {} in all, although nothing had changed it",
                            times, bytes);
     case VerdictKind::ping_pong:
         return fmt::format("migrated to the host and back {} by page faults, {} in all", times, bytes);
     case VerdictKind::first_touch:
         return fmt::format("kernels page-faulted in {} that the host had initialised", bytes);
     case VerdictKind::host_populate:
-        return faults
-                   ? "the host's own code initialised it, and only kernels used it after that"
-                   : "the host initialised it with what a kernel can make, and only kernels used it after that";
+        return faults ? "the host's own code initialised it, and only kernels used it after that"
+                      : "the host initialised it with values that a kernel can compute, and only kernels used "
+                        "it after that";
     case VerdictKind::read_back:
         return fmt::format("the host page-faulted back {} of what kernels had written, {}", bytes, times);
     case VerdictKind::remote_access:
-        return "kernels reached it across the link, by " + count_text(totals.times, "launch");
+        return "kernels accessed it across the link, by " + count_text(totals.times, "launch");
     case VerdictKind::oversubscribed:
-        return bytes + " was evicted from the device and came back";
+        return bytes + " was evicted from the device and migrated back";
     case VerdictKind::prefetch_ping_pong:
-        return fmt::format(
-            "prefetches took it back {} from where the one before had brought it for nothing, {} in all", times,
-            bytes);
+        return fmt::format("{} a prefetch moved it back before anything had used it where the previous "
+                           "prefetch had put it, {} in all",
+                           times, bytes);
     case VerdictKind::late_prefetch:
-        return fmt::format("a prefetch of {} came when kernels were already page-faulting it in", bytes);
+        return fmt::format("a prefetch of {} began when kernels were already page-faulting it in", bytes);
     case VerdictKind::redundant_prefetch:
-        return fmt::format("{} of what was resident already, {} asked for in all",
+        return fmt::format("{} of memory that was already resident, {} requested in all",
                            count_text(totals.times, "prefetch"), bytes);
     case VerdictKind::unused_prefetch:
         return fmt::format("prefetched to the device and moved away unused {}, {} in all", times, bytes);

@@ -132,25 +132,24 @@ std::optional<Finding> WrittenReadMostly::judge(const Line<WrittenTally>& line) 
     const auto moved = static_cast<double>(tally.pages) * managed::page;
     const double faults_ns = std::min(device_ns, static_cast<double>(tally.pages) * collapse_ns);
     const double stays_ns = moved / rates.fault_to_device * 1e9 + moved / rates.fault_to_host * 1e9;
-    return Finding{.summary = fmt::format(
-                       "{} wrote memory with this advice in {}, and each time the driver removed copies of "
-                       "{}, page by page",
-                       kernels_text(line.profile, kernels), count_text(tally.launches, "launch"),
-                       bytes_text(moved / static_cast<double>(tally.launches))),
-                   .evidence = {{"launches", static_cast<double>(tally.launches)},
-                                {"pages", static_cast<double>(tally.pages)},
-                                {"device_ns", device_ns}},
-                   .places = {{"written here", tally.launch_stack}},
-                   .advice = fmt::format(
-                       "leave out {}MemAdvise with read-mostly for memory that kernels write, or give it only "
-                       "while nothing writes and unset it before the next kernel that does",
-                       line.profile.uses_runtime() ? "cuda" : "cu"),
-                   .saving_ns = std::max(0.0, faults_ns - stays_ns),
-                   .basis = fmt::format(
-                       "device time of these launches, at most {} a page as on an H200, less the time in which "
-                       "faults move the same bytes there and back",
-                       time_text(collapse_ns)),
-                   .confidence = Confidence::medium};
+    return Finding{
+        .summary =
+            fmt::format("{} wrote memory with this advice in {}, and each time the driver removed copies of "
+                        "{}, page by page",
+                        kernels_text(line.profile, kernels), count_text(tally.launches, "launch"),
+                        bytes_text(moved / static_cast<double>(tally.launches))),
+        .evidence = {{"launches", static_cast<double>(tally.launches)},
+                     {"pages", static_cast<double>(tally.pages)},
+                     {"device_ns", device_ns}},
+        .places = {{"written here", tally.launch_stack}},
+        .advice = fmt::format("remove {}MemAdvise with read-mostly for memory that kernels write, or set it "
+                              "only while nothing writes and unset it before the next kernel that does",
+                              line.profile.uses_runtime() ? "cuda" : "cu"),
+        .saving_ns = std::max(0.0, faults_ns - stays_ns),
+        .basis = fmt::format("device time of these launches, at most {} a page as on an H200, minus the time "
+                             "of page faults that move the same bytes back and forth",
+                             time_text(collapse_ns)),
+        .confidence = Confidence::medium};
 }
 
 } // namespace

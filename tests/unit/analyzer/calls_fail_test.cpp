@@ -213,7 +213,7 @@ BOOST_AUTO_TEST_CASE(what_the_device_has_is_held_against_what_was_asked_for) {
         return lone_failure(s);
     };
     const Finding absurd = asked(std::uint64_t{1} << 50), fits = asked(2048 * mib), large = asked(6144 * mib);
-    BOOST_TEST(absurd.details.back() == "no device of this size has room for it, whatever is freed");
+    BOOST_TEST(absurd.details.back() == "it is larger than the device's whole memory");
     BOOST_TEST(contains(absurd.advice, "cudaMallocManaged"));
     BOOST_TEST(fits.details.back().starts_with("the device has room for what it held and this together"),
                fits.details.back());
@@ -255,7 +255,7 @@ BOOST_FIXTURE_TEST_CASE(a_capture_that_different_calls_have_ended, Scenario) {
     BOOST_TEST(found[1].stack == end);
     BOOST_TEST(found[1].places.empty());
     BOOST_TEST(found[1].advice ==
-               "mend the call that ended the capture: it failed before this one; then capture anew");
+               "fix the call that invalidated the capture: it failed before this one; then capture again");
 }
 
 BOOST_FIXTURE_TEST_CASE(a_call_that_the_threads_own_capture_forbids, Scenario) {

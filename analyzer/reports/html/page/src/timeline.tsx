@@ -331,7 +331,7 @@ function Legend({ told }: { told: boolean }) {
       <div class="legend first"><b>Place</b>{entry(ink("device"), "D device")}{entry(ink("host"), "H host")}{entry(ink("both"), "B both: copied or mapped")}{entry(ink("moving"), "M moving")}{entry(ink("evicted"), "E evicted")}{entry(ink("unpop"), "not populated")}{entry((context) => fill(context, "text", 0, 4, 22, 2), "a launch reaches it")}</div>
       <div class="legend"><b>Moves by cause</b>{causeNames.map((name, i) => entry((context) => glyph(context, i, 11, 7, 5), name))}</div>
       <div class="legend"><b>Stream</b>{entry(ink("kernel"), "kernel runs")}{entry(ink("dfault"), "stalled by page faults")}{entry(ink("fill"), "fill or copy")}</div>
-      <div class="legend small"><b></b><span>A column is split by share when one pixel holds several places. Time in page faults is estimated from what the driver counted{told ? "; moves that it did not tell one by one are worked out from what was seen before and after them" : ""}.</span></div>
+      <div class="legend small"><b></b><span>A column is split by share when one pixel holds several places. Time in page faults is estimated from what the driver counted{told ? "; moves that it did not report one by one are derived from what was seen before and after them" : ""}.</span></div>
     </>
   );
 }
