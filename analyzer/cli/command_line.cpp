@@ -2,7 +2,10 @@
 
 #include "analyzer/cli/command.hpp"
 #include "analyzer/cli/commands/version.hpp"
+#include "analyzer/cli/examples.hpp"
 #include "analyzer/cli/message.hpp"
+#include "analyzer/cli/nearest.hpp"
+#include "analyzer/cli/newest_trace.hpp"
 #include "analyzer/files/short_lived.hpp"
 #include "analyzer/reader/error.hpp"
 #include "analyzer/text/plain_output.hpp"
@@ -18,6 +21,7 @@
 #include <iostream>
 #include <iterator>
 #include <memory>
+#include <span>
 #include <sstream>
 #include <string_view>
 #include <unistd.h>
@@ -27,7 +31,7 @@ namespace umadvisor::cli {
 namespace {
 
 /// The exit statuses in one paragraph.
-std::string footer() {
+std::string exit_status_text() {
     std::istringstream words([] {
         std::string text = "Exit status:";
         for (const ExitStatusText& each : exit_statuses)
@@ -43,6 +47,15 @@ std::string footer() {
             line.clear();
         }
     return text + line;
+}
+
+/// Of a command: its examples, and the exit statuses where it has others than done, failed and wrong usage.
+std::string footer(const Command& command) {
+    std::string text = "Examples:\n";
+    for (const std::string_view example : examples_of(command.name))
+        text += fmt::format("  {}\n", example);
+    const bool special = command.rest_is_command || &command == &check_command || &command == &report_command;
+    return text + (special ? "\n" + exit_status_text() : "");
 }
 
 constexpr int most_values = 1 << 10; ///< of a repeatable option
@@ -108,6 +121,19 @@ Arguments collect(const Pending& pending) {
     return arguments;
 }
 
+/// "; did you mean --json?" where one of `arguments` is an option that the command does not have.
+std::string nearest_option(const Command& command, std::span<const std::string> arguments) {
+    std::vector<std::string_view> known{"--help"};
+    for (const OptionSpec& spec : command.options)
+        known.push_back(spec.flags.substr(spec.flags.rfind(',') + 1)); // npos + 1 is 0
+    for (const std::string& argument : arguments) {
+        const std::string_view option = std::string_view(argument).substr(0, argument.find('='));
+        if (option.starts_with("--") && std::ranges::find(known, option) == known.end())
+            return did_you_mean(option, known);
+    }
+    return {};
+}
+
 int complain(const std::string& text) {
     say(text);
     return usage_error;
@@ -128,30 +154,32 @@ int parse_and_run(std::vector<std::string> arguments, std::vector<std::string> c
     app.name("umadvisor");
     app.set_version_flag("--version", version_text());
     app.require_subcommand(1);
-    app.footer(footer());
+    app.footer(exit_status_text());
     app.formatter(std::make_shared<PlainFormatter>()); // of subcommands, too
     std::vector<Pending> all;
     for (const Command* command : commands()) {
         Pending& pending = all.emplace_back();
         pending.command = command;
         pending.app = app.add_subcommand(std::string(command->name), std::string(command->summary));
-        pending.app->footer(footer());
+        pending.app->footer(footer(*command));
     }
     for (Pending& pending : all)
         add_options(pending);
 
-    std::reverse(arguments.begin(), arguments.end()); // CLI11 takes them from the back
     try {
-        app.parse(std::move(arguments));
-    } catch (const CLI::Success& success) { // --help and --version
+        app.parse(
+            std::vector<std::string>(arguments.rbegin(), arguments.rend())); // CLI11 takes them from the back
+    } catch (const CLI::Success& success) {                                  // --help and --version
         return app.exit(success);
     } catch (const CLI::ParseError& error) {
         const auto parsed = std::ranges::find_if(all, [](const Pending& each) { return each.app->parsed(); });
-        const std::string command = parsed == all.end() ? "" : fmt::format("{} ", parsed->command->name);
+        const bool any = parsed != all.end();
+        const std::string command = any ? fmt::format("{} ", parsed->command->name) : "";
+        const std::string meant = any ? nearest_option(*parsed->command, arguments) : "";
         std::string text = error.what();
         if (const std::size_t value = text.find(" was given a disallowed flag override"); value != text.npos)
             text = fmt::format("--{} takes no value", text.substr(0, value));
-        return complain(fmt::format("{} (see umadvisor {}--help)", text, command));
+        return complain(fmt::format("{}{} (see umadvisor {}--help)", text, meant, command));
     }
     for (Pending& pending : all) {
         if (!pending.app->parsed())
@@ -159,8 +187,9 @@ int parse_and_run(std::vector<std::string> arguments, std::vector<std::string> c
         if (pending.command->rest_is_command) {
             pending.rest = pending.app->remaining();
             if (!pending.rest.empty() && pending.rest.front().starts_with('-'))
-                return complain(fmt::format("unknown option {} (see umadvisor {} --help)", pending.rest.front(),
-                                            pending.command->name));
+                return complain(fmt::format(
+                    "unknown option {}{} (see umadvisor {} --help)", pending.rest.front(),
+                    nearest_option(*pending.command, {&pending.rest.front(), 1}), pending.command->name));
             if (dashes && !pending.rest.empty())
                 return complain(fmt::format("unexpected {} before --", pending.rest.front()));
             pending.rest.insert(pending.rest.end(), std::make_move_iterator(command_after_dashes.begin()),
@@ -198,10 +227,16 @@ int run_arguments(int argc, const char* const* argv) {
         command.assign(std::next(dashes), arguments.end());
         arguments.erase(dashes, arguments.end());
     }
+    std::vector<std::string_view> names;
+    for (const Command* const each : commands())
+        names.push_back(each->name);
     if (!arguments.empty() && !arguments.front().starts_with('-') &&
-        std::none_of(commands().begin(), commands().end(),
-                     [&](const Command* c) { return c->name == arguments.front(); }))
-        return complain(fmt::format("unknown command {} (see umadvisor --help)", arguments.front()));
+        std::ranges::find(names, arguments.front()) == names.end()) {
+        if (!is_reportable(arguments.front()))
+            return complain(fmt::format("unknown command {}{} (see umadvisor --help)", arguments.front(),
+                                        did_you_mean(arguments.front(), names)));
+        arguments.insert(arguments.begin(), std::string(report_command.name)); // umadvisor app.4242.umtrace
+    }
     constexpr std::array<std::string_view, 3> own{"-h", "--help", "--version"};
     if (!arguments.empty() && arguments.front().starts_with('-') &&
         std::ranges::find(own, arguments.front()) == own.end())

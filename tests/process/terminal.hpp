@@ -10,13 +10,15 @@
 
 namespace umadvisor::test {
 
-/// Runs a shell command line on a terminal of so many columns, and answers what was written there.
+/// Runs a shell command line on a terminal of so many columns, without a pager unless it names one, and answers
+/// what was written there.
 inline std::string on_terminal(const Folder& folder, const std::string& command, unsigned short columns = 80) {
     int terminal = -1;
     const winsize size{24, columns, 0, 0};
     const pid_t child = forkpty(&terminal, nullptr, nullptr, &size);
     if (child == 0) {
-        execl("/bin/sh", "sh", "-c", (enter(folder) + command).c_str(), static_cast<char*>(nullptr));
+        execl("/bin/sh", "sh", "-c", (enter(folder) + "export PAGER=; " + command).c_str(),
+              static_cast<char*>(nullptr));
         _exit(127);
     }
     BOOST_TEST_REQUIRE(child > 0);

@@ -43,4 +43,50 @@ BOOST_AUTO_TEST_CASE(a_terminal_gets_its_width_and_colours_a_file_neither) {
     BOOST_TEST(longest_line(wide) > 140u, wide);
 }
 
+BOOST_AUTO_TEST_CASE(a_terminal_gets_its_output_through_the_pager_and_a_file_does_not) {
+    BOOST_TEST_REQUIRE(record(folder, sim + "pageable_copies").status == 0);
+    const std::string pager = "export TERM=xterm LESS= PAGER='sed s/^/page:/'; ";
+    for (const std::string command :
+         {" report --no-cache x.umtrace", " explain 101", " stats --no-cache x.umtrace"}) {
+        const std::string seen = on_terminal(folder, pager + advisor + command);
+        BOOST_TEST(seen.starts_with("page:"), seen);
+        BOOST_TEST(lacks(on_terminal(folder, pager + "PAGER=cat " + advisor + command), "page:"));
+        BOOST_TEST(lacks(run(folder, pager + advisor + command).out, "page:"));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_rule_is_explained_without_the_marks_of_markdown) {
+    const std::string page = on_terminal(folder, "TERM=xterm " + advisor + " explain pageable-copy", 60);
+    BOOST_TEST(says(page, "UMA-101 pageable-copy: "));
+    BOOST_TEST(says(page, "Before"));
+    for (const char* const mark : {"# UMA", "**", "`"})
+        BOOST_TEST(lacks(page, mark), page);
+    BOOST_TEST(says(run(folder, advisor + " explain pageable-copy").out, "**Before**"));
+}
+
+BOOST_AUTO_TEST_CASE(the_newest_trace_is_reported_where_none_is_named) {
+    BOOST_TEST(run(folder, advisor + " report").status == 1);
+    BOOST_TEST(says(run(folder, advisor + " report").err, "there is no trace (.umtrace) in this folder"));
+    BOOST_TEST_REQUIRE(record(folder, sim + "pageable_copies").status == 0);
+    BOOST_TEST_REQUIRE(run(folder, "cp x.umtrace old.umtrace && touch -d 2001-01-01 old.umtrace").status == 0);
+    const Outcome newest = run(folder, advisor + " report --no-cache"),
+                  named = run(folder, advisor + " report --no-cache x.umtrace");
+    BOOST_TEST(newest.out == named.out);
+    BOOST_TEST(says(newest.err, "x.umtrace"));
+    BOOST_TEST(run(folder, advisor + " x.umtrace --no-cache").out == named.out);
+}
+
+BOOST_AUTO_TEST_CASE(the_page_opens_in_the_browser_that_is_named) {
+    BOOST_TEST_REQUIRE(record(folder, sim + "pageable_copies").status == 0);
+    BOOST_TEST_REQUIRE(
+        run(folder, "printf '#!/bin/sh\\necho \"$1\" > opened\\n' > show && chmod +x show").status == 0);
+    const Outcome opened = run(folder, "BROWSER=./show " + advisor + " report --open --no-cache x.umtrace");
+    BOOST_TEST(opened.status == 0, opened.err);
+    BOOST_TEST(run(folder, "for i in $(seq 100); do [ -s opened ] && break; sleep 0.1; done; cat opened").out ==
+               "x.html\n");
+    BOOST_TEST(says(run(folder, "head -c 15 x.html").out, "<!doctype html>"));
+    BOOST_TEST(run(folder, "BROWSER=./show " + advisor + " report --open --no-cache x.umtrace").status ==
+               1); // -f replaces it
+}
+
 BOOST_AUTO_TEST_SUITE_END()

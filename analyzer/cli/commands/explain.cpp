@@ -1,10 +1,14 @@
 #include "analyzer/cli/command.hpp"
 #include "analyzer/cli/message.hpp"
+#include "analyzer/cli/pager.hpp"
 #include "analyzer/cli/rule_pages.hpp"
+#include "analyzer/cli/terminal.hpp"
+#include "analyzer/text/terminal_text.hpp"
 
 #include <algorithm>
 #include <cctype>
 #include <iostream>
+#include <optional>
 
 namespace umadvisor::cli {
 namespace {
@@ -24,8 +28,63 @@ std::string_view heading(const RulePage& page) {
     return page.text.substr(mark.size(), page.text.find('\n') - mark.size());
 }
 
+/// A paragraph with its marks in the styles of a terminal: **bold**, `code`, [words](link).
+void write_words(std::ostream& out, std::string_view words) {
+    while (!words.empty()) {
+        const std::size_t mark = words.find_first_of("*`[");
+        out << words.substr(0, mark);
+        words.remove_prefix(std::min(mark, words.size()));
+        const auto marked = [&](std::string_view begin, std::string_view end, std::string_view skipped) {
+            const std::size_t stop = words.starts_with(begin) ? words.find(end, begin.size()) : words.npos;
+            if (stop == words.npos)
+                return false;
+            const text::Style style = begin == "`"   ? text::Style::saving
+                                      : begin == "[" ? text::Style::plain
+                                                     : text::Style::title;
+            out << text::Styled{style, words.substr(begin.size(), stop - begin.size())};
+            const std::size_t last = words.find(skipped, stop);
+            words.remove_prefix(last == words.npos ? words.size() : last + skipped.size());
+            return true;
+        };
+        if (!words.empty() && !marked("**", "**", "**") && !marked("`", "`", "`") && !marked("[", "](", ")")) {
+            out << words.front();
+            words.remove_prefix(1);
+        }
+    }
+    out << "\n";
+}
+
+/// The page as a terminal shows it: paragraphs in its width, headings set off, code as it is.
+void write_page(std::ostream& out, std::string_view page) {
+    std::string paragraph;
+    const auto end_paragraph = [&] {
+        if (!paragraph.empty())
+            write_words(out, paragraph);
+        paragraph.clear();
+    };
+    for (std::size_t end = 0; !page.empty(); page.remove_prefix(std::min(end + 1, page.size()))) {
+        end = std::min(page.find('\n'), page.size());
+        const std::string_view line = page.substr(0, end);
+        const bool heading = line.starts_with('#'), code = line.starts_with("    "),
+                   row = line.starts_with('|');
+        if (heading || code || row || line.empty() || line.starts_with("- "))
+            end_paragraph();
+        if (heading)
+            out << text::Styled{text::Style::title, line.substr(line.find(' ') + 1)} << "\n";
+        else if (code || row || line.empty())
+            out << line << "\n";
+        else
+            paragraph += (paragraph.empty() ? "" : " ") + std::string(line);
+    }
+    end_paragraph();
+}
+
 int explain(const Arguments& arguments) {
+    const std::optional<text::Terminal> shown_on = terminal(arguments);
+    if (!shown_on)
+        return usage_error;
     if (arguments.rest.empty()) {
+        const Pager pager;
         for (const RulePage& page : rule_pages())
             std::cout << heading(page) << "\n";
         return done;
@@ -33,7 +92,15 @@ int explain(const Arguments& arguments) {
     std::string known;
     for (const RulePage& page : rule_pages()) {
         if (means(arguments.rest.front(), page)) {
-            std::cout << page.text;
+            const Pager pager;
+            if (shown_on->width == 0 && !shown_on->colour) {
+                std::cout << page.text; // for a tool that reads Markdown
+                return done;
+            }
+            constexpr std::size_t widest = 100;
+            text::TerminalText text({std::min(shown_on->width, widest), shown_on->colour});
+            write_page(text.stream(), page.text);
+            text.print(std::cout);
             return done;
         }
         known += fmt::format("{}{} {}", known.empty() ? "" : ", ", page.id, page.name);
@@ -50,7 +117,7 @@ const Command explain_command{
     "RULE",
     0,
     1,
-    {},
+    with_terminal_option({}),
     &explain};
 
 } // namespace umadvisor::cli

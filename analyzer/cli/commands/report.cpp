@@ -7,7 +7,9 @@
 #include "analyzer/cli/finding_options.hpp"
 #include "analyzer/cli/losses.hpp"
 #include "analyzer/cli/message.hpp"
+#include "analyzer/cli/newest_trace.hpp"
 #include "analyzer/cli/output_file.hpp"
+#include "analyzer/cli/pager.hpp"
 #include "analyzer/cli/progress.hpp"
 #include "analyzer/cli/range_options.hpp"
 #include "analyzer/cli/rule_pages.hpp"
@@ -23,6 +25,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -63,6 +66,8 @@ private:
         text::TerminalText text(markdown_ ? text::Terminal() : terminal_);
         markdown_ ? reports::write_markdown(report, text.stream()) : reports::write_text(report, text.stream());
         end_progress();
+        if (!pager_)
+            pager_.emplace();
         std::cout << (first_ ? "" : "\n");
         text.print(std::cout);
         first_ = false;
@@ -71,6 +76,7 @@ private:
         std::cout << text::json_text(document, 2) << "\n";
     }
 
+    std::optional<Pager> pager_; ///< from the first report of text on
     text::Terminal terminal_;
     bool json_, sarif_, markdown_, first_ = true;
     nlohmann::ordered_json documents_ = nlohmann::ordered_json::array();
@@ -126,6 +132,21 @@ void write_html(html::PageMaker& maker, advice::Report& made, const Arguments& a
         std::cout << page;
 }
 
+/// With what the options leave out: of no trace the newest one, and for --open the page and its name.
+Arguments completed(Arguments arguments) {
+    if (arguments.rest.empty()) {
+        arguments.rest.push_back(newest_trace());
+        say("the newest trace here: " + arguments.rest.front());
+    }
+    if (arguments.has("--open")) {
+        arguments.set("--html", {});
+        if (!arguments.has("--output"))
+            arguments.set("--output",
+                          {std::filesystem::path(arguments.rest.front()).replace_extension(".html").string()});
+    }
+    return arguments;
+}
+
 /// Says why not, if it cannot.
 bool read_jobs(const Arguments& arguments) {
     if (!arguments.has("--jobs"))
@@ -142,7 +163,8 @@ bool read_jobs(const Arguments& arguments) {
     return true;
 }
 
-int report(const Arguments& arguments) {
+int report(const Arguments& given) {
+    const Arguments arguments = completed(given);
     if (!html_is_possible(arguments) || !read_jobs(arguments))
         return usage_error;
     const bool as_page = arguments.has("--html");
@@ -186,6 +208,8 @@ int report(const Arguments& arguments) {
                          return fail_on && finding.confidence >= *fail_on;
                      });
         as_page ? write_html(maker, made, arguments) : writer.add(made);
+        if (arguments.has("--open"))
+            open_in_browser(arguments.value("--output"));
         partial = say_losses(made.trace) || partial;
     }
     if (!as_page)
@@ -204,7 +228,7 @@ const Command report_command{
     "report",
     "Say what costs time, on which line, and what to write instead; of a job, which ranks deviate",
     "FILE",
-    1,
+    0,
     1 << 20,
     with_terminal_option(with_finding_options(with_range_options(
         {{"--all", "", "In the text, all findings in full, including those that save little"},
@@ -216,6 +240,7 @@ const Command report_command{
          {"--managed", "", "In the text, everything known about managed memory"},
          {"--markdown", "", "For a page that shows Markdown"},
          {"--no-source", "", "With --html, quote no source lines"},
+         {"--open", "", "Write the page beside the trace (or to --output) and open it in a browser"},
          {"-o,--output", "FILE", "With --html, the output file; default: standard output"},
          {"--sarif", "", "For tools that show findings on lines (SARIF 2.1.0)"},
          {"--source", "", "Quote the source also for a trace of another user"}}))),

@@ -4,6 +4,7 @@
 #include "analyzer/cli/command.hpp"
 #include "analyzer/cli/losses.hpp"
 #include "analyzer/cli/message.hpp"
+#include "analyzer/cli/pager.hpp"
 #include "analyzer/cli/progress.hpp"
 #include "analyzer/cli/range_options.hpp"
 #include "analyzer/cli/stack_options.hpp"
@@ -78,6 +79,7 @@ int stats(const Arguments& arguments) {
     }
     end_progress();
     say_losses(report.trace);
+    const Pager pager;
     if (format == "json")
         write_document(report, tables, std::cout);
     else if (format == "csv")

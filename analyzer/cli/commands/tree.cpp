@@ -2,6 +2,7 @@
 
 #include "analyzer/cli/command.hpp"
 #include "analyzer/cli/message.hpp"
+#include "analyzer/cli/pager.hpp"
 #include "analyzer/cli/range_options.hpp"
 #include "analyzer/cli/stack_options.hpp"
 #include "analyzer/cli/terminal.hpp"
@@ -51,6 +52,7 @@ int tree(const Arguments& arguments) {
     text::TerminalText text({.colour = shown_on->colour}); // lines are cut, not wrapped
     if (!stacks.stacks.empty())
         reports::write_tree(stacks, style, text.stream());
+    const Pager pager;
     text.print(std::cout);
     return done;
 }

@@ -131,8 +131,33 @@ BOOST_AUTO_TEST_CASE(help_and_version_are_no_errors) {
         BOOST_TEST(variables.out.find(name) != std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(help_has_two_examples_and_the_statuses_that_are_special) {
+    for (const cli::Command* const each : cli::commands()) {
+        const std::string help = run({std::string(each->name), "--help"}).out;
+        const std::size_t examples = help.find("Examples:\n");
+        BOOST_TEST_REQUIRE(examples != std::string::npos, each->name);
+        std::size_t lines = 0;
+        const std::string begin = "\n  umadvisor " + std::string(each->name);
+        for (std::size_t at = help.find(begin, examples); at != std::string::npos;
+             at = help.find(begin, at + 1))
+            ++lines;
+        BOOST_TEST(lines == 2u, help);
+    }
+    BOOST_TEST(run({"check", "--help"}).out.find("Exit status") != std::string::npos);
+    BOOST_TEST(lacks(run({"pack", "--help"}).out, "Exit status"));
+}
+
+BOOST_AUTO_TEST_CASE(a_mistyped_word_gets_its_nearest) {
+    check_one_line(run({"reprot", "x"}), 2, "unknown command reprot; did you mean report?");
+    check_one_line(run({"report", "--jsno", "x"}), 2, "; did you mean --json?");
+    check_one_line(run({"run", "--stack", "3", "--", "ls"}), 2, "; did you mean --stacks?");
+    const Result far = run({"optimise", "x"});
+    check_one_line(far, 2, "unknown command optimise");
+    BOOST_TEST(lacks(far.err, "did you mean"));
+}
+
 BOOST_AUTO_TEST_CASE(help_says_plainly_how_many_files_there_may_be) {
-    for (const auto& [command, usage] : {std::pair{"report", "FILE..."},
+    for (const auto& [command, usage] : {std::pair{"report", "[FILE...]"},
                                          {"check", "FILE..."},
                                          {"plan", "FILE..."},
                                          {"diff", "FILE FILE"},
