@@ -7,6 +7,7 @@
 #include "analyzer/tables/api_names.hpp"
 #include "analyzer/tables/named_ranges.hpp"
 #include "analyzer/tables/statistics.hpp"
+#include "analyzer/text/shell_word.hpp"
 
 #include <algorithm>
 #include <fmt/core.h>
@@ -160,13 +161,7 @@ std::string Profile::program() const {
 }
 
 std::string Profile::command_line() const {
-    if (dictionary().processes.empty())
-        return {};
-    std::string line(dictionary().processes.front().command_line);
-    while (!line.empty() && line.back() == '\0')
-        line.pop_back();
-    std::replace(line.begin(), line.end(), '\0', ' ');
-    return line;
+    return dictionary().processes.empty() ? "" : text::shell_words(dictionary().processes.front().command_line);
 }
 
 namespace {

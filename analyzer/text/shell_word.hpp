@@ -7,6 +7,8 @@ namespace umadvisor::text {
 
 /// A word of a command line, quoted where a shell would not read it back as it is.
 std::string shell_word(std::string_view word);
+/// The words of a command line, a blank between two, of which each ends with a zero byte (proc_pid_cmdline(5)).
+std::string shell_words(std::string_view words);
 /// The same for a path, which must not look like an option.
 std::string shell_path(const std::string& path);
 

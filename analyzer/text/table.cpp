@@ -18,6 +18,14 @@ std::string fixed_text(double value, int decimals) {
     return text;
 }
 
+/// With a comma between thousands.
+std::string grouped(std::string number) {
+    const std::size_t begin = number.starts_with('-') ? 1 : 0;
+    for (std::size_t at = std::min(number.find('.'), number.size()); at > begin + 3;)
+        number.insert(at -= 3, ",");
+    return number;
+}
+
 /// What is not known is `unknown`.
 std::string cell_text(const Cell& cell, const Column& column, const char* unknown) {
     return std::visit(
@@ -35,7 +43,13 @@ std::string cell_text(const Cell& cell, const Column& column, const char* unknow
         cell);
 }
 
-constexpr const char* unknown_text = "–"; ///< in text: a gap would be taken for a mistake
+/// As the text shows it: a gap would look like a mistake.
+std::string shown_text(const Cell& cell, const Column& column) {
+    std::string text = cell_text(cell, column, "–");
+    return std::holds_alternative<std::string>(cell) || std::holds_alternative<std::monostate>(cell)
+               ? text
+               : grouped(std::move(text));
+}
 
 bool is_word(const Cell& cell) {
     return std::holds_alternative<std::string>(cell);
@@ -67,7 +81,7 @@ struct Layout {
         for (std::size_t i = 0; i < table.columns.size(); ++i) {
             Shown each{i, columns(table.columns[i].title), false};
             for (const auto& row : table.rows) {
-                each.width = std::max(each.width, columns(cell_text(row[i], table.columns[i], unknown_text)));
+                each.width = std::max(each.width, columns(shown_text(row[i], table.columns[i])));
                 each.words = each.words || is_word(row[i]);
             }
             shown.push_back(each);
@@ -108,7 +122,7 @@ void write_text(const Table& table, std::ostream& out, std::size_t width) {
         out << "  " << std::string(shown.width, '-');
     out << "\n";
     for (const auto& row : table.rows)
-        write_line([&](std::size_t i) { return cell_text(row[i], table.columns[i], unknown_text); });
+        write_line([&](std::size_t i) { return shown_text(row[i], table.columns[i]); });
     if (!layout.left_out.empty())
         out << "  left out for want of width: " << layout.left_out << "\n";
 }

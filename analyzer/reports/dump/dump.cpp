@@ -11,6 +11,7 @@
 #include "analyzer/symbols/python_stack.hpp"
 #include "analyzer/tables/launches.hpp"
 #include "analyzer/text/json_text.hpp"
+#include "analyzer/text/shell_word.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -120,7 +121,9 @@ struct FieldWriter {
         out[key] = hexadecimal(static_cast<std::uint64_t>(value));
     }
     void text(std::string_view key, const std::string_view& value) {
-        out[key] = key == "build_id" || key == "lines" ? hexadecimal(value) : std::string(value);
+        out[key] = key == "build_id" || key == "lines" ? hexadecimal(value)
+                   : key == "command_line"             ? text::shell_words(value)
+                                                       : std::string(value);
     }
     void numbers(std::string_view key, const auto& value) { out[key] = numbers_of(value); }
 

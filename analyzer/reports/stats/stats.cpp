@@ -80,7 +80,9 @@ text::Table api_table(advice::Report& report) {
     std::vector<WeighedRow> rows;
     for (const auto& [name, call] : calls) {
         WeighedRow row{static_cast<double>(call.ns), {text::Cell(), call.ns, call.count, call.failed}};
-        row.cells.emplace_back(row.weight / static_cast<double>(std::max<std::uint64_t>(1, call.count)));
+        row.cells.emplace_back(call.ticks.count() == call.count // not of a sum that was rounded to nanoseconds
+                                   ? call.ticks.mean() * tick_ns(report)
+                                   : row.weight / static_cast<double>(std::max<std::uint64_t>(1, call.count)));
         add_spread(row.cells, call.ticks, tick_ns(report));
         row.cells.emplace_back(name);
         rows.push_back(std::move(row));

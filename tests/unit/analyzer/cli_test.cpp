@@ -41,7 +41,7 @@ std::string script(const std::string& name, const std::string& text, int mode = 
 BOOST_AUTO_TEST_CASE(wrong_usage_is_one_line_and_status_2) {
     check_one_line(run({}), 2, "subcommand is required");
     check_one_line(run({"frobnicate"}), 2, "frobnicate");
-    check_one_line(run({"report"}), 2, "FILE");
+    check_one_line(run({"dump"}), 2, "FILE");
     check_one_line(run({"explain", "frobnicate"}), 2, "UMA-101 pageable-copy, UMA-102 ");
     check_one_line(run({"help", "frobnicate"}), 2, "topics are: env, coverage, man, man-shim");
     check_one_line(run({"report", "--frobnicate", "x"}), 2, "--frobnicate");
