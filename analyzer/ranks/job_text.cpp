@@ -183,7 +183,7 @@ void write_findings(const Comparison& job, bool all, std::ostream& out) {
         else if (finding.unpriced)
             out << " · " << text::saving_unknown;
         else if (finding.is_urgent())
-            out << " · mend it first";
+            out << " · fix this first";
         else
             out << " · " << text::bytes_text(finding.bytes) << " of memory in all";
         out << "\n";

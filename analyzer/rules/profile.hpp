@@ -29,6 +29,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -103,6 +104,8 @@ public:
     const tables::NamedRanges& ranges() const { return *ranges_; }
     const tables::NoticedAllocations& noticed_allocations() const { return noticed_allocations_; }
     const std::map<std::uint64_t, CallTotals>& calls() const { return calls_.map(); } ///< by entry
+    /// Whether calls of this entry made contexts: their time is the start of CUDA, which net_ns() leaves out.
+    bool makes_contexts(std::uint64_t entry) const { return context_entries_.contains(entry); }
     std::vector<CountedEntry> counted() const; ///< called, but not recorded one by one; most often called first
 
     std::string program() const;            ///< file name of the executable; "unknown program"
@@ -184,6 +187,7 @@ private:
     timeline::Accuracy accuracy_;
     facts::RecordedTime recorded_;
     std::uint64_t context_ticks_ = 0; ///< of calls that make contexts
+    std::set<std::uint64_t> context_entries_;
     std::optional<Inside> inside_;
     tables::Actions actions_;
     tables::ActionGains action_gains_;

@@ -251,8 +251,10 @@ void Profile::add(const trace::Sync& record, const reader::ThreadCursor& cursor)
 void Profile::add(const trace::Context& record, const reader::ThreadCursor&) {
     const bool makes =
         record.action == trace::ContextAction::create || record.action == trace::ContextAction::retain_primary;
-    if (makes && !ids::StackId::of(record).outside())
+    if (makes && !ids::StackId::of(record).outside()) {
         context_ticks_ += record.duration;
+        context_entries_.insert(record.entry);
+    }
 }
 
 void Profile::add(const trace::DeviceTime& record, const reader::ThreadCursor&) {

@@ -264,7 +264,7 @@ nlohmann::ordered_json to_json(const ComparedSide& before, const ComparedSide& a
 void write_text(const ReportedFinding& finding, std::ostream& out) {
     out << "  " << name_text(finding) << "   " << text::saving_lead(finding.saving_ns, finding.saving_bytes)
         << saving_text(finding) << " · confidence " << rules::name(finding.confidence) << "\n    "
-        << place_text(finding) << "\n    write: " << finding.advice << "   (umadvisor explain " << finding.rule
+        << place_text(finding) << "\n    do: " << finding.advice << "   (umadvisor explain " << finding.rule
         << ")\n";
 }
 

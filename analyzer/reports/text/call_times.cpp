@@ -30,8 +30,9 @@ struct CallSum {
 std::vector<CallSum> sums_by_name(const rules::Profile& profile) {
     std::map<std::string, CallSum> by_name; // a runtime's call may be several of the driver's
     for (const auto& [entry, totals] : profile.calls())
-        by_name[profile.call_name(entry)].add(
-            {{}, totals.count, totals.time.measured, profile.nanoseconds(totals.time)});
+        if (!profile.makes_contexts(entry))
+            by_name[profile.call_name(entry)].add(
+                {{}, totals.count, totals.time.measured, profile.nanoseconds(totals.time)});
     std::vector<CallSum> sums;
     for (auto& [name, sum] : by_name) {
         sum.name = name;

@@ -34,9 +34,16 @@ constexpr std::size_t most_holders = 4; ///< of memory, where an allocation fail
 constexpr std::size_t most_counted = 8; ///< entry points named in one line
 constexpr std::size_t most_dropped = 3; ///< call sites of dropped calls named
 
+/// As findings count it: without the start of CUDA, which stands beside it.
 std::string length_text(const rules::Profile& profile) {
     const std::string whole = time_text(profile.duration_ns());
-    return profile.paused() ? fmt::format("recorded {} of {}", time_text(profile.recorded_ns()), whole) : whole;
+    if (profile.paused())
+        return fmt::format("recorded {} of {}", time_text(profile.recorded_ns()), whole);
+    const std::uint64_t start_ns =
+        profile.inside() ? 0 : profile.duration_ns() - std::min(profile.net_ns(), profile.duration_ns());
+    return start_ns == 0
+               ? whole
+               : fmt::format("{} + {} to start CUDA", time_text(profile.net_ns()), time_text(start_ns));
 }
 
 /// What the graphs of the program did, in a line; empty where it has none.
@@ -131,11 +138,11 @@ void write_finding(std::ostream& out, advice::Report& report, const rules::Findi
         out << "    and " << count_text(resolved.others.size() - places, "further line") << " (--all)\n";
     for (const std::string& detail : finding.details)
         out << "    " << detail << "\n";
-    out << "    write: " << finding.advice << "   (umadvisor explain " << finding.rule->id << ")\n";
+    out << "    do: " << finding.advice << "   (umadvisor explain " << finding.rule->id << ")\n";
     if (finding.saving_at_most_ns > 0)
         out << "    the calls do not show how the run went: it saves " << time_text(finding.saving_at_least_ns)
             << " to " << time_text(finding.saving_at_most_ns) << "\n";
-    out << "    saving from: " << finding.basis << "\n";
+    out << "    basis: " << finding.basis << "\n";
 }
 
 /// The largest device's.
@@ -186,8 +193,8 @@ void write_unpriced(std::ostream& out, advice::Report& report) {
         out << "      " << finding.rule->id << " " << finding.title << "   "
             << (finding.stack.known() ? report.symbolizer.line(finding.stack).text() : "no stack recorded")
             << "\n"
-            << "        " << finding.summary << "\n        write: " << finding.advice
-            << "\n        saving: " << finding.basis << "\n";
+            << "        " << finding.summary << "\n        do: " << finding.advice
+            << "\n        basis: " << finding.basis << "\n";
     }
     if (!report.all && report.unpriced.size() > most_small)
         out << "      and " << report.unpriced.size() - most_small << " more (--all)\n";

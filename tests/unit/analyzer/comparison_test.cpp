@@ -283,7 +283,7 @@ BOOST_AUTO_TEST_CASE(check_fails_for_what_is_new) {
     BOOST_TEST(failed.status == 3);
     BOOST_TEST(has(failed.out, "UMA-101 pageable copies"), failed.out);
     BOOST_TEST(has(failed.out, "saves about "), failed.out);
-    BOOST_TEST(has(failed.out, "\n    write: "), failed.out);
+    BOOST_TEST(has(failed.out, "\n    do: "), failed.out);
     BOOST_TEST(!has(failed.out, "compared"), failed.out);
 
     const Result same = run({"check", "--baseline", trace, trace});

@@ -158,11 +158,11 @@ BOOST_FIXTURE_TEST_CASE(what_saves_little_is_told_in_a_line, Scenario) {
         copy(64, 10'000, {.stack = poll}); // 2 ms of a second
     const std::string file = path();
     const std::string folded = run({"report", file}).out, whole = run({"report", "--all", file}).out;
-    BOOST_TEST(times(folded, "    write: ") == 1u, folded);
+    BOOST_TEST(times(folded, "    do: ") == 1u, folded);
     BOOST_TEST(times(folded, "1 further finding, ") == 1u, folded);
     BOOST_TEST(times(folded, "all findings together: ") == 1u, folded);
     BOOST_TEST(times(folded, "UMA-103 many small copies") == 1u, folded);
-    BOOST_TEST(times(whole, "    write: ") == 2u, whole);
+    BOOST_TEST(times(whole, "    do: ") == 2u, whole);
     BOOST_TEST(times(whole, "further finding") == 0u, whole);
     BOOST_TEST(times(run({"report", "--only", "UMA-101", file}).out, "together") == 0u);
     const json document = report_json({file});

@@ -67,7 +67,7 @@ std::string trace_of_pageable_copies() {
 BOOST_AUTO_TEST_CASE(lines_are_wrapped_with_a_hanging_indent) {
     BOOST_TEST(wrapped("one two three\n", 13) == "one two three\n");
     BOOST_TEST(wrapped("one two three\n\nx", 12) == "one two\n    three\n\nx");
-    BOOST_TEST(wrapped("    write: one two three four", 20) == "    write: one two\n      three four");
+    BOOST_TEST(wrapped("    do: one two three four", 20) == "    do: one two\n      three four");
     BOOST_TEST(wrapped("a longerthanthewidth b", 10) == "a\n    longerthanthewidth\n    b");
     BOOST_TEST(wrapped("ä ö ü ß ·", 9) == "ä ö ü ß ·");
     BOOST_TEST(wrapped("one two three", 1) == "one\ntwo\nthree");
