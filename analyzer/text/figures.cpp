@@ -25,6 +25,8 @@ std::string number(double value) {
 std::string bytes_text(double bytes) {
     constexpr const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
     std::size_t unit = 0;
+    if (bytes < 1024)
+        bytes = std::round(bytes);
     while (bytes >= 1024 && unit + 1 < std::size(units)) {
         bytes /= 1024;
         ++unit;
@@ -69,6 +71,15 @@ std::string saving_text(double nanoseconds, std::uint64_t bytes, double whole_ns
         return memory;
     return time_text(nanoseconds) + (whole_ns > 0 ? " of " + time_text(whole_ns) : "") +
            (memory.empty() ? "" : " and " + memory);
+}
+
+std::string open_saving_text(double least_ns, double most_ns) {
+    constexpr double widest = 3;
+    if (least_ns <= 0)
+        return "up to " + time_text(most_ns);
+    if (most_ns > widest * least_ns)
+        return "at least " + time_text(least_ns);
+    return time_text(least_ns) + " to " + time_text(most_ns);
 }
 
 std::string count_text(std::uint64_t count, std::string_view noun) {

@@ -25,6 +25,9 @@ std::string_view saving_lead(double nanoseconds, std::uint64_t bytes);
 std::string saving_text(double nanoseconds, std::uint64_t bytes, double whole_ns = 0);
 /// Both as a sentence without its full stop: "Saves about 3.96 ms".
 std::string saving_sentence(double nanoseconds, std::uint64_t bytes);
+/// A saving that the recorded calls leave open: "2 ms to 5 ms"; "up to 5 ms" where it may be nothing, and its
+/// lower end alone, "at least 2 ms", where the upper end is more than three times as large.
+std::string open_saving_text(double least_ns, double most_ns);
 /// Reports print it in the place of a saving that is not known.
 inline constexpr std::string_view saving_unknown = "saving not known";
 std::string count_text(std::uint64_t count, std::string_view noun); ///< "3 copies"

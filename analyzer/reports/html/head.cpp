@@ -131,9 +131,10 @@ void write_together(Markup& out, const Json& document) {
         out.element("p class=\"mut\"", "no finding saves time");
     }
     if (document.contains("together_at_most_ns"))
-        out.element("p class=\"mut\"", fmt::format("the calls leave it open: {} to {} less",
-                                                   time_of(document["together_at_least_ns"].get<double>()),
-                                                   time_of(document["together_at_most_ns"].get<double>())));
+        out.element("p class=\"mut\"",
+                    fmt::format("the calls leave it open: {} less",
+                                text::open_saving_text(document["together_at_least_ns"].get<double>(),
+                                                       document["together_at_most_ns"].get<double>())));
     out.markup("<dl>");
     fact(out, "Run time", time_of(net));
     const double whole = document["process"]["recorded_ns"].get<double>();

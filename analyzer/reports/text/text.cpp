@@ -140,8 +140,8 @@ void write_finding(std::ostream& out, advice::Report& report, const rules::Findi
         out << "    " << detail << "\n";
     out << "    do: " << finding.advice << "   (umadvisor explain " << finding.rule->id << ")\n";
     if (finding.saving_at_most_ns > 0)
-        out << "    the calls do not show how the run went: it saves " << time_text(finding.saving_at_least_ns)
-            << " to " << time_text(finding.saving_at_most_ns) << "\n";
+        out << "    the calls do not show how the run went: it saves "
+            << text::open_saving_text(finding.saving_at_least_ns, finding.saving_at_most_ns) << "\n";
     out << "    basis: " << finding.basis << "\n";
 }
 
@@ -206,13 +206,13 @@ std::string together_text(const advice::Report& report) {
     const auto whole_ns = static_cast<double>(report.profile.net_ns());
     if (report.left_out != 0 || std::ranges::count_if(report.findings, saves) < 2 || whole_ns <= 0)
         return {};
-    return fmt::format("all findings together: {} -> about {}{}", time_text(whole_ns),
-                       time_text(std::max(0.0, whole_ns - report.together_ns)),
-                       report.together_at_most_ns > 0
-                           ? fmt::format(", {} to {} with what the calls leave open",
-                                         time_text(std::max(0.0, whole_ns - report.together_at_most_ns)),
-                                         time_text(std::max(0.0, whole_ns - report.together_at_least_ns)))
-                           : "");
+    return fmt::format(
+        "all findings together: {} -> about {}{}", time_text(whole_ns),
+        time_text(std::max(0.0, whole_ns - report.together_ns)),
+        report.together_at_most_ns > 0
+            ? "; the calls leave it open: " +
+                  text::open_saving_text(report.together_at_least_ns, report.together_at_most_ns) + " less"
+            : "");
 }
 
 /// What the trace holds of the calls that it dropped: the sites that took longest.
