@@ -124,7 +124,7 @@ void write_text(const Table& table, std::ostream& out, std::size_t width) {
     for (const auto& row : table.rows)
         write_line([&](std::size_t i) { return shown_text(row[i], table.columns[i]); });
     if (!layout.left_out.empty())
-        out << "  left out for want of width: " << layout.left_out << "\n";
+        out << "  omitted for lack of width: " << layout.left_out << "\n";
 }
 
 void write_csv(const Table& table, std::ostream& out) {

@@ -21,7 +21,7 @@ std::string action_text(const advice::Report& report, const tables::ActionTotals
     const auto ns = static_cast<double>(report.profile.nanoseconds(totals.ticks));
     text += fmt::format(", {}, {} in calls", text::bytes_text(totals.bytes), text::time_text(ns));
     if (wasted.sum() != 0)
-        text += fmt::format("; {} of it for nothing", text::bytes_text(wasted.sum()));
+        text += fmt::format("; {} of it without use", text::bytes_text(wasted.sum()));
     if (gain_ns)
         text += fmt::format("{} about {}", *gain_ns < 0 ? "; lost" : "; saved",
                             text::time_text(*gain_ns < 0 ? -*gain_ns : *gain_ns));
