@@ -1,6 +1,7 @@
 #include "analyzer/advice/report.hpp"
 
 #include "analyzer/advice/own_lines.hpp"
+#include "analyzer/facts/direction.hpp"
 #include "analyzer/reader/saturated.hpp"
 #include "analyzer/rules/library_memory.hpp"
 #include "analyzer/rules/python/python_advice.hpp"
@@ -8,6 +9,7 @@
 #include "analyzer/timeline/jobs.hpp"
 
 #include <algorithm>
+#include <fmt/ranges.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -95,6 +97,29 @@ void Report::finish_beside() {
         beside_.get();
 }
 
+namespace {
+
+/// What no finding could be based on, since it was not recorded.
+std::string unseen_text(const rules::Profile& profile) {
+    std::vector<std::string> parts;
+    std::uint64_t counted = 0;
+    for (const rules::CountedEntry& entry : profile.counted())
+        counted += entry.moves_memory ? entry.count : 0;
+    if (counted != 0)
+        parts.push_back(
+            fmt::format("{} that were counted but not recorded", text::count_text(counted, "call")));
+    if (const std::uint64_t copies = profile.copies().uncompared(); copies != 0)
+        parts.push_back(
+            fmt::format("whether {} repeat bytes (they were not compared)", text::count_text(copies, "copy")));
+    if (std::ranges::any_of(profile.copies().sites(), [](const auto& site) {
+            return site.first.asynchronous && site.second.direction == facts::Direction::DtoH;
+        }))
+        parts.emplace_back("whether the host reads a download before it has finished");
+    return fmt::format("{}", fmt::join(parts, "; "));
+}
+
+} // namespace
+
 std::string Report::why_empty() const {
     if (left_out != 0)
         return fmt::format("only findings that the options exclude: {}", left_out);
@@ -118,6 +143,8 @@ std::string Report::why_empty() const {
                     text::count_text(managed, "managed allocation"));
     if (managed > observed)
         text += fmt::format("; the residency of {} of them was never sampled", managed - observed);
+    if (const std::string unseen = unseen_text(profile); !unseen.empty())
+        text += ". Not visible in this run: " + unseen;
     return text;
 }
 

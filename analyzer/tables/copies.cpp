@@ -19,6 +19,10 @@ CopyTotals* Copies::add(const trace::Copy& copy) {
                                  copy.destination_memory, copy.asynchronous != 0, copy.batch != 0, false}];
     if (totals.small.count + totals.large.count == 0) // of a site all go the same way
         totals.direction = facts::direction_of(copy, dictionary_.symbol(copy.entry));
+    const bool looked_at = copy.content.part_hash != 0 || copy.content_follows != 0;
+    if (!looked_at && copy.bytes >= small_copy_bytes &&
+        facts::is_host_memory(copy.source_memory) != facts::is_host_memory(copy.destination_memory))
+        ++uncompared_;
     (copy.bytes < small_copy_bytes ? totals.small : totals.large).add(copy.bytes, copy.duration);
     if (copy.staged != 0)
         staged_[totals.direction].add(copy.bytes, copy.duration);

@@ -88,6 +88,8 @@ public:
     /// How many copies the call site made, those of graphs left out.
     std::uint64_t calls_of(const ids::CallSite& site) const;
     std::uint64_t failed() const { return failed_; }
+    /// Copies between host and device of small_copy_bytes and more whose bytes the recorder did not look at.
+    std::uint64_t uncompared() const { return uncompared_; }
     const Tally& own() const { return own_; } ///< made by umadvisor itself
     /// Copies of the program that umadvisor staged (--act stage): HtoD or DtoH.
     Tally staged(facts::Direction direction) const;
@@ -97,7 +99,7 @@ private:
     facts::Samples& samples_;
     facts::CachedMap<std::map<CopySite, CopyTotals>> sites_;
     std::map<facts::Direction, LinkRate> links_;
-    std::uint64_t failed_ = 0;
+    std::uint64_t failed_ = 0, uncompared_ = 0;
     Tally own_;
     std::map<facts::Direction, Tally> staged_;
 };
