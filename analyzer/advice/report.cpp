@@ -109,8 +109,8 @@ std::string unseen_text(const rules::Profile& profile) {
         parts.push_back(
             fmt::format("{} that were counted but not recorded", text::count_text(counted, "call")));
     if (const std::uint64_t copies = profile.copies().uncompared(); copies != 0)
-        parts.push_back(
-            fmt::format("whether {} repeat bytes (they were not compared)", text::count_text(copies, "copy")));
+        parts.push_back(fmt::format("whether {} {} bytes (not compared)", text::count_text(copies, "copy"),
+                                    copies == 1 ? "repeats" : "repeat"));
     if (std::ranges::any_of(profile.copies().sites(), [](const auto& site) {
             return site.first.asynchronous && site.second.direction == facts::Direction::DtoH;
         }))
