@@ -196,7 +196,7 @@ os.rename("ready", "done")
     const Outcome outcome =
         run_sim(folder, first_run + "-- sh -c 'python3 stays.py >/dev/null 2>&1 & while ! test -e ready; do "
                                     "sleep 0.01; done'; touch go; while ! test -e done; do sleep 0.01; done");
-    BOOST_TEST(times(outcome.err, "the prices of this machine are not in the trace") == 1u, outcome.err);
+    BOOST_TEST(times(outcome.err, "the trace has no rates of this machine") == 1u, outcome.err);
     BOOST_TEST(times(outcome.err, "its program still runs") == 1u, outcome.err);
     BOOST_TEST(carried(folder, "x.umtrace").empty());
 }

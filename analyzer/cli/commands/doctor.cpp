@@ -128,7 +128,11 @@ void look_at_memory_mode(Findings& findings, machine::MemoryMode mode) {
 void look_at_driver(Findings& findings, const DriverProbe& driver) {
     constexpr int oldest = 11040;
     if (!driver.trouble.empty())
-        return findings.add(Mark::no, "driver", driver.trouble);
+        return findings.add(Mark::no, "driver",
+                            driver.trouble +
+                                ". Without a GPU, programs can be tried on simcuda, a simulated driver: "
+                                "build with tools/quickstart and put build/release/lib/simcuda into "
+                                "LD_LIBRARY_PATH");
     const std::string text = fmt::format("{}, CUDA {}", driver.path, version_text(driver.version));
     if (driver.version < oldest)
         findings.add(Mark::part, "driver",

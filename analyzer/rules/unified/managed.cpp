@@ -350,7 +350,7 @@ Spared Habit::spared_faults(const managed::MovedBytes& moved) const {
 }
 
 std::string Habit::prices() const {
-    return "at the prices of " + memory.profile.rates().whose();
+    return "at the rates of " + memory.profile.rates().whose();
 }
 
 std::vector<Finding> find_managed(const Profile& profile, const LineOf& line_of) {

@@ -52,7 +52,7 @@ struct Habit {
     double by_prefetch(const managed::MovedBytes& moved, std::uint64_t times, std::uint64_t written = 0) const;
     /// What is spared without any of the faults.
     Spared spared_faults(const managed::MovedBytes& moved) const;
-    /// "at the prices of an H200"
+    /// "at the rates of an H200"
     std::string prices() const;
 };
 
