@@ -86,6 +86,17 @@ BOOST_AUTO_TEST_CASE(a_build_that_does_something_else_is_a_difference) {
     BOOST_TEST(ends(run(folder, command), 4, "exit status 3 in --after run 1"));
 }
 
+BOOST_AUTO_TEST_CASE(on_simcuda_the_simulated_time_is_compared) {
+    const Json found = json_of(run_sim(folder, advisor + " ab -n 4 --json -- " + sim + "pingpong --mib 2"));
+    BOOST_TEST(found.at("simulated_time") == true);
+    for (const char* const arm : {"bare", "repaired"}) {
+        const std::vector<double> times = found.at(arm).at("times_s");
+        BOOST_TEST(std::ranges::max(times) < 1.1 * std::ranges::min(times)); // whatever else the machine does
+    }
+    BOOST_TEST(found.at("verdict") == "gain");
+    BOOST_TEST(json_of(run(folder, advisor + " ab -n 4 --json -- true")).at("simulated_time") == false);
+}
+
 /// A build that the shim could not be preloaded into, too.
 BOOST_AUTO_TEST_CASE(builds_of_cuda_programs_are_compared) {
     const std::string build = sim + "pingpong";

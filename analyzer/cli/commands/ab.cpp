@@ -50,6 +50,19 @@ struct Plan {
     const char* name(Arm arm) const { return names[static_cast<int>(arm)]; }
 };
 
+/// The time that simcuda's clock showed at the end of a run, from the report that it writes (SIMCUDA_REPORT);
+/// nothing: the run did not use it. Its model takes the time that a device would, and the host's time says
+/// nothing there.
+std::optional<double> take_simulated_seconds(const std::string& report) {
+    std::ifstream file(report, std::ios::binary);
+    const nlohmann::json document = nlohmann::json::parse(file, nullptr, false);
+    std::error_code ignored;
+    std::filesystem::remove(report, ignored);
+    if (!document.is_object() || !document.contains("clock_ns") || !document["clock_ns"].is_number())
+        return std::nullopt;
+    return document["clock_ns"].get<double>() / 1e9;
+}
+
 /// Runs both sides time after time.
 class Trial {
 public:
@@ -61,18 +74,24 @@ public:
     /// One run of that arm. False: it ended otherwise than the first run, so that its time says nothing.
     bool run(Arm arm, bool warm_up, bool last = false) {
         StandardStreams streams{"/dev/null", folder_ / "output", folder_ / "errors"};
+        const std::string report = folder_ / "simulated.json";
         Environment environment;
+        if (std::getenv("SIMCUDA_REPORT") == nullptr)
+            environment.emplace_back("SIMCUDA_REPORT", report);
         const bool recorded = !plan_.builds && arm == Arm::repaired;
         if (recorded) {
             const std::string trace = folder_ / "run.umtrace";
-            environment =
-                preload_environment(plan_.shim, last && !plan_.kept_trace.empty() ? plan_.kept_trace : trace);
+            for (auto& variable :
+                 preload_environment(plan_.shim, last && !plan_.kept_trace.empty() ? plan_.kept_trace : trace))
+                environment.push_back(std::move(variable));
             environment.emplace_back("UMADVISOR_ACT", plan_.act);
         }
         results_.expect();
         const auto begin = std::chrono::steady_clock::now();
         const int status = run_program(plan_.side(arm).program, plan_.side(arm).command, environment, streams);
         const std::chrono::duration<double> time = std::chrono::steady_clock::now() - begin;
+        const std::optional<double> simulated = take_simulated_seconds(report);
+        simulated_ |= simulated.has_value();
         if (recorded && !last)
             entered_cuda_ |= remove_traces();
         if (warm_up || status != 0)
@@ -85,13 +104,14 @@ public:
         if (status != 0)
             return false;
         if (!warm_up)
-            seconds_[static_cast<int>(arm)].push_back(time.count());
+            seconds_[static_cast<int>(arm)].push_back(simulated.value_or(time.count()));
         return true;
     }
 
     const Plan& plan() const { return plan_; }
     int first_status() const { return first_status_.value_or(0); }
     bool entered_cuda() const { return entered_cuda_; }
+    bool simulated() const { return simulated_; } ///< the times are those of simcuda's clock
     const RunResults& results() const { return results_; }
     const std::vector<double>& seconds(Arm arm) const { return seconds_[static_cast<int>(arm)]; }
 
@@ -114,7 +134,7 @@ private:
     Plan plan_;
     RunResults results_;
     std::optional<int> first_status_;
-    bool entered_cuda_ = false;
+    bool entered_cuda_ = false, simulated_ = false;
     std::vector<double> seconds_[2]; ///< by arm
 };
 
@@ -158,7 +178,8 @@ void write_trial(const Trial& trial, std::size_t runs, std::ostream& out) {
         const std::string name = trial.plan().name(arm);
         out << name << ":" << std::string(9 - name.size(), ' ') << "median "
             << text::time_text(median(seconds) * 1e9) << " of " << text::count_text(seconds.size(), "run")
-            << " (" << text::time_text(*least * 1e9) << " to " << text::time_text(*most * 1e9) << ")"
+            << (trial.simulated() ? " on simcuda, simulated time" : "") << " (" << text::time_text(*least * 1e9)
+            << " to " << text::time_text(*most * 1e9) << ")"
             << (trial.plan().builds    ? ", " + trial.plan().side(arm).command.front()
                 : arm == Arm::repaired ? ", --act " + trial.plan().act
                                        : "")
@@ -193,6 +214,7 @@ nlohmann::ordered_json trial_json(const Trial& trial, std::size_t runs) {
         document["act"] = plan.act;
     }
     document["runs"] = runs;
+    document["simulated_time"] = trial.simulated();
     for (const Arm arm : {Arm::bare, Arm::repaired}) {
         const std::vector<double>& seconds = trial.seconds(arm);
         nlohmann::ordered_json& object = document[plan.name(arm)];
