@@ -6,8 +6,8 @@
 #include "analyzer/cli/message.hpp"
 #include "analyzer/cli/nearest.hpp"
 #include "analyzer/cli/newest_trace.hpp"
+#include "analyzer/cli/progress.hpp"
 #include "analyzer/files/short_lived.hpp"
-#include "analyzer/reader/error.hpp"
 #include "analyzer/text/plain_output.hpp"
 
 #include <CLI/CLI.hpp>
@@ -243,11 +243,11 @@ int run_arguments(int argc, const char* const* argv) {
         return complain(fmt::format("unknown option {} (see umadvisor --help)", arguments.front()));
     try {
         return parse_and_run(std::move(arguments), std::move(command), run);
-    } catch (const reader::Error& error) {
-        say(error.what());
     } catch (const std::bad_alloc&) {
+        end_progress();
         say("out of memory");
-    } catch (const std::exception& error) {
+    } catch (const std::exception& error) { // reader::Error among them
+        end_progress();
         say(error.what());
     }
     return operational_error;

@@ -1,11 +1,18 @@
 #include "analyzer/cli/progress.hpp"
 
 #include "analyzer/reader/plain.hpp"
+#include "analyzer/reader/trace_file.hpp"
 #include "analyzer/rules/words.hpp"
 
+#include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <condition_variable>
 #include <iostream>
+#include <mutex>
+#include <optional>
 #include <string>
+#include <thread>
 #include <unistd.h>
 
 namespace umadvisor::cli {
@@ -17,12 +24,48 @@ constexpr auto patience = std::chrono::milliseconds(700), interval = std::chrono
 
 bool shown = false;
 
+/// Says from a thread of its own how far reading is.
+class ReadingLine {
+public:
+    ReadingLine() : thread_([this](const std::stop_token& stop) { show(stop); }) {}
+
+private:
+    void show(const std::stop_token& stop) {
+        constexpr auto second = std::chrono::seconds(1);
+        const Clock::time_point begin = Clock::now();
+        std::mutex mutex;
+        std::condition_variable_any stopped;
+        std::unique_lock lock(mutex);
+        for (auto pause = Clock::duration(second);
+             !stopped.wait_for(lock, stop, pause, [&stop] { return stop.stop_requested(); });
+             pause = interval) {
+            constexpr double passes = 3; // of a report: what happened, its replay, the order of work
+            const double all = passes * static_cast<double>(reader::read_count.found.load());
+            const double share =
+                std::min(static_cast<double>(reader::read_count.read.load()) / std::max(all, 1.0), 0.99);
+            const std::chrono::duration<double> passed = Clock::now() - begin;
+            shown = true;
+            std::cerr << "\r\033[Kumadvisor: reading: " << std::lround(share * 100) << "%"
+                      << (share > 0.02
+                              ? fmt::format(", {:.0f} s left", std::ceil(passed.count() * (1 - share) / share))
+                              : "")
+                      << std::flush;
+        }
+    }
+
+    std::jthread thread_;
+};
+
+std::optional<ReadingLine> reading_line;
+
 } // namespace
 
 decltype(symbols::Options::progress) symbol_progress() {
     if (::isatty(STDERR_FILENO) == 0)
         return {};
+    reading_line.emplace();
     return [next = Clock::now() + patience](std::string_view file, std::size_t frames) mutable {
+        reading_line.reset();
         const Clock::time_point now = Clock::now();
         if (now < next)
             return;
@@ -34,6 +77,7 @@ decltype(symbols::Options::progress) symbol_progress() {
 }
 
 void end_progress() {
+    reading_line.reset();
     if (shown)
         std::cerr << "\r\033[K" << std::flush;
     shown = false;

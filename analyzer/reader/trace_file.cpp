@@ -40,6 +40,7 @@ TraceFile::TraceFile(const std::string& path) : source_(path), header_(read_head
     completeness_.end_lost = source_.end_lost();
     find_chunks();
     find_gaps();
+    read_count.found.fetch_add(chunks_.size(), std::memory_order_relaxed);
 }
 
 void TraceFile::find_chunks() {
@@ -83,7 +84,10 @@ void TraceFile::find_gaps() {
     completeness_.sequences_missing -= std::min(completeness_.sequences_missing, counted);
 }
 
+ReadCount read_count;
+
 bool TraceFile::load(const ChunkInfo& chunk, std::vector<std::uint8_t>& bytes) {
+    read_count.read.fetch_add(1, std::memory_order_relaxed);
     const std::uint64_t offset = chunk.offset + sizeof(trace::ChunkHeader);
     const std::uint64_t there = source_.size() > offset ? source_.size() - offset : 0;
     bytes.resize(static_cast<std::size_t>(std::min<std::uint64_t>(chunk.committed, there)));

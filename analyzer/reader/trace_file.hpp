@@ -4,6 +4,7 @@
 #include "analyzer/reader/header.hpp"
 #include "analyzer/reader/source.hpp"
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -36,6 +37,12 @@ struct Completeness {
                chunks_missing + chunks_damaged + chunks_cut + sequences_missing + records_refused == 0;
     }
 };
+
+/// Chunks of all traces of this process: how many were found, and how often one was read. Thread-safe.
+struct ReadCount {
+    std::atomic<std::uint64_t> found = 0, read = 0;
+};
+extern ReadCount read_count;
 
 /// Opens a trace, checks its header and finds its chunks. What is wrong further in is counted in
 /// completeness(), not thrown. Memory: 40 bytes a chunk.

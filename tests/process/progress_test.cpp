@@ -26,4 +26,14 @@ BOOST_DATA_TEST_CASE(a_terminal_sees_how_far_the_symbols_are,
     BOOST_TEST(!outcome.out.empty());
 }
 
+BOOST_AUTO_TEST_CASE(a_terminal_sees_how_far_reading_is) {
+    BOOST_TEST_REQUIRE(record(folder, sim + "pageable_copies").status == 0);
+    const std::string report = "LD_PRELOAD=" + programs + "/plugins/libslow_reads.so " + advisor +
+                               " report --json --no-cache x.umtrace";
+    const std::string seen = on_terminal(folder, report + " >out");
+    BOOST_TEST(says(seen, "\r\033[Kumadvisor: reading: "), seen);
+    BOOST_TEST(seen.ends_with("\r\033[K"), seen);
+    BOOST_TEST(run(folder, report).err == "");
+}
+
 BOOST_AUTO_TEST_SUITE_END()
