@@ -43,6 +43,10 @@ Memories memories_of(const Profile& profile, const FirstLaunches& firsts, const 
     return memories;
 }
 
+bool takes_turns(VerdictKind kind) {
+    return kind <= VerdictKind::ping_pong;
+}
+
 struct Place {
     Lead kind;
     std::string what;
@@ -56,8 +60,12 @@ std::vector<Place> places_of(const ManagedRule& rule, const Habit& habit, const 
         places.push_back({Lead::launch,
                           kernels_text(habit.memory.profile, {kernel.function}) + " is launched here",
                           kernel.stack});
-    for (const std::uint64_t code : habit.totals.host_codes)
-        places.push_back({Lead::host, std::string(rule.host_line), ids::StackId(code)});
+    // A verdict names the first few of its lines; where memory goes back and forth, all of the host's lines
+    // take part.
+    static const std::set<std::uint64_t> any;
+    for (auto& [what, code] : host_lines(habit.memory, takes_turns(rule.kind) ? any : habit.totals.host_codes,
+                                         rule.host_line, line_of))
+        places.push_back({Lead::host, std::move(what), code});
     for (const ids::StackId stack : habit.totals.prefetches)
         places.push_back({Lead::prefetch, "prefetched here", stack});
     std::stable_partition(places.begin(), places.end(),
@@ -126,10 +134,6 @@ Finding describe(const ManagedRule& rule, const Habit& habit, const LineOf& line
     finding.basis = std::move(advice.basis);
     finding.confidence = advice.confidence;
     return finding;
-}
-
-bool takes_turns(VerdictKind kind) {
-    return kind <= VerdictKind::ping_pong;
 }
 
 /// How often a kernel pulls one memory over, and how much of it each time.
@@ -272,6 +276,45 @@ double nanoseconds_at(std::uint64_t bytes, double bytes_per_second) {
 }
 
 } // namespace
+
+std::vector<std::pair<std::string, ids::StackId>> host_lines(const ManagedMemory& memory,
+                                                             const std::set<std::uint64_t>& codes,
+                                                             std::string_view what, const LineOf& line_of) {
+    constexpr std::size_t most_lines = 3;
+    struct Line {
+        double faults = 0;
+        std::uint64_t code = 0, code_faults = 0; ///< the code with most of them
+    };
+    std::map<ids::StackId, Line> by_line;
+    double all = 0;
+    for (const auto& [code, access] : memory.activity.host_codes) {
+        if (code == 0 || (!codes.empty() && !codes.contains(code)))
+            continue;
+        Line& line = by_line[line_of(ids::StackId(code))];
+        line.faults += static_cast<double>(access.faults);
+        all += static_cast<double>(access.faults);
+        if (line.code == 0 || access.faults > line.code_faults) {
+            line.code = code;
+            line.code_faults = access.faults;
+        }
+    }
+    for (const std::uint64_t code : codes) // known without faults: by samples
+        if (Line& line = by_line[line_of(ids::StackId(code))]; line.code == 0)
+            line.code = code;
+    std::vector<Line> lines;
+    for (const auto& [stack, line] : by_line)
+        lines.push_back(line);
+    std::ranges::stable_sort(lines, std::ranges::greater{}, &Line::faults);
+    const bool one = !lines.empty() && all > 0 && lines.front().faults * 2 >= all;
+    lines.resize(std::min(lines.size(), one ? 1 : most_lines));
+    std::vector<std::pair<std::string, ids::StackId>> result;
+    for (const Line& line : lines)
+        result.emplace_back(lines.size() == 1 || all == 0 ? std::string(what)
+                                                          : fmt::format("{} ({} of its page faults)", what,
+                                                                        text::percent_text(line.faults / all)),
+                            ids::StackId(line.code));
+    return result;
+}
 
 std::string allocation_text(const ManagedMemory& memory) {
     return text_of(memory.profile, memory.site, memory.allocations, memory.bytes);

@@ -132,7 +132,6 @@ constexpr std::size_t fewest_far = 2;
 /// launches were fast, the slow ones have to take `sure_ratio` times as long.
 constexpr std::size_t fewest_near = 3;
 constexpr double sure_ratio = 16;
-constexpr std::size_t most_host_lines = 4;
 
 struct Slow {
     std::uint64_t function = 0;
@@ -184,19 +183,6 @@ std::vector<Slow> slow_groups(const ManagedMemory& memory, const PlacedByLine& p
     return all;
 }
 
-/// Where the host touches it, most often first.
-void add_host_lines(Finding& finding, const ManagedMemory& memory, const LineOf& line_of) {
-    std::vector<std::pair<std::uint64_t, ids::StackId>> codes; // faults, frame
-    for (const auto& [code, access] : memory.activity.host_codes)
-        if (code != 0)
-            codes.emplace_back(access.faults, ids::StackId(code));
-    std::ranges::stable_sort(codes, std::ranges::greater{}, &std::pair<std::uint64_t, ids::StackId>::first);
-    std::set<ids::StackId> lines;
-    for (const auto& [faults, code] : codes)
-        if (lines.size() < most_host_lines && lines.insert(line_of(code)).second)
-            finding.places.emplace_back("the host touches it here", code);
-}
-
 std::string advice_on(const ManagedMemory& memory) {
     return fmt::format("{}; or, if the host touches it only between launches, {} before each launch",
                        keep_counters_on_device(memory), prefetch_to_device(memory));
@@ -237,7 +223,8 @@ std::optional<RemoteAtomics> remote_atomics(const ManagedMemory& memory, const P
             finding.places.emplace_back(kernels_text(memory.profile, {each.function}) + " is launched here",
                                         each.stack);
     }
-    add_host_lines(finding, memory, line_of);
+    for (auto& place : host_lines(memory, {}, "the host touches it here", line_of))
+        finding.places.push_back(std::move(place));
     finding.rule = &uma_215;
     finding.title = finding.rule->title;
     finding.stack = line_of(slow.front().stack);
