@@ -34,6 +34,38 @@ BOOST_AUTO_TEST_CASE(ping_pong) {
     BOOST_TEST(ids_of(by_hand) == "");
 }
 
+BOOST_AUTO_TEST_CASE(the_hosts_line_is_the_one_with_most_faults) {
+    const auto places = [](std::uint64_t first_faults, std::uint64_t other_faults) {
+        Program p;
+        const std::uint64_t other = p.stack();
+        p.bounce(4);
+        p.fault(Kind::host_fault, address_of(p.id), first_faults - 1, p.touched);
+        p.fault(Kind::host_fault, address_of(p.id), other_faults - 1, other);
+        std::string text;
+        for (const auto& [what, stack] : lone(p, "UMA-202").places)
+            if (what.starts_with("the host"))
+                text += what + (stack == ids::StackId(other) ? ": other\n" : ": first\n");
+        return text;
+    };
+    BOOST_TEST(places(10, 90) == "the host touches it here: other\n");
+    BOOST_TEST(places(90, 10) == "the host touches it here: first\n");
+}
+
+BOOST_AUTO_TEST_CASE(up_to_three_lines_of_the_host_where_none_has_half_of_the_faults) {
+    Program p;
+    p.bounce(4);
+    const std::uint64_t faults[] = {40, 30, 20, 10};
+    for (const std::uint64_t each : faults)
+        p.fault(Kind::host_fault, address_of(p.id), each - 1, p.stack());
+    std::string text;
+    for (const auto& [what, stack] : lone(p, "UMA-202").places)
+        if (what.starts_with("the host"))
+            text += what + "\n";
+    BOOST_TEST(text == "the host touches it here (40% of its page faults)\n"
+                       "the host touches it here (30% of its page faults)\n"
+                       "the host touches it here (20% of its page faults)\n");
+}
+
 BOOST_AUTO_TEST_CASE(a_part_that_goes_back_and_forth) {
     const auto advice = [](std::uint64_t part) {
         return lone(Program(16 * mib).bounce(8, part), "UMA-202").advice;
