@@ -18,7 +18,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::seconds allowed{30}; ///< a driver without other users takes seconds to wake up
+constexpr std::chrono::seconds patience_with_driver{30}; ///< a driver without other users takes seconds to wake up
 
 /// While it lives, Ctrl-C ends the child that measures, but not this process, which still has to pass on the
 /// program's exit status. The child does not inherit a handler as it would an ignored signal (execve(2)).
@@ -63,7 +63,7 @@ std::string words_of(const ChildResult& child) {
 
 std::string trouble_of(const ChildResult& child) {
     if (!child.ended)
-        return fmt::format("it took more than {} s and was given up", allowed.count());
+        return fmt::format("it took more than {} s and was given up", patience_with_driver.count());
     if (child.status > 128)
         return fmt::format("signal {} ended it", child.status - 128);
     return words_of(child);
@@ -75,7 +75,7 @@ std::string calibrate(const std::string& name) {
     const Clock::time_point begin = Clock::now();
     const ChildResult child =
         run_child("/proc/self/exe", {"umadvisor", "calibrate", std::string(unknown_device_flag), name},
-                  {{"LD_PRELOAD", ""}}, allowed);
+                  {{"LD_PRELOAD", ""}}, patience_with_driver);
     const double ns = std::chrono::duration<double, std::nano>(Clock::now() - begin).count();
     if (!child.ended || child.status != 0)
         return fmt::format("{} is not calibrated (--no-calibrate does not try): {}", name, trouble_of(child));

@@ -57,7 +57,7 @@ void write_section(const advice::ResolvedFinding& resolved, std::ostream& out) {
         write_place_item(each, out);
     for (const std::string& detail : finding.details)
         out << "- " << plain(detail) << "\n";
-    out << "\n**Write:** " << plain(finding.advice) << "\n\n**"
+    out << "\n**Do:** " << plain(finding.advice) << "\n\n**"
         << (finding.unpriced ? "Saving" : text::saving_sentence(finding.saving_ns, finding.saving_bytes))
         << "** (confidence " << name(finding.confidence) << "): " << plain(finding.basis) << "\n";
 }

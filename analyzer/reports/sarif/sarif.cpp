@@ -61,7 +61,7 @@ SarifJson result_of(advice::Report& report, const rules::Finding& finding, std::
                      {"level", finding.confidence == rules::Confidence::low ? "note" : "warning"},
                      {"rank", std::clamp(100 * finding.saving_ns / whole, 0.0, 100.0)},
                      {"message",
-                      {{"text", fmt::format("{}: {}. Write: {}. {}.", finding.title, finding.summary,
+                      {{"text", fmt::format("{}: {}. Do: {}. {}.", finding.title, finding.summary,
                                             finding.advice, saving)}}},
                      {"partialFingerprints", {{"ruleFileFunction/v1", fingerprint_of(finding, place)}}},
                      {"properties",
