@@ -54,12 +54,17 @@ Sums page_faults(const rules::Profile& profile) {
         throw reader::Error(profile.trace().file.path() +
                             ": has no fault counts; it shows where managed memory was, not what faulted it in");
     Sums sums;
+    double exact = 0; // each share is rounded so that their sum is right
+    std::uint64_t given = 0;
     for (const auto& [memory, activity] : profile.managed().sites()) {
         for (const auto& [code, access] : activity.host_codes)
             reader::add_saturated(sums[{{ids::StackId(code), 0}, 0}], access.faults);
-        for (const auto& [kernel, share] : activity.kernels.sites)
-            reader::add_saturated(sums[{{kernel.stack, kernel.entry}, kernel.function}],
-                                  reader::saturated(std::round(share.faults * totals.device_faults_each())));
+        for (const auto& [kernel, share] : activity.kernels.sites) {
+            exact += share.faults * totals.device_faults_each();
+            const std::uint64_t until = reader::saturated(std::round(exact));
+            reader::add_saturated(sums[{{kernel.stack, kernel.entry}, kernel.function}], until - given);
+            given = until;
+        }
     }
     return sums;
 }
