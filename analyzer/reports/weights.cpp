@@ -56,12 +56,13 @@ Sums page_faults(const rules::Profile& profile) {
     Sums sums;
     double exact = 0; // each share is rounded so that their sum is right
     std::uint64_t given = 0;
+    const std::uint64_t most = totals.device_faults().value_or(UINT64_MAX);
     for (const auto& [memory, activity] : profile.managed().sites()) {
         for (const auto& [code, access] : activity.host_codes)
             reader::add_saturated(sums[{{ids::StackId(code), 0}, 0}], access.faults);
         for (const auto& [kernel, share] : activity.kernels.sites) {
             exact += share.faults * totals.device_faults_each();
-            const std::uint64_t until = reader::saturated(std::round(exact));
+            const std::uint64_t until = std::min(reader::saturated(std::round(exact)), most);
             reader::add_saturated(sums[{{kernel.stack, kernel.entry}, kernel.function}], until - given);
             given = until;
         }
