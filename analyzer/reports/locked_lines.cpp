@@ -25,7 +25,7 @@ std::string flights_text(const LockedLine& line) {
 }
 
 std::string limits_text(const advice::Report& report) {
-    const auto [locked, memory] = lock_limits(report);
+    const auto [locked, memory] = rules::lock_limits(report.profile);
     return (locked ? fmt::format("; RLIMIT_MEMLOCK is {}", bytes_text(*locked)) : "") +
            (memory
                 ? fmt::format("; the memory limit of the process's control groups is {}", bytes_text(*memory))
@@ -57,16 +57,6 @@ std::vector<LockedLine> locked_lines(advice::Report& report) {
     std::ranges::stable_sort(lines, std::ranges::greater{},
                              [](const LockedLine& line) { return line.locked.peak_bytes; });
     return lines;
-}
-
-LockLimits lock_limits(const advice::Report& report) {
-    const auto limit = [&](std::uint64_t trace::Process::*which) -> std::optional<std::uint64_t> {
-        for (const trace::Process& process : report.profile.dictionary().processes)
-            if (process.*which != 0)
-                return process.*which - 1;
-        return std::nullopt;
-    };
-    return {limit(&trace::Process::lock_limit), limit(&trace::Process::memory_limit)};
 }
 
 void write_locked(std::ostream& out, advice::Report& report) {

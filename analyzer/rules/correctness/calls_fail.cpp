@@ -1,4 +1,5 @@
 /// Calls that fail: what a program does not look at, and what makes all other advice idle.
+#include "analyzer/rules/allocation/locked_memory.hpp"
 #include "analyzer/rules/finding.hpp"
 #include "analyzer/rules/hazards.hpp"
 #include "analyzer/rules/unknown_work.hpp"
@@ -30,6 +31,8 @@ constexpr std::array errors{
     Error{201, "cudaErrorDeviceUninitialized", "CUDA_ERROR_INVALID_CONTEXT", "an invalid context"},
     Error{209, "cudaErrorNoKernelImageForDevice", "CUDA_ERROR_NO_BINARY_FOR_GPU",
           "no kernel code for this device"},
+    Error{tables::system_call_failed, "cudaErrorOperatingSystem", "CUDA_ERROR_OPERATING_SYSTEM",
+          "a call of the operating system that failed"},
     Error{400, "cudaErrorInvalidResourceHandle", "CUDA_ERROR_INVALID_HANDLE", "an invalid handle"},
     Error{500, "cudaErrorSymbolNotFound", "CUDA_ERROR_NOT_FOUND", "something that is not found"},
     Error{tables::illegal_address, "cudaErrorIllegalAddress", "CUDA_ERROR_ILLEGAL_ADDRESS",
@@ -45,6 +48,8 @@ constexpr std::array errors{
     Error{716, "cudaErrorMisalignedAddress", "CUDA_ERROR_MISALIGNED_ADDRESS",
           "a misaligned address in a kernel"},
     Error{719, "cudaErrorLaunchFailure", "CUDA_ERROR_LAUNCH_FAILED", "a kernel that died"},
+    Error{tables::not_permitted, "cudaErrorNotPermitted", "CUDA_ERROR_NOT_PERMITTED",
+          "a call that is not permitted here"},
     Error{801, "cudaErrorNotSupported", "CUDA_ERROR_NOT_SUPPORTED", "something that is not supported here"},
     Error{900, "cudaErrorStreamCaptureUnsupported", "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED",
           "a call that is not allowed while a stream is captured"},
@@ -146,6 +151,22 @@ std::vector<Holder> holders_of(const Profile& profile, const LineOf& line_of,
     return all;
 }
 
+/// Adds the limits that stand beside what was locked. Whether one of them was the cause, the trace does not
+/// show.
+void add_limits(const Profile& profile, std::uint64_t held, std::uint64_t bytes, Finding& finding) {
+    const auto [locked, memory] = lock_limits(profile);
+    if (memory) {
+        finding.details.push_back(fmt::format(
+            "the control groups of the process allow {} of memory, other memory of the host included",
+            bytes_text(*memory)));
+        finding.evidence.emplace_back("memory_limit_bytes", static_cast<double>(*memory));
+    }
+    if (locked && held <= *locked && bytes > *locked - held) { // what was exceeded before does not limit it
+        finding.details.push_back(fmt::format("RLIMIT_MEMLOCK is {}", bytes_text(*locked)));
+        finding.evidence.emplace_back("lock_limit_bytes", static_cast<double>(*locked));
+    }
+}
+
 /// Which lines held the memory when it ran out. A trace does not show what contexts and other processes held.
 void add_holders(const Profile& profile, const LineOf& line_of, const tables::FailedTotals& first,
                  Finding& finding) {
@@ -179,6 +200,8 @@ void add_holders(const Profile& profile, const LineOf& line_of, const tables::Fa
     finding.evidence.insert(finding.evidence.end(), {{"held_bytes", static_cast<double>(held)},
                                                      {"held_managed_bytes", static_cast<double>(managed)},
                                                      {"held_idle_bytes", static_cast<double>(idle)}});
+    if (first.of_host)
+        add_limits(profile, held, first.bytes, finding);
     if (first.of_host || devices.size() != 1 || first.bytes == 0 || devices.front().memory_bytes == 0)
         return;
     const std::uint64_t all = devices.front().memory_bytes, own = held - managed;
@@ -200,12 +223,12 @@ std::string oom_advice(const Profile& profile, const tables::FailedTotals& first
     const auto idle =
         std::ranges::find(finding.evidence, "held_idle_bytes", &std::pair<std::string_view, double>::first);
     std::string text = "look at what the call returns, and free what is not needed any more before it";
+    if (first.of_host)
+        return text + ", or page-lock only what copies need at once: other memory of the host can be ordinary";
     if (idle != finding.evidence.end() && idle->second != 0)
         text += fmt::format(" ({} were used before and lay idle)", bytes_text(idle->second));
-    text += ", or work in smaller parts";
-    return first.of_host
-               ? text
-               : text + "; umadvisor run --act rewrite=spill lets the program go on in managed memory";
+    return text + ", or work in smaller parts; umadvisor run --act rewrite=spill lets the program go on in "
+                  "managed memory";
 }
 
 /// What to do where a capture forbids a call, or had ended before it. Adds the lines that the trace has.
@@ -228,6 +251,21 @@ std::string capture_advice(const Profile& profile, const LineOf& line_of, std::u
     return fmt::format("allocate, wait and query before the capture begins or after it ends{}",
                        first.capture.stack.known() ? ""
                                                    : "; if another thread captures, let it begin with " + mode);
+}
+
+/// Where the program queues host functions, the call may stand in one. Adds the line.
+std::string host_function_advice(const Profile& profile, const LineOf& line_of, const ids::CallSite& queued,
+                                 Finding& finding) {
+    const std::string call = profile.call_name(queued.entry);
+    finding.details.push_back(
+        "no call of CUDA is permitted in a host function, which a stream calls; some fail so, "
+        "others wait for ever");
+    finding.places.emplace_back(call + ": a host function is queued here", line_of(queued.stack));
+    return fmt::format(
+        "if it stands in a host function ({}), make the call outside: let the function set a flag or notify a "
+        "condition variable that a thread of yours waits for; or queue the work itself behind an event, or as "
+        "a node of a graph",
+        call);
 }
 
 /// A kernel's illegal access may be that to memory which was freed before the kernel had ended. Adds the lines.
@@ -270,7 +308,7 @@ Finding describe(const Profile& profile, const LineOf& line_of, ids::StackId sta
                               : "look at what the call returns, and mend its arguments or leave it out";
     if (ends_all && status == tables::illegal_address)
         add_frees(profile, line_of, finding);
-    if (status == tables::out_of_memory) {
+    if (status == tables::out_of_memory || first.holdings) {
         finding.evidence.emplace_back("bytes", static_cast<double>(first.bytes));
         if (first.holdings)
             add_holders(profile, line_of, first, finding);
@@ -278,6 +316,8 @@ Finding describe(const Profile& profile, const LineOf& line_of, ids::StackId sta
     }
     if (status == tables::capture_forbids || status == tables::capture_ended)
         finding.advice = capture_advice(profile, line_of, status, first, finding);
+    if (status == tables::not_permitted && first.host_function.stack.known())
+        finding.advice = host_function_advice(profile, line_of, first.host_function, finding);
     finding.basis = "calls that fail are worth mending whatever they cost";
     finding.confidence = Confidence::high;
     return finding;

@@ -135,6 +135,39 @@ BOOST_FIXTURE_TEST_CASE(out_of_page_locked_memory_is_a_matter_of_the_host, Scena
     BOOST_TEST(finding.details.front() == "the program held 256 MiB of page-locked memory then");
 }
 
+/// A limit stands there where it may matter, and as no cause.
+BOOST_AUTO_TEST_CASE(page_locking_that_fails_shows_the_limits_of_the_process) {
+    const auto failure = [](std::uint64_t lock_limit, std::uint64_t memory_limit, std::uint64_t status,
+                            Memory memory = Memory::registered) {
+        Scenario s;
+        trace::Process process;
+        process.lock_limit = lock_limit;
+        process.memory_limit = memory_limit;
+        s.builder.add(process);
+        s.allocate(3 * 1024 * mib, Memory::pinned, s.stack());
+        s.allocate(1024 * mib, memory, {.stack = s.stack(), .status = status});
+        return lone_failure(s);
+    };
+    using Details = std::vector<std::string>;
+    const std::string held = "the program held 3 GiB of page-locked memory then";
+    const Finding group = failure(8 * mib + 1, 4096 * mib + 1, 2);
+    BOOST_TEST((group.details ==
+                Details{held, "the control groups of the process allow 4 GiB of memory, other memory of the "
+                              "host included"}));
+    BOOST_TEST(evidence(group, "bytes") == 1024 * mib);
+    BOOST_TEST(evidence(group, "held_bytes") == 3072 * mib);
+    BOOST_TEST(evidence(group, "memory_limit_bytes") == 4096 * mib);
+    const Finding locked = failure(3500 * mib + 1, 0, 304);
+    BOOST_TEST(locked.summary == "cudaHostRegister of 1 GiB fails, 1 time: a call of the operating system that "
+                                 "failed (cudaErrorOperatingSystem)");
+    BOOST_TEST((locked.details == Details{held, "RLIMIT_MEMLOCK is 3.42 GiB"}));
+    BOOST_TEST(contains(locked.advice, "page-lock only what copies need at once"));
+    BOOST_TEST((failure(0, 0, 2).details == Details{held}));
+    BOOST_TEST((failure(4096 * mib + 1, 0, 2).details == Details{held}));        // has room for both
+    BOOST_TEST(failure(1, 4096 * mib + 1, 712).details.empty());                 // is registered already
+    BOOST_TEST(failure(1, 4096 * mib + 1, 304, Memory::device).details.empty()); // is no page-locking
+}
+
 BOOST_FIXTURE_TEST_CASE(a_program_that_held_nothing_says_so, Scenario) {
     run_out_of_memory(*this, 1024 * mib, stack());
     const Finding finding = lone_failure(*this);
@@ -284,6 +317,23 @@ BOOST_FIXTURE_TEST_CASE(a_capture_that_is_not_told_of, Scenario) {
         BOOST_TEST(found[i].advice.ends_with(
                        "; if another thread captures, let it begin with cudaStreamCaptureModeThreadLocal"),
                    found[i].advice);
+}
+
+BOOST_AUTO_TEST_CASE(a_call_that_is_not_permitted_may_stand_in_a_host_function) {
+    for (const bool queued : {false, true}) {
+        Scenario s;
+        const auto queue = s.stack();
+        if (queued)
+            s.call(trace::HostFunction{.stack = queue}, "cuLaunchHostFunc");
+        s.copy(mib, 1000, {.stack = s.stack(), .status = 800});
+        s.call(trace::HostFunction{.stack = s.stack()}, "cuLaunchHostFunc"); // too late to be the cause
+        const Finding finding = lone_failure(s);
+        BOOST_TEST(contains(finding.summary, "a call that is not permitted here (cudaErrorNotPermitted)"));
+        BOOST_TEST((finding.advice.find("condition variable") != std::string::npos) == queued);
+        BOOST_TEST(finding.places.size() == (queued ? 1u : 0u));
+        if (queued)
+            BOOST_TEST(finding.places[0].second == queue);
+    }
 }
 
 BOOST_FIXTURE_TEST_CASE(answers_are_no_failures, Scenario) {
