@@ -20,6 +20,8 @@ CopyTotals* Copies::add(const trace::Copy& copy) {
     if (totals.small.count + totals.large.count == 0) // of a site all go the same way
         totals.direction = facts::direction_of(copy, dictionary_.symbol(copy.entry));
     (copy.bytes < small_copy_bytes ? totals.small : totals.large).add(copy.bytes, copy.duration);
+    if (copy.disk_faults != 0 && copy.bytes >= small_copy_bytes)
+        totals.from_disk.add(copy.bytes, copy.duration);
     if (copy.staged != 0)
         staged_[totals.direction].add(copy.bytes, copy.duration);
     if (copy.bytes >= small_copy_bytes && copy.source_memory == trace::Memory::pageable)

@@ -306,6 +306,7 @@ void write_notes(std::ostream& out, advice::Report& report) {
         out << "  - memory of libraries: " << text << "\n";
     write_locked(out, report);
     write_pageable(out, report);
+    write_disk_copies(out, report);
     if (const std::string text = replay_text(report); !text.empty())
         out << "  - " << text << "\n";
     if (const std::string text = spinning_text(report.profile); !text.empty())

@@ -322,17 +322,18 @@ BOOST_FIXTURE_TEST_CASE(a_capture_that_is_not_told_of, Scenario) {
 BOOST_AUTO_TEST_CASE(a_call_that_is_not_permitted_may_stand_in_a_host_function) {
     for (const bool queued : {false, true}) {
         Scenario s;
-        const auto queue = s.stack();
+        trace::HostFunction function;
+        function.stack = s.stack();
         if (queued)
-            s.call(trace::HostFunction{.stack = queue}, "cuLaunchHostFunc");
+            s.call(function, "cuLaunchHostFunc");
         s.copy(mib, 1000, {.stack = s.stack(), .status = 800});
-        s.call(trace::HostFunction{.stack = s.stack()}, "cuLaunchHostFunc"); // too late to be the cause
+        s.call(function, "cuLaunchHostFunc"); // too late to be the cause
         const Finding finding = lone_failure(s);
         BOOST_TEST(contains(finding.summary, "a call that is not permitted here (cudaErrorNotPermitted)"));
         BOOST_TEST((finding.advice.find("condition variable") != std::string::npos) == queued);
         BOOST_TEST(finding.places.size() == (queued ? 1u : 0u));
         if (queued)
-            BOOST_TEST(finding.places[0].second == queue);
+            BOOST_TEST(finding.places[0].second == ids::StackId(function.stack));
     }
 }
 

@@ -117,10 +117,9 @@ struct Program : Bare {
     Program& to_device(std::uint64_t length = 0) { return prefetch(trace::Location::device, length); }
     Program& to_host() { return prefetch(trace::Location::host); }
     Program& advise(std::uint64_t advice, trace::Location location, std::uint64_t stack = 0) {
-        call(
-            trace::Advise{
-                .stack = stack, .allocation = trace::AllocationId{id}, .advice = advice, .location = location},
-            "cuMemAdvise_v2");
+        trace::Advise record{.allocation = trace::AllocationId{id}, .advice = advice, .location = location};
+        record.stack = stack;
+        call(record, "cuMemAdvise_v2");
         return *this;
     }
     /// SetPreferredLocation
