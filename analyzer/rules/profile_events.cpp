@@ -160,6 +160,8 @@ void Profile::observe(const reader::ThreadCursor& cursor) {
         observe_other(cursor, call ? &*call : nullptr);
     if (call) {
         call->range = ranges_->enter(call->thread);
+        if (call->queues == facts::Queues::work)
+            default_context_.work(clocks_->facts.ordinal(call->stream));
         const Reach reach = reach_of(cursor);
         clocks_->add(*call);
         counters_.add(WorkCall{*call, cursor, reach.allocations(), reach.complete}, cursor.index(), false);
@@ -184,8 +186,8 @@ void Profile::observe_other(const reader::ThreadCursor& cursor, facts::Call* cal
             counters_.add(record, cursor.index(), node);
             if (node)
                 return;
-            offer(record, cursor.index(), waits_, spinning_waits_, managed_, recorded_, allocations_,
-                  failed_calls_, actions_, action_gains_, narrow_rows_, graphs_, exported_sites_,
+            offer(record, cursor.index(), default_context_, waits_, spinning_waits_, managed_, recorded_,
+                  allocations_, failed_calls_, actions_, action_gains_, narrow_rows_, graphs_, exported_sites_,
                   staging_sites_, noticed_allocations_);
             if constexpr (std::is_same_v<std::remove_cvref_t<decltype(record)>, trace::Copy>)
                 add_copy(copies_, record, trace_.time, *call);
