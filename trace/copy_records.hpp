@@ -55,6 +55,7 @@ struct Copy : Call {
         0;           ///< 1: by umadvisor, through pinned buffers of its own, in place of the driver's call
     Reason reason{}; ///< why an action made it in its own way, or left it to the driver
     std::uint64_t wait_duration = 0; ///< ticks of `duration`: umadvisor waited for what the stream had before
+    std::uint64_t disk_faults = 0; ///< page faults of its thread that waited for a disk, where a file is mapped
 
     template <class Self, class Visitor>
     static void fields(Self& r, Visitor& v) {
@@ -86,6 +87,7 @@ struct Copy : Call {
         v.number("reason", r.reason);
         v.number("wait_duration", r.wait_duration);
         CopyContent::place_fields(r.content, v);
+        v.number("disk_faults", r.disk_faults);
     }
 };
 

@@ -60,6 +60,10 @@ public:
 
     /// What the event at `cursor` does; nothing: neither host nor device spends time on it that is known.
     std::optional<Call> next(const reader::ThreadCursor& cursor);
+    /// Of the device that a call's work goes to; 0 where the context is not known.
+    std::uint64_t ordinal(const StreamPlace& place) const {
+        return place.device < ordinals_.size() ? ordinals_[place.device] : 0;
+    }
     /// The ordinal of the device that a stream is on.
     std::uint64_t device_of(const StreamPlace& stream) const { return ordinals_[stream.device]; }
 

@@ -216,9 +216,13 @@ void ManagedActivity::add(const trace::Advise& record) {
         return;
     if (record.advice == set_read_mostly)
         allocation->site->read_mostly = true;
-    if ((record.advice == set_preferred_location && is_host(record.location)) ||
-        (record.advice == set_accessed_by && record.location == trace::Location::device))
-        allocation->marks.far_advised = true;
+    const bool on_host = record.advice == set_preferred_location && is_host(record.location);
+    if (!on_host && (record.advice != set_accessed_by || record.location != trace::Location::device))
+        return;
+    allocation->marks.far_advised = true;
+    ids::StackId& advised = on_host ? allocation->site->preferred_on_host : allocation->site->mapped_by_device;
+    if (!advised.known() && record.origin == trace::Origin::program)
+        advised = ids::StackId::of(record);
 }
 
 void ManagedActivity::add(const trace::Residency& record) {

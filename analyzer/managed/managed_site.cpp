@@ -118,6 +118,10 @@ void ManagedSiteActivity::add(const ManagedSiteActivity& other) {
     moves.add(other.moves);
     launches.add(other.launches);
     read_mostly = read_mostly || other.read_mostly;
+    if (!preferred_on_host.known())
+        preferred_on_host = other.preferred_on_host;
+    if (!mapped_by_device.known())
+        mapped_by_device = other.mapped_by_device;
     recorded.add(other.recorded);
     shares.add(other.shares);
     reader::add_saturated(held, other.held);

@@ -96,7 +96,9 @@ struct ManagedSiteActivity {
 
     InsidePart moves, launches; ///< moves: bytes that migrated; launches: that reach it
     bool read_mostly = false;   ///< it may lie on both sides
-    ManagedTally recorded;      ///< events
+    /// Advice of the program that lets kernels reach it across the link: the first of each kind.
+    ids::StackId preferred_on_host{}, mapped_by_device{};
+    ManagedTally recorded; ///< events
     TotalsShare shares;
     std::uint64_t held = 0;                         ///< bytes of all its allocations, in whole pages
     MovedBytes seen;                                ///< by stays

@@ -1,5 +1,6 @@
 #include "analyzer/reports/locked_lines.hpp"
 
+#include "analyzer/machine/recorded_rates.hpp"
 #include "analyzer/rules/words.hpp"
 
 #include <algorithm>
@@ -25,23 +26,47 @@ std::string flights_text(const LockedLine& line) {
 }
 
 std::string limits_text(const advice::Report& report) {
-    const auto [locked, memory] = lock_limits(report);
+    const auto [locked, memory] = rules::lock_limits(report.profile);
     return (locked ? fmt::format("; RLIMIT_MEMLOCK is {}", bytes_text(*locked)) : "") +
            (memory
                 ? fmt::format("; the memory limit of the process's control groups is {}", bytes_text(*memory))
                 : "");
 }
 
+/// Page-locking is slow that takes so many times the price of making the pages and locking them.
+constexpr double slow_times = 4;
+constexpr double least_slow_ns = 100e6;
+constexpr double call_bytes = 1024 * 1024; ///< in smaller pieces it is the calls that cost
+
+/// Whether the pages were there before is not recorded, so the price is that of pages which the call makes.
+std::string slow_text(const advice::Report& report, const tables::LockedTotals& locked) {
+    const machine::Rates& own = report.profile.rates();
+    const machine::Rates usual = machine::recorded_rates(report.profile.dictionary());
+    const auto bytes = static_cast<double>(locked.bytes), count = static_cast<double>(locked.count);
+    const double ns = static_cast<double>(report.profile.nanoseconds(locked.lock_ticks)),
+                 price =
+                     count * own.page_lock_ns +
+                     1e9 * bytes * (1 / own.host_first_touch + 1 / std::max(own.page_lock, usual.page_lock));
+    if (ns < least_slow_ns || ns < slow_times * price)
+        return "";
+    return fmt::format(
+        "; locking took {:.0f} times as long as on {}: {}", ns / price, own.whose(),
+        bytes < count * call_bytes
+            ? "one call for many of these pieces takes less"
+            : "what helps is huge pages (MADV_HUGEPAGE), and several threads that touch them before "
+              "cudaHostRegister");
+}
+
 std::string line_text(advice::Report& report, const LockedLine& line) {
     const tables::LockedTotals& locked = line.locked;
     return fmt::format(
-        "{}   {}, {} at once; {} copied{}{}; {} to lock, {} to unlock{}",
+        "{}   {}, {} at once; {} copied{}{}; {} to lock, {} to unlock{}{}",
         line.stack.known() ? report.symbolizer.line(line.stack).text() : "no stack recorded",
         rules::allocations_text(report.profile, line.entry, static_cast<double>(locked.bytes), locked.count),
         bytes_text(locked.peak_bytes), bytes_text(locked.copied_bytes),
         locked.by_kernels ? ", and reached by kernels" : "", flights_text(line),
         time_text(report.profile.nanoseconds(locked.lock_ticks)),
-        time_text(report.profile.nanoseconds(locked.unlock_ticks)),
+        time_text(report.profile.nanoseconds(locked.unlock_ticks)), slow_text(report, locked),
         locked.far_bytes == 0 ? ""
                               : fmt::format("; {} on NUMA node {}, which is not the device's",
                                             bytes_text(locked.far_bytes), locked.far_node - 1));
@@ -57,16 +82,6 @@ std::vector<LockedLine> locked_lines(advice::Report& report) {
     std::ranges::stable_sort(lines, std::ranges::greater{},
                              [](const LockedLine& line) { return line.locked.peak_bytes; });
     return lines;
-}
-
-LockLimits lock_limits(const advice::Report& report) {
-    const auto limit = [&](std::uint64_t trace::Process::*which) -> std::optional<std::uint64_t> {
-        for (const trace::Process& process : report.profile.dictionary().processes)
-            if (process.*which != 0)
-                return process.*which - 1;
-        return std::nullopt;
-    };
-    return {limit(&trace::Process::lock_limit), limit(&trace::Process::memory_limit)};
 }
 
 void write_locked(std::ostream& out, advice::Report& report) {

@@ -5,7 +5,6 @@
 #include "analyzer/rules/allocation/locked_memory.hpp"
 
 #include <iosfwd>
-#include <optional>
 #include <vector>
 
 namespace umadvisor::reports {
@@ -17,13 +16,6 @@ struct LockedLine : rules::LockedLine {
 
 /// Those that held most at once first.
 std::vector<LockedLine> locked_lines(advice::Report& report);
-
-/// Limits of the process in bytes, as they were at its start; nothing: there is none, or it is not known.
-struct LockLimits {
-    std::optional<std::uint64_t> locked; ///< RLIMIT_MEMLOCK
-    std::optional<std::uint64_t> memory; ///< of the control groups
-};
-LockLimits lock_limits(const advice::Report& report);
 
 /// A note of the text report; with --all, by line. Nothing where the program locks little.
 void write_locked(std::ostream& out, advice::Report& report);

@@ -15,6 +15,8 @@ namespace {
 constexpr std::uint64_t least_shown_bytes = 1024 * 1024;
 constexpr std::size_t most_shown = 3; ///< without --all
 
+constexpr double least_disk_share = 0.01; ///< of the run
+
 } // namespace
 
 std::vector<PageableLine> pageable_lines(advice::Report& report) {
@@ -56,6 +58,28 @@ void write_pageable(std::ostream& out, advice::Report& report) {
     }
     if (shown < lines.size())
         out << "      and " << lines.size() - shown << " more (--all)\n";
+}
+
+void write_disk_copies(std::ostream& out, advice::Report& report) {
+    tables::Tally all;
+    std::map<ids::StackId, double> by_line; ///< ns
+    for (const auto& [site, totals] : report.profile.copies().sites()) {
+        if (totals.from_disk.count == 0 || site.stack.outside())
+            continue;
+        all.add(totals.from_disk);
+        const double ns = totals.large.own_ns_of(totals.from_disk);
+        all.own_ns += ns;
+        by_line[report.symbolizer.line_stack(site.stack)] += ns;
+    }
+    if (all.count == 0 || all.own_ns < least_disk_share * static_cast<double>(report.profile.net_ns()))
+        return;
+    const auto most = std::ranges::max_element(by_line, {}, [](const auto& line) { return line.second; });
+    out << fmt::format(
+        "  - {} from mapped files waited for pages from the disk: {} in {}{}; page-locking does not "
+        "avoid that: read ahead in another thread (MADV_WILLNEED), map with MAP_POPULATE, or use "
+        "GPUDirect Storage\n",
+        text::count_text(all.count, "copy"), text::bytes_text(all.bytes), text::time_text(all.own_ns),
+        most->first.known() ? fmt::format(", most at {}", report.symbolizer.line(most->first).text()) : "");
 }
 
 } // namespace umadvisor::reports

@@ -24,4 +24,8 @@ std::vector<PageableLine> pageable_lines(advice::Report& report);
 /// A note of the text report. Nothing where no kernel was given a large piece.
 void write_pageable(std::ostream& out, advice::Report& report);
 
+/// A note on copies whose source is a mapped file that the disk had to be read for. Nothing where they took
+/// little.
+void write_disk_copies(std::ostream& out, advice::Report& report);
+
 } // namespace umadvisor::reports

@@ -13,6 +13,7 @@
 #include "analyzer/tables/actions.hpp"
 #include "analyzer/tables/allocations.hpp"
 #include "analyzer/tables/copies.hpp"
+#include "analyzer/tables/default_context.hpp"
 #include "analyzer/tables/exported_sites.hpp"
 #include "analyzer/tables/failed_calls.hpp"
 #include "analyzer/tables/graphs.hpp"
@@ -90,6 +91,7 @@ public:
     const managed::ManagedActivity& managed() const { return managed_; }
     const tables::Waits& waits() const { return waits_; }
     const tables::SpinningWaits& spinning_waits() const { return spinning_waits_; }
+    const tables::DefaultContext& default_context() const { return default_context_; }
     const tables::NarrowRows& narrow_rows() const { return narrow_rows_; }
     const tables::FailedCalls& failed_calls() const { return failed_calls_; }
     /// What the counter of this type counted, which some rule has.
@@ -198,6 +200,7 @@ private:
     managed::ManagedActivity managed_;
     tables::Waits waits_;
     tables::SpinningWaits spinning_waits_;
+    tables::DefaultContext default_context_;
     tables::NarrowRows narrow_rows_;
     tables::FailedCalls failed_calls_;
     tables::Lifetimes lifetimes_;

@@ -100,12 +100,13 @@ void Profile::describe_failure(const Record& record, tables::FailedTotals& first
         first.from_null = is_null(record.source, record.source_memory);
         first.to_null = is_null(record.destination, record.destination_memory);
     }
-    if (record.status != tables::out_of_memory)
-        return;
     if constexpr (std::is_same_v<Record, trace::Alloc>) {
         first.bytes = record.bytes;
         first.of_host = facts::is_host_memory(record.memory);
     }
+    if (record.status != tables::out_of_memory &&
+        !(first.of_host && record.status == tables::system_call_failed))
+        return;
     constexpr std::size_t most_looks = 16; // each keeps one entry a site of allocations
     if (failed_calls_.sites().size() <= most_looks)
         first.holdings = allocations_.holdings(first.of_host);
@@ -159,6 +160,8 @@ void Profile::observe(const reader::ThreadCursor& cursor) {
         observe_other(cursor, call ? &*call : nullptr);
     if (call) {
         call->range = ranges_->enter(call->thread);
+        if (call->queues == facts::Queues::work)
+            default_context_.work(clocks_->facts.ordinal(call->stream));
         const Reach reach = reach_of(cursor);
         clocks_->add(*call);
         counters_.add(WorkCall{*call, cursor, reach.allocations(), reach.complete}, cursor.index(), false);
@@ -176,13 +179,15 @@ void Profile::observe_other(const reader::ThreadCursor& cursor, facts::Call* cal
                 if (facts::is_program_call(record))
                     failed_calls_.tried(record, cursor.index());
             }
+            if constexpr (std::is_same_v<std::remove_cvref_t<decltype(record)>, trace::HostFunction>)
+                failed_calls_.queued(record); // a node of a graph, too
             offer(record, cursor.index(), lifetimes_);
             const bool node = is_node(record);
             counters_.add(record, cursor.index(), node);
             if (node)
                 return;
-            offer(record, cursor.index(), waits_, spinning_waits_, managed_, recorded_, allocations_,
-                  failed_calls_, actions_, action_gains_, narrow_rows_, graphs_, exported_sites_,
+            offer(record, cursor.index(), default_context_, waits_, spinning_waits_, managed_, recorded_,
+                  allocations_, failed_calls_, actions_, action_gains_, narrow_rows_, graphs_, exported_sites_,
                   staging_sites_, noticed_allocations_);
             if constexpr (std::is_same_v<std::remove_cvref_t<decltype(record)>, trace::Copy>)
                 add_copy(copies_, record, trace_.time, *call);

@@ -24,6 +24,8 @@ CopyTotals* Copies::add(const trace::Copy& copy) {
         facts::is_host_memory(copy.source_memory) != facts::is_host_memory(copy.destination_memory))
         ++uncompared_;
     (copy.bytes < small_copy_bytes ? totals.small : totals.large).add(copy.bytes, copy.duration);
+    if (copy.disk_faults != 0 && copy.bytes >= small_copy_bytes)
+        totals.from_disk.add(copy.bytes, copy.duration);
     if (copy.staged != 0)
         staged_[totals.direction].add(copy.bytes, copy.duration);
     if (copy.bytes >= small_copy_bytes && copy.source_memory == trace::Memory::pageable)

@@ -61,7 +61,8 @@ struct LinkRate {
 
 struct CopyTotals final : SettledTotals {
     facts::Direction direction{};
-    Tally small, large;        ///< below small_copy_bytes, and the others; ticks of the calls
+    Tally small, large; ///< below small_copy_bytes, and the others; ticks of the calls
+    Tally from_disk;    ///< of the large ones, those that read pages of a file from the disk; no `own_ns`
     facts::Footprint pageable; ///< of the large ones: the pageable memory that they are copied from or to
     std::uint64_t calls = 0;   ///< fewer than copies where they were batched
     std::uint64_t largest = 0;

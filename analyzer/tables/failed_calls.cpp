@@ -33,6 +33,11 @@ void FailedCalls::add(const trace::Graph& record, std::uint32_t thread) {
         captures_.push_back({record.stream, thread, ids::CallSite::of(record), {}});
 }
 
+void FailedCalls::queued(const trace::HostFunction& record) {
+    if (record.status == 0 && !host_function_.stack.known())
+        host_function_ = ids::CallSite::of(record);
+}
+
 FailedTotals* FailedCalls::add(const ids::CallSite& site, std::uint64_t status, std::uint64_t start,
                                std::uint32_t thread) {
     if (status == 0 || std::ranges::find(harmless_statuses, status) != harmless_statuses.end())
@@ -54,6 +59,8 @@ FailedTotals* FailedCalls::add(const ids::CallSite& site, std::uint64_t status, 
         return nullptr;
     }
     totals.start = start;
+    if (status == not_permitted)
+        totals.host_function = host_function_;
     if (capture != nullptr) {
         totals.capture = capture->begun;
         totals.of_other_thread = capture->thread != thread;

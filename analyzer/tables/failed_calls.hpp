@@ -22,7 +22,9 @@ struct FailureSite {
 
 // CUresult
 inline constexpr std::uint64_t out_of_memory = 2;
+inline constexpr std::uint64_t system_call_failed = 304;
 inline constexpr std::uint64_t illegal_address = 700; ///< in a kernel; ends the context
+inline constexpr std::uint64_t not_permitted = 800;
 inline constexpr std::uint64_t capture_forbids = 900; ///< a call that is not permitted while a stream captures
 inline constexpr std::uint64_t capture_ended = 901;   ///< by an earlier error
 
@@ -35,9 +37,11 @@ struct FailedTotals {
     ids::CallSite capture;        ///< that began it; no stack: not known
     bool of_other_thread = false; ///< that captures
     ids::CallSite ended_by;       ///< the call that ended it, each time; no stack: not known, or not one call
-    // And where memory was out:
-    std::uint64_t bytes = 0;                      ///< asked for, by an allocation
-    bool of_host = false;                         ///< page-locked memory, not a device's
+    ids::CallSite host_function;  ///< not permitted: of the call that queued one before; no stack: not known
+    // Of an allocation:
+    std::uint64_t bytes = 0; ///< asked for
+    bool of_host = false;    ///< page-locked memory, not a device's
+    // And where memory was out, or the system did not lock its pages:
     std::optional<std::vector<Holding>> holdings; ///< what the program had of that kind; nothing: not looked at
     std::vector<IdleHolding> idle;                ///< of it, what was not used any more
     std::uint64_t answered = 0;                   ///< of all, after which the thread got memory in its next try
@@ -54,6 +58,8 @@ public:
                       std::uint32_t thread);
     /// A capture begins or ends, after add().
     void add(const trace::Graph& record, std::uint32_t thread);
+    /// CUDA may not be called in host functions, whether they are queued or nodes of graphs.
+    void queued(const trace::HostFunction& record);
     /// An allocation of the program, failed or not, after add(). A failure for want of memory is answered where
     /// the thread's next allocation of that kind succeeds: of as many bytes (what was in the way is freed and
     /// the call made again), or of fewer by the same call (what fits is looked for).
@@ -72,6 +78,7 @@ private:
     };
     Capture* capture_of(std::uint32_t thread);
 
+    ids::CallSite host_function_;               ///< that was queued first
     std::vector<Capture> captures_;             ///< under way
     std::map<FailureSite, FailedTotals> sites_; ///< before the context ended
     /// Failures of one thread in a row, each the next try after the one before.

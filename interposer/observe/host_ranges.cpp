@@ -242,13 +242,13 @@ bool host_range_of(std::uint64_t address, HostRange& out) noexcept {
     RangeCache::Entry known{};
     bool hit = cache.find(address, known);
     if (hit && now < known.until) {
-        out = {known.id, known.first, known.last};
+        out = {known.id, known.first, known.last, static_cast<HostRangeKind>(known.kind)};
         return true;
     }
     const record::Quiet quiet;
     if (spent.load(std::memory_order_relaxed) >= budget.by(now)) {
         if (hit) // an old entry is better than none
-            out = {known.id, known.first, known.last};
+            out = {known.id, known.first, known.last, static_cast<HostRangeKind>(known.kind)};
         return hit;
     }
     const Work work;
@@ -286,7 +286,7 @@ bool host_range_of(std::uint64_t address, HostRange& out) noexcept {
         return false;
     }
     cache.put(entry);
-    out = {entry.id, entry.first, entry.last};
+    out = {entry.id, entry.first, entry.last, seen.kind};
     return true;
 }
 

@@ -11,6 +11,7 @@ namespace umadvisor::observe {
 struct HostRange {
     std::uint64_t id; ///< of its HostRange record
     std::uint64_t first, last;
+    trace::HostRangeKind kind;
 };
 
 /// The range that holds `address`; the first call for a range defines its record. False if it is not known:

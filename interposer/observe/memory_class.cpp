@@ -20,6 +20,13 @@ constexpr std::uint64_t believed_nanoseconds = 250'000'000;
 
 constinit RangeCache cache;
 
+/// In RangeCache::Entry::kind, beside the memory.
+constexpr std::uint64_t file_bit = 0x100;
+
+End known_end(const RangeCache::Entry& entry) {
+    return {static_cast<trace::Memory>(entry.kind & ~file_bit), {}, entry.id, 0, (entry.kind & file_bit) != 0};
+}
+
 template <class Value>
 CUresult ask(Value& value, CUpointer_attribute which, std::uint64_t address) {
     return real<Entry::cuPointerGetAttribute>()(&value, which, address);
@@ -36,7 +43,7 @@ End ask_driver(std::uint64_t address, std::uint64_t bytes, std::uint64_t& first,
             return {trace::Memory::pageable, {}, 0};
         first = range.first;
         last = range.last;
-        return {trace::Memory::pageable, {}, range.id};
+        return {trace::Memory::pageable, {}, range.id, 0, range.kind == trace::HostRangeKind::file};
     }
     if (answer != CUDA_SUCCESS)
         return {trace::Memory::unknown, {}, 0};
@@ -78,15 +85,15 @@ End classify(std::uint64_t address, std::uint64_t bytes) noexcept {
     // Pageable memory stays pageable when other memory is allocated or freed: a new allocation here would be in
     // the index.
     if (cache.find(address, entry) && now < entry.until &&
-        (entry.generation == generation || static_cast<trace::Memory>(entry.kind) == trace::Memory::pageable))
-        return {static_cast<trace::Memory>(entry.kind), {}, entry.id};
+        (entry.generation == generation || known_end(entry).memory == trace::Memory::pageable))
+        return known_end(entry);
     const record::Quiet quiet;
     const std::uint64_t start = record::now();
     const End end = ask_driver(address, bytes, entry.first, entry.last);
     // A range without an id, or that the driver could not be asked about, is looked up again.
     if (end.memory != trace::Memory::unknown &&
         (end.memory != trace::Memory::pageable || end.host_range != 0)) {
-        entry.kind = static_cast<std::uint64_t>(end.memory);
+        entry.kind = static_cast<std::uint64_t>(end.memory) | (end.of_file ? file_bit : 0);
         entry.id = end.host_range;
         entry.generation = generation;
         entry.until = now + believed_nanoseconds;

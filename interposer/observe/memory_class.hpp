@@ -13,6 +13,7 @@ struct End {
     trace::AllocationId allocation; ///< not known: none of ours
     std::uint64_t host_range;       ///< id of the HostRange record of pageable memory; 0: not known
     std::uint32_t device = 0;       ///< ordinal of the device that `allocation` was made for
+    bool of_file = false;           ///< pageable memory that a file is mapped to
 };
 
 /// Looks into our own index first and else asks the driver, once for each range until an allocation or

@@ -6,6 +6,10 @@
 #include "interposer/observe/peer_links.hpp"
 #include "interposer/wrappers/stream.hpp"
 
+#include "interposer/record/confined.hpp"
+
+#include <sys/resource.h>
+
 #include <bit>
 
 namespace umadvisor::wrappers {
@@ -14,6 +18,15 @@ namespace {
 
 observe::End end_of(const CopyEnd& end) {
     return end.array ? observe::classify_array(end.address) : observe::classify(end.address, end.span);
+}
+
+/// From this size on, pages of a file are counted that the copy reads from the disk.
+constexpr std::uint64_t least_file_bytes = 1024 * 1024;
+
+/// Page faults of this thread that waited for the disk (getrusage(2)). Takes 0.3 us.
+std::uint64_t major_faults() {
+    rusage usage{};
+    return getrusage(RUSAGE_THREAD, &usage) == 0 ? static_cast<std::uint64_t>(usage.ru_majflt) : 0;
 }
 
 /// Copies of like size and direction are alike to the device timer.
@@ -25,7 +38,7 @@ std::uint64_t timing_key(const trace::Copy& record) {
 
 } // namespace
 
-void describe_copy(trace::Copy& record, const CopyBox& box) noexcept {
+bool describe_copy(trace::Copy& record, const CopyBox& box) noexcept {
     record.destination = box.destination.address;
     record.source = box.source.address;
     record.bytes = box.bytes;
@@ -43,6 +56,7 @@ void describe_copy(trace::Copy& record, const CopyBox& box) noexcept {
     record.depth = box.depth;
     record.source_pitch = box.source.pitch;
     record.destination_pitch = box.destination.pitch;
+    return from.of_file;
 }
 
 void note_moved(const trace::Copy& record, const CopyBox& box) noexcept {
@@ -59,15 +73,20 @@ CopyScope::CopyScope(const CopyBox& box, trace::StreamId stream, bool asynchrono
     record_.stream = stream;
     record_.asynchronous = asynchronous;
     record_.captured = asynchronous && observe::is_captured(reinterpret_cast<CUstream>(stream));
-    describe_copy(record_, box);
+    const bool of_file = describe_copy(record_, box);
     observe::copy_contents().before_copy(record_, host_span());
     if (asynchronous)
         sample_ = observe::device_timer().begin(reinterpret_cast<CUstream>(stream), timing_key(record_));
     record_.sample = sample_.number;
+    from_file_ = of_file && box.bytes >= least_file_bytes && !record::is_confined();
+    if (from_file_)
+        major_faults_ = major_faults();
 }
 
 void CopyScope::finish() noexcept {
     const KeepErrno keep;
+    if (from_file_)
+        record_.disk_faults = major_faults() - major_faults_;
     observe::device_timer().end(sample_, reinterpret_cast<CUstream>(record_.stream));
     record_.stack = record::stack();
     act::notify<&act::Action::after_copy>(record_);

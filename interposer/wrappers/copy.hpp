@@ -40,10 +40,13 @@ private:
     const CopyBox& box_;
     trace::Copy record_;
     observe::DeviceSample sample_;
+    bool from_file_ = false; ///< so much of a mapped file that its pages may come from the disk meanwhile
+    std::uint64_t major_faults_ = 0; ///< of the thread before the call, where it is from a file
 };
 
 /// What a copy and the records of batches have in common.
-void describe_copy(trace::Copy& record, const CopyBox& box) noexcept;
+/// Returns whether the source is a mapped file.
+bool describe_copy(trace::Copy& record, const CopyBox& box) noexcept;
 /// A copy has succeeded: managed memory at its ends may have moved.
 void note_moved(const trace::Copy& record, const CopyBox& box) noexcept;
 

@@ -20,7 +20,7 @@ Json locked_json(advice::Report& report) {
     const tables::LockedTotals& all = report.profile.lifetimes().locked();
     if (all.count == 0)
         return {};
-    const auto [locked_limit, memory_limit] = lock_limits(report);
+    const auto [locked_limit, memory_limit] = rules::lock_limits(report.profile);
     Json lines = Json::array();
     for (const LockedLine& line : locked_lines(report)) {
         const tables::LockedTotals& locked = line.locked;

@@ -292,6 +292,24 @@ std::vector<std::string> hidden_lines(advice::Report& report) {
     return lines;
 }
 
+/// A context on device 0 that nothing used, and how a program makes none. Empty: there is none, or its use is
+/// not known.
+std::string default_context_text(advice::Report& report) {
+    const rules::Profile& profile = report.profile;
+    const auto made = profile.default_context().unused();
+    if (!made || profile.paused() || rules::work_is_unknown(profile) ||
+        !profile.trace().file.completeness().whole())
+        return {};
+    return fmt::format("device 0 has a context that nothing used: no work and no allocation of 2 MiB or more "
+                       "was there ({} to make it{}); it takes memory of that device: choose the device before "
+                       "any other call ({}), or hide device 0 by CUDA_VISIBLE_DEVICES",
+                       text::time_text(profile.nanoseconds(made->ticks)),
+                       made->site.stack.known() ? ", at " + report.symbolizer.line(made->site.stack).text()
+                                                : "",
+                       profile.uses_runtime() ? "cudaSetDevice, in PyTorch torch.cuda.set_device"
+                                              : "cuDevicePrimaryCtxRetain");
+}
+
 void write_notes(std::ostream& out, advice::Report& report) {
     for (const std::string& line : completeness_lines(report.trace))
         out << "  ! " << line << "\n";
@@ -313,7 +331,10 @@ void write_notes(std::ostream& out, advice::Report& report) {
         out << "  - memory of libraries: " << text << "\n";
     write_locked(out, report);
     write_pageable(out, report);
+    write_disk_copies(out, report);
     if (const std::string text = replay_text(report); !text.empty())
+        out << "  - " << text << "\n";
+    if (const std::string text = default_context_text(report); !text.empty())
         out << "  - " << text << "\n";
     if (const std::string text = spinning_text(report.profile); !text.empty())
         out << "  - " << text << "\n";

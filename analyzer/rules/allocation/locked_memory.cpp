@@ -23,4 +23,14 @@ std::map<std::pair<ids::StackId, std::uint64_t>, LockedLine> locked_lines(const 
     return lines;
 }
 
+LockLimits lock_limits(const Profile& profile) {
+    const auto limit = [&](std::uint64_t trace::Process::*which) -> std::optional<std::uint64_t> {
+        for (const trace::Process& process : profile.dictionary().processes)
+            if (process.*which != 0)
+                return process.*which - 1;
+        return std::nullopt;
+    };
+    return {limit(&trace::Process::lock_limit), limit(&trace::Process::memory_limit)};
+}
+
 } // namespace umadvisor::rules

@@ -22,4 +22,11 @@ struct LockedLine {
 std::map<std::pair<ids::StackId, std::uint64_t>, LockedLine> locked_lines(const Profile& profile,
                                                                           const LineOf& line_of);
 
+/// Limits of the process in bytes, as they were at its start; nothing: there is none, or it is not known.
+struct LockLimits {
+    std::optional<std::uint64_t> locked; ///< RLIMIT_MEMLOCK
+    std::optional<std::uint64_t> memory; ///< of the control groups
+};
+LockLimits lock_limits(const Profile& profile);
+
 } // namespace umadvisor::rules

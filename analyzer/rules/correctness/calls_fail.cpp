@@ -1,4 +1,5 @@
 /// Calls that fail: what a program does not look at, and what makes all other advice idle.
+#include "analyzer/rules/allocation/locked_memory.hpp"
 #include "analyzer/rules/finding.hpp"
 #include "analyzer/rules/hazards.hpp"
 #include "analyzer/rules/unknown_work.hpp"
@@ -30,6 +31,8 @@ constexpr std::array errors{
     Error{201, "cudaErrorDeviceUninitialized", "CUDA_ERROR_INVALID_CONTEXT", "an invalid context"},
     Error{209, "cudaErrorNoKernelImageForDevice", "CUDA_ERROR_NO_BINARY_FOR_GPU",
           "the binary has no kernel code for this device"},
+    Error{tables::system_call_failed, "cudaErrorOperatingSystem", "CUDA_ERROR_OPERATING_SYSTEM",
+          "a call of the operating system that failed"},
     Error{400, "cudaErrorInvalidResourceHandle", "CUDA_ERROR_INVALID_HANDLE", "an invalid handle"},
     Error{500, "cudaErrorSymbolNotFound", "CUDA_ERROR_NOT_FOUND", "a name that was not found"},
     Error{tables::illegal_address, "cudaErrorIllegalAddress", "CUDA_ERROR_ILLEGAL_ADDRESS",
@@ -45,6 +48,8 @@ constexpr std::array errors{
     Error{716, "cudaErrorMisalignedAddress", "CUDA_ERROR_MISALIGNED_ADDRESS",
           "a misaligned address in a kernel"},
     Error{719, "cudaErrorLaunchFailure", "CUDA_ERROR_LAUNCH_FAILED", "a kernel that died"},
+    Error{tables::not_permitted, "cudaErrorNotPermitted", "CUDA_ERROR_NOT_PERMITTED",
+          "a call that is not permitted here"},
     Error{801, "cudaErrorNotSupported", "CUDA_ERROR_NOT_SUPPORTED", "an operation that is not supported here"},
     Error{900, "cudaErrorStreamCaptureUnsupported", "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED",
           "a call that is not allowed while a stream is captured"},
@@ -146,6 +151,22 @@ std::vector<Holder> holders_of(const Profile& profile, const LineOf& line_of,
     return all;
 }
 
+/// Adds the limits that stand beside what was locked. Whether one of them was the cause, the trace does not
+/// show.
+void add_limits(const Profile& profile, std::uint64_t held, std::uint64_t bytes, Finding& finding) {
+    const auto [locked, memory] = lock_limits(profile);
+    if (memory) {
+        finding.details.push_back(fmt::format(
+            "the control groups of the process allow {} of memory, other memory of the host included",
+            bytes_text(*memory)));
+        finding.evidence.emplace_back("memory_limit_bytes", static_cast<double>(*memory));
+    }
+    if (locked && held <= *locked && bytes > *locked - held) { // what was exceeded before does not limit it
+        finding.details.push_back(fmt::format("RLIMIT_MEMLOCK is {}", bytes_text(*locked)));
+        finding.evidence.emplace_back("lock_limit_bytes", static_cast<double>(*locked));
+    }
+}
+
 /// Which lines held the memory when it ran out. A trace does not show what contexts and other processes held.
 void add_holders(const Profile& profile, const LineOf& line_of, const tables::FailedTotals& first,
                  Finding& finding) {
@@ -179,6 +200,8 @@ void add_holders(const Profile& profile, const LineOf& line_of, const tables::Fa
     finding.evidence.insert(finding.evidence.end(), {{"held_bytes", static_cast<double>(held)},
                                                      {"held_managed_bytes", static_cast<double>(managed)},
                                                      {"held_idle_bytes", static_cast<double>(idle)}});
+    if (first.of_host)
+        add_limits(profile, held, first.bytes, finding);
     if (first.of_host || devices.size() != 1 || first.bytes == 0 || devices.front().memory_bytes == 0)
         return;
     const std::uint64_t all = devices.front().memory_bytes, own = held - managed;
@@ -200,12 +223,13 @@ std::string oom_advice(const Profile& profile, const tables::FailedTotals& first
     const auto idle =
         std::ranges::find(finding.evidence, "held_idle_bytes", &std::pair<std::string_view, double>::first);
     std::string text = "check what the call returns, and free memory that is no longer needed before it";
+    if (first.of_host)
+        return text +
+               ", or page-lock only what copies need at the same time, and use pageable memory for the rest";
     if (idle != finding.evidence.end() && idle->second != 0)
         text += fmt::format(" ({} had been used and were idle)", bytes_text(idle->second));
-    text += ", or process the data in smaller parts";
-    return first.of_host
-               ? text
-               : text + "; umadvisor run --act rewrite=spill lets the program continue with managed memory";
+    return text + ", or process the data in smaller parts; umadvisor run --act rewrite=spill lets the program "
+                  "continue with managed memory";
 }
 
 /// What to do where a capture forbids a call, or had ended before it. Adds the lines that the trace has.
@@ -230,6 +254,21 @@ std::string capture_advice(const Profile& profile, const LineOf& line_of, std::u
                                                    : "; if another thread captures, let it begin with " + mode);
 }
 
+/// Where the program queues host functions, the call may stand in one. Adds the line.
+std::string host_function_advice(const Profile& profile, const LineOf& line_of, const ids::CallSite& queued,
+                                 Finding& finding) {
+    const std::string call = profile.call_name(queued.entry);
+    finding.details.push_back(
+        "no call of CUDA is permitted in a host function, which a stream calls; some fail so, "
+        "others wait for ever");
+    finding.places.emplace_back(call + ": a host function is queued here", line_of(queued.stack));
+    return fmt::format(
+        "if it stands in a host function ({}), make the call outside: let the function set a flag or notify a "
+        "condition variable that a thread of yours waits for; or queue the work itself behind an event, or as "
+        "a node of a graph",
+        call);
+}
+
 /// A kernel's illegal access may be that to memory which was freed before the kernel had ended. Adds the lines.
 void add_frees(const Profile& profile, const LineOf& line_of, Finding& finding) {
     if (work_is_unknown(profile) || memory_use_is_unknown(profile) ||
@@ -246,6 +285,14 @@ void add_frees(const Profile& profile, const LineOf& line_of, Finding& finding) 
     }
 }
 
+/// "cudaMemcpy from a null pointer"
+std::string call_text(const Profile& profile, const FailedLine& line) {
+    const tables::FailedTotals& first = *line.first;
+    return fmt::format(
+        "{}{}{}{}", profile.call_name(line.entry), first.bytes == 0 ? "" : " of " + bytes_text(first.bytes),
+        first.from_null ? " from a null pointer" : "", first.to_null ? " to a null pointer" : "");
+}
+
 Finding describe(const Profile& profile, const LineOf& line_of, ids::StackId stack, std::uint64_t status,
                  const FailedLine& line) {
     const tables::FailureSite* const fatal = profile.failed_calls().fatal();
@@ -256,10 +303,8 @@ Finding describe(const Profile& profile, const LineOf& line_of, ids::StackId sta
     finding.title = finding.rule->title;
     finding.stack = stack;
     const tables::FailedTotals& first = *line.first;
-    finding.summary = fmt::format(
-        "{}{}{}{} fails, {}: {}", profile.call_name(line.entry),
-        first.bytes == 0 ? "" : " of " + bytes_text(first.bytes), first.from_null ? " from a null pointer" : "",
-        first.to_null ? " to a null pointer" : "", count_text(line.count, "time"), error_text(profile, status));
+    finding.summary = fmt::format("{} fails, {}: {}", call_text(profile, line), count_text(line.count, "time"),
+                                  error_text(profile, status));
     if (after != 0)
         finding.summary += fmt::format("; {} after it failed, too", count_text(after, "call"));
     finding.evidence = {{"failed", static_cast<double>(line.count)},
@@ -272,7 +317,7 @@ Finding describe(const Profile& profile, const LineOf& line_of, ids::StackId sta
                               : "check what the call returns, and correct its arguments or remove it";
     if (ends_all && status == tables::illegal_address)
         add_frees(profile, line_of, finding);
-    if (status == tables::out_of_memory) {
+    if (status == tables::out_of_memory || first.holdings) {
         finding.evidence.emplace_back("bytes", static_cast<double>(first.bytes));
         if (first.holdings)
             add_holders(profile, line_of, first, finding);
@@ -280,6 +325,8 @@ Finding describe(const Profile& profile, const LineOf& line_of, ids::StackId sta
     }
     if (status == tables::capture_forbids || status == tables::capture_ended)
         finding.advice = capture_advice(profile, line_of, status, first, finding);
+    if (status == tables::not_permitted && first.host_function.stack.known())
+        finding.advice = host_function_advice(profile, line_of, first.host_function, finding);
     finding.basis = "fixes an error; no time is saved";
     finding.confidence = Confidence::high;
     return finding;
@@ -301,19 +348,43 @@ std::vector<Finding> find_calls_fail(const Profile& profile, const LineOf& line_
             line.entry = site.site.entry;
         }
     }
-    std::vector<std::pair<std::uint64_t, Finding>> found;
+    struct Found {
+        std::uint64_t start;
+        std::string call, error;
+        std::uint64_t count;
+        Finding finding;
+    };
+    std::vector<Found> found;
     for (const auto& [key, line] : lines)
         if (line.answered < line.count && // else the program got its memory
             cause_of(lines, key.second, line) == nullptr) {
-            Finding& finding =
-                found.emplace_back(line.first->start, describe(profile, line_of, key.first, key.second, line))
-                    .second;
-            add_followers(profile, lines, line, finding);
+            found.push_back({line.first->start, call_text(profile, line), error_text(profile, key.second),
+                             line.count, describe(profile, line_of, key.first, key.second, line)});
+            add_followers(profile, lines, line, found.back().finding);
         }
-    std::ranges::sort(found, {}, [](const auto& each) { return each.first; });
+    std::ranges::sort(found, {}, &Found::start);
+    // Calls that fail in the same way are one finding, at the first of their lines, unless there is more to say
+    // of each.
     std::vector<Finding> findings;
-    for (auto& [at, finding] : found)
-        findings.push_back(std::move(finding));
+    std::map<std::pair<std::string, std::string>, std::size_t>
+        alike; // by call and error: its place in `findings`
+    std::vector<std::uint64_t> counts;
+    for (Found& each : found) {
+        const bool plain = each.finding.details.empty() && each.finding.places.empty();
+        const auto [group, first] =
+            plain ? alike.try_emplace({each.call, each.error}, findings.size()) : std::pair{alike.end(), true};
+        if (first) {
+            findings.push_back(std::move(each.finding));
+            counts.push_back(each.count);
+            continue;
+        }
+        Finding& larger = findings[group->second];
+        const std::uint64_t count = counts[group->second] += each.count;
+        larger.places.emplace_back("fails here, too", each.finding.stack);
+        larger.evidence.front().second = static_cast<double>(count);
+        larger.summary = fmt::format("{} of {} fail, at {}: {}", count_text(count, "call"), each.call,
+                                     count_text(larger.places.size() + 1, "line"), each.error);
+    }
     return findings;
 }
 

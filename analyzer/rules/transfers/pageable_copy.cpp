@@ -18,7 +18,7 @@ namespace {
 using trace::Memory;
 
 struct PageableCopies {
-    tables::Tally copies;
+    tables::Tally copies, from_disk; ///< from_disk: these are left out
     EditedCalls calls;
     facts::Footprint memory; ///< that they go through
     std::uint64_t largest = 0, entry = 0;
@@ -108,6 +108,12 @@ std::optional<Finding> describe_pageable(const Profile& profile, const Key& key,
     if (asynchronous && !graph)
         finding.details.push_back("the call returns only when the copy is staged: the host waited " +
                                   time_text(spent_ns) + " in it, and nothing overlapped");
+    if (group.from_disk.count != 0)
+        finding.details.push_back(fmt::format(
+            "{} more of {} in all waited for pages of the file to come from the disk: not counted, "
+            "page-locking does "
+            "not spare that; read ahead in another thread (MADV_WILLNEED), or map with MAP_POPULATE",
+            group.from_disk.count, bytes_text(group.from_disk.bytes)));
     finding.evidence = {{"copies", static_cast<double>(group.copies.count)},
                         {"bytes", bytes},
                         {"largest_bytes", static_cast<double>(group.largest)},
@@ -163,11 +169,14 @@ std::vector<Finding> find_pageable_copies(const Profile& profile, const LineOf& 
         const tables::Tally rest =
             content_is_known ? totals.large.without(profile.counted<DeviceContents>().reported(site, false))
                              : totals.large;
-        if (rest.count == 0)
+        // The disk is no faster for page-locked memory.
+        const tables::Tally& disk = totals.from_disk;
+        if (rest.count <= disk.count || rest.bytes < disk.bytes || rest.ticks < disk.ticks)
             continue;
         PageableCopies& group = groups[{line_of(site.stack), totals.direction, site.asynchronous, site.graph}];
-        group.copies.add(rest);
-        group.calls.add(site, rest.count);
+        group.copies.add(rest.without(disk));
+        group.from_disk.add(disk);
+        group.calls.add(site, rest.count - disk.count);
         group.memory.add(totals.pageable);
         group.largest = std::max(group.largest, totals.largest);
         group.entry = site.entry;

@@ -128,6 +128,7 @@ Finding describe(const ManagedRule& rule, const Habit& habit, const LineOf& line
         for (CodeEdit& edit : advice.at_lead)
             finding.code_edits.push_back({edit.kind, std::move(edit.text), line_of(places.front().stack)});
     add_places(finding, std::move(places), line_of);
+    std::ranges::move(advice.places, std::back_inserter(finding.places));
     finding.advice = std::move(advice.text);
     finding.saving_ns = within_recorded(memory.profile, advice.spared.all_ns());
     finding.edit = edit_of(habit, advice.spared);

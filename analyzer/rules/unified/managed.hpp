@@ -62,7 +62,8 @@ struct Advice {
     std::string basis;
     Confidence confidence{};
     std::vector<std::string> details;
-    std::vector<std::pair<std::string_view, double>> evidence; ///< beside what all have
+    std::vector<std::pair<std::string_view, double>> evidence;     ///< beside what all have
+    std::vector<std::pair<std::string, ids::StackId>> places = {}; ///< beside the lines that all have
     std::vector<CodeEdit> at_lead =
         {}; ///< `text` in code, at the line where the rule's lead says the change begins
 };

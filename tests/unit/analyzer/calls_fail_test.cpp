@@ -77,11 +77,15 @@ BOOST_FIXTURE_TEST_CASE(uploads_that_fail_in_the_middle_come_first, Scenario) {
     copy(mib, 1000, {.stack = one, .status = 1});
     copy_often(256 * mib, 26 * ms, {.stack = upload});
     const auto found = findings_of(*this);
-    BOOST_REQUIRE(found.size() == 3u);
+    BOOST_REQUIRE(found.size() == 2u);
     BOOST_TEST(found[0].stack == other);
-    BOOST_TEST(found[1].stack == one);
-    BOOST_TEST(found[1].rule->name == "calls-fail");
-    BOOST_TEST(found[2].stack == upload);
+    BOOST_TEST(found[0].rule->name == "calls-fail");
+    BOOST_TEST(found[0].summary ==
+               "2 calls of cudaMemcpy fail, at 2 lines: an invalid value (cudaErrorInvalidValue)");
+    BOOST_TEST(evidence(found[0], "failed") == 2);
+    BOOST_REQUIRE(found[0].places.size() == 1u);
+    BOOST_TEST(found[0].places[0].second == one);
+    BOOST_TEST(found[1].stack == upload);
 }
 
 BOOST_FIXTURE_TEST_CASE(lines_and_errors_are_told_apart, Scenario) {
@@ -133,6 +137,39 @@ BOOST_FIXTURE_TEST_CASE(out_of_page_locked_memory_is_a_matter_of_the_host, Scena
     const Finding finding = lone_failure(*this);
     BOOST_TEST(finding.places.size() == 1u);
     BOOST_TEST(finding.details.front() == "the program held 256 MiB of page-locked memory then");
+}
+
+/// A limit stands there where it may matter, and as no cause.
+BOOST_AUTO_TEST_CASE(page_locking_that_fails_shows_the_limits_of_the_process) {
+    const auto failure = [](std::uint64_t lock_limit, std::uint64_t memory_limit, std::uint64_t status,
+                            Memory memory = Memory::registered) {
+        Scenario s;
+        trace::Process process;
+        process.lock_limit = lock_limit;
+        process.memory_limit = memory_limit;
+        s.builder.add(process);
+        s.allocate(3 * 1024 * mib, Memory::pinned, s.stack());
+        s.allocate(1024 * mib, memory, {.stack = s.stack(), .status = status});
+        return lone_failure(s);
+    };
+    using Details = std::vector<std::string>;
+    const std::string held = "the program held 3 GiB of page-locked memory then";
+    const Finding group = failure(8 * mib + 1, 4096 * mib + 1, 2);
+    BOOST_TEST((group.details ==
+                Details{held, "the control groups of the process allow 4 GiB of memory, other memory of the "
+                              "host included"}));
+    BOOST_TEST(evidence(group, "bytes") == 1024 * mib);
+    BOOST_TEST(evidence(group, "held_bytes") == 3072 * mib);
+    BOOST_TEST(evidence(group, "memory_limit_bytes") == 4096 * mib);
+    const Finding locked = failure(3500 * mib + 1, 0, 304);
+    BOOST_TEST(locked.summary == "cudaHostRegister of 1 GiB fails, 1 time: a call of the operating system that "
+                                 "failed (cudaErrorOperatingSystem)");
+    BOOST_TEST((locked.details == Details{held, "RLIMIT_MEMLOCK is 3.42 GiB"}));
+    BOOST_TEST(contains(locked.advice, "page-lock only what copies need at once"));
+    BOOST_TEST((failure(0, 0, 2).details == Details{held}));
+    BOOST_TEST((failure(4096 * mib + 1, 0, 2).details == Details{held}));        // has room for both
+    BOOST_TEST(failure(1, 4096 * mib + 1, 712).details.empty());                 // is registered already
+    BOOST_TEST(failure(1, 4096 * mib + 1, 304, Memory::device).details.empty()); // is no page-locking
 }
 
 BOOST_FIXTURE_TEST_CASE(a_program_that_held_nothing_says_so, Scenario) {
@@ -284,6 +321,24 @@ BOOST_FIXTURE_TEST_CASE(a_capture_that_is_not_told_of, Scenario) {
         BOOST_TEST(found[i].advice.ends_with(
                        "; if another thread captures, let it begin with cudaStreamCaptureModeThreadLocal"),
                    found[i].advice);
+}
+
+BOOST_AUTO_TEST_CASE(a_call_that_is_not_permitted_may_stand_in_a_host_function) {
+    for (const bool queued : {false, true}) {
+        Scenario s;
+        trace::HostFunction function;
+        function.stack = s.stack();
+        if (queued)
+            s.call(function, "cuLaunchHostFunc");
+        s.copy(mib, 1000, {.stack = s.stack(), .status = 800});
+        s.call(function, "cuLaunchHostFunc"); // too late to be the cause
+        const Finding finding = lone_failure(s);
+        BOOST_TEST(contains(finding.summary, "a call that is not permitted here (cudaErrorNotPermitted)"));
+        BOOST_TEST((finding.advice.find("condition variable") != std::string::npos) == queued);
+        BOOST_TEST(finding.places.size() == (queued ? 1u : 0u));
+        if (queued)
+            BOOST_TEST(finding.places[0].second == ids::StackId(function.stack));
+    }
 }
 
 BOOST_FIXTURE_TEST_CASE(answers_are_no_failures, Scenario) {

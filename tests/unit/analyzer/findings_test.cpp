@@ -1,4 +1,5 @@
 #include "analyzer/advice/findings.hpp"
+#include "command_run.hpp"
 #include "found.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -60,6 +61,38 @@ BOOST_FIXTURE_TEST_CASE(what_is_copied_once_stays_pageable, Scenario) {
         copy(size * mib, size * 100'000, {.stack = line});
     copy(256 * mib, 26 * ms, {.stack = stack()});
     nothing_in(*this);
+}
+
+/// The first time the disk is read, which a page-locked buffer would have to wait for, too.
+BOOST_AUTO_TEST_CASE(copies_that_wait_for_pages_of_a_file_are_not_counted) {
+    const auto copied = [](Scenario& s, int cold, int warm) {
+        s.builder.add(trace::HostRange{.id = 1, .kind = trace::HostRangeKind::file});
+        const auto line = s.stack();
+        for (int i = 0; i < cold + warm; ++i)
+            s.copy(256 * mib, i < cold ? 500 * ms : 26 * ms,
+                   {.stack = line, .host_range = 1, .disk_faults = i < cold ? 100u : 0u});
+    };
+    Scenario some, all, none;
+    copied(some, 1, 4);
+    copied(all, 4, 0);
+    copied(none, 0, 4);
+    const Finding finding = lone(some, "UMA-101");
+    BOOST_TEST(evidence(finding, "copies") == 4);
+    BOOST_TEST(finding.saving_ns == 4 * (26e6 - 256 * mib / 55.5) - lock_ns(256 * mib), exactly);
+    BOOST_REQUIRE(finding.details.size() == 1u);
+    BOOST_TEST(finding.details.front().starts_with("1 more of 256 MiB in all waited for pages of the file"),
+               finding.details.front());
+    nothing_in(all);
+    BOOST_TEST(lone(none, "UMA-101").details.empty());
+
+    const auto note = [](Scenario& s) {
+        const std::string text = run({"report", s.path()}).out;
+        const std::size_t at = text.find("from mapped files waited for pages from the disk: ");
+        return at == std::string::npos ? "" : text.substr(at + 50, 10);
+    };
+    BOOST_TEST(note(all) == "1 GiB in 2");
+    BOOST_TEST(note(some) == "256 MiB in");
+    BOOST_TEST(note(none) == "");
 }
 
 /// As a heap places what is made anew in each round.

@@ -237,4 +237,24 @@ BOOST_FIXTURE_TEST_CASE(the_limits_stand_beside_the_peak, Ring) {
         all);
 }
 
+/// Beyond four times the price of making the pages and locking them.
+BOOST_AUTO_TEST_CASE(slow_locking_says_what_helps) {
+    const auto slow = [](std::uint64_t count, std::uint64_t bytes, std::uint64_t duration) {
+        Scenario s;
+        const auto line = s.stack();
+        for (std::uint64_t i = 0; i < count; ++i)
+            s.allocate(bytes, Memory::registered, {.stack = line, .duration = duration});
+        const std::string text = run({"report", "--all", s.path()}).out;
+        const std::size_t at = text.find("; locking took ");
+        return at == std::string::npos ? "" : text.substr(at, text.find('\n', at) - at);
+    };
+    BOOST_TEST(slow(1, 256 * mib, 300 * ms) == "");
+    BOOST_TEST(slow(1, 256 * mib, 1000 * ms).ends_with("touch them before cudaHostRegister"));
+    // Its own prices do not make it usual.
+    BOOST_TEST(
+        slow(16, 256 * mib, 1000 * ms).starts_with("; locking took 12 times as long as on an H200: what"));
+    BOOST_TEST(slow(1000, 4 * kib, ms).ends_with("one call for many of these pieces takes less"));
+    BOOST_TEST(slow(300, 4 * kib, 300 * us) == ""); // 90 ms
+}
+
 BOOST_AUTO_TEST_SUITE_END()

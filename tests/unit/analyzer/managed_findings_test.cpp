@@ -151,6 +151,32 @@ BOOST_AUTO_TEST_CASE(remote_access) {
     BOOST_TEST((finding.confidence == Confidence::low));
 }
 
+BOOST_AUTO_TEST_CASE(remote_access_names_the_advice_that_was_given) {
+    const auto remote = [](bool preferred, bool mapped) {
+        Program p;
+        const auto prefer = p.stack(), map = p.stack();
+        if (preferred)
+            p.prefer_host(prefer);
+        if (mapped)
+            p.advise(5, trace::Location::device, map); // SetAccessedBy
+        const Finding finding = lone(findings_of(p.filled().launches(5).wait().look(whole, after)), "UMA-208");
+        const auto is_place = [&](std::uint64_t stack) {
+            return std::ranges::count(finding.places, ids::StackId(stack),
+                                      [](const auto& place) { return place.second; }) == 1;
+        };
+        BOOST_TEST(is_place(prefer) == preferred);
+        BOOST_TEST(is_place(map) == mapped);
+        return finding.advice.substr(finding.advice.find("drop"));
+    };
+    const std::string host = "cudaMemAdvise(ptr, bytes, cudaMemAdviseSetPreferredLocation, "
+                             "{cudaMemLocationTypeHost, 0})",
+                      map = "cudaMemAdvise(ptr, bytes, cudaMemAdviseSetAccessedBy, "
+                            "{cudaMemLocationTypeDevice, device})";
+    BOOST_TEST(remote(true, false) == "drop " + host);
+    BOOST_TEST(remote(false, true) == "drop " + map);
+    BOOST_TEST(remote(true, true) == "drop " + host + " and " + map);
+}
+
 BOOST_AUTO_TEST_CASE(oversubscribed) {
     const auto evicted = [](std::uint64_t blocks) {
         Program p;

@@ -116,12 +116,14 @@ struct Program : Bare {
     }
     Program& to_device(std::uint64_t length = 0) { return prefetch(trace::Location::device, length); }
     Program& to_host() { return prefetch(trace::Location::host); }
-    Program& advise(std::uint64_t advice, trace::Location location) {
-        call(trace::Advise{.allocation = trace::AllocationId{id}, .advice = advice, .location = location},
-             "cuMemAdvise_v2");
+    Program& advise(std::uint64_t advice, trace::Location location, std::uint64_t stack = 0) {
+        trace::Advise record{.allocation = trace::AllocationId{id}, .advice = advice, .location = location};
+        record.stack = stack;
+        call(record, "cuMemAdvise_v2");
         return *this;
     }
-    Program& prefer_host() { return advise(3, trace::Location::host); } ///< SetPreferredLocation
+    /// SetPreferredLocation
+    Program& prefer_host(std::uint64_t stack = 0) { return advise(3, trace::Location::host, stack); }
     Program& host_fault() {
         fault(Kind::host_fault, address_of(id), 0, touched);
         now += ms;

@@ -93,7 +93,8 @@ void Scenario::copy(std::uint64_t bytes, std::uint64_t duration, const CopyOptio
                      .batch = options.batch,
                      .staged = options.staged,
                      .reason = options.reason,
-                     .wait_duration = options.wait_duration};
+                     .wait_duration = options.wait_duration,
+                     .disk_faults = options.disk_faults};
     copy.status = options.status;
     copy.stack = options.stack;
     if (options.from != 0)

@@ -64,6 +64,7 @@ public:
         bool staged = false;
         trace::Reason reason{};
         std::uint64_t wait_duration = 0;
+        std::uint64_t disk_faults = 0;
     };
     void copy(std::uint64_t bytes, std::uint64_t duration, const CopyOptions& options);
     /// From device memory to the host, to page-locked memory unless `options` say pageable.

@@ -5,6 +5,7 @@
 
 #include <cstring>
 #include <iterator>
+#include <thread>
 
 namespace simcuda {
 
@@ -91,10 +92,20 @@ CUresult enter(Entry entry, Needs needs, Nanoseconds price) {
         return CUDA_ERROR_NOT_INITIALIZED;
     }
     if (needs == Needs::context) {
+        if (this_thread().in_host_function) {
+            return CUDA_ERROR_NOT_PERMITTED;
+        }
         const CUctx_st* context = current_context();
         return context ? context->sticky : CUDA_ERROR_INVALID_CONTEXT;
     }
     return CUDA_SUCCESS;
+}
+
+void run_host_function(const std::function<void()>& call) {
+    std::thread([&call] {
+        this_thread().in_host_function = true;
+        call();
+    }).join();
 }
 
 const Allocation* Driver::find(std::uint64_t address) const {

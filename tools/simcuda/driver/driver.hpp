@@ -15,6 +15,7 @@
 #include "tools/simcuda/image.hpp"
 
 #include <atomic>
+#include <functional>
 #include <limits>
 #include <map>
 #include <memory>
@@ -188,8 +189,11 @@ struct Thread {
     CUstreamCaptureMode capture_mode;
     CUstream_st* own_stream; ///< the per-thread default stream
     CUctx_st* own_stream_context;
+    bool in_host_function; ///< no call is permitted there that needs a context
 };
 Thread& this_thread();
+/// Calls a host function of a stream in a thread of its own, as the driver does, and waits for its end.
+void run_host_function(const std::function<void()>& call);
 CUctx_st* current_context();
 /// Whether a context of one of the devices may reach the memory of one of the other's. The caller holds the
 /// mutex.

@@ -264,7 +264,7 @@ CUresult run_on_host(CUstream handle, CUhostFn function, void* data, bool per_th
         return failed || !captured ? failed : capture_work(stream, HostWork{{function, data}});
     });
     if (refused == CUDA_SUCCESS && !captured) {
-        function(data);
+        run_host_function([&] { function(data); });
     }
     return refused;
 }

@@ -94,6 +94,6 @@ SIMCUDA_STREAM_PAIR(cuStreamAddCallback, _ptsz,
                                 return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
                             }
                         }
-                        callback(handle, CUDA_SUCCESS, data);
+                        run_host_function([&] { callback(handle, CUDA_SUCCESS, data); });
                         return CUDA_SUCCESS;
                     })
