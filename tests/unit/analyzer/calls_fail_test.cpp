@@ -88,11 +88,11 @@ BOOST_FIXTURE_TEST_CASE(uploads_that_fail_in_the_middle_come_first, Scenario) {
     BOOST_TEST(found[1].stack == upload);
 }
 
-BOOST_FIXTURE_TEST_CASE(lines_and_errors_are_told_apart, Scenario) {
+BOOST_FIXTURE_TEST_CASE(errors_that_differ_are_findings_of_their_own, Scenario) {
     const auto one = stack(), other = stack();
     copy(mib, 1000, {.stack = other, .status = 1});
     for (int i = 0; i < 3; ++i)
-        copy(mib, 1000, {.stack = one, .status = 1});
+        copy(mib, 1000, {.stack = one, .status = 400});
     const auto found = findings_of(*this);
     BOOST_REQUIRE(found.size() == 2u);
     BOOST_TEST(found[0].stack == other); // it failed first
