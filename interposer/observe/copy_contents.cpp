@@ -234,13 +234,14 @@ void CopyContents::keep_upload(const trace::Copy& record) noexcept {
     std::uint32_t more = uploads_.count(of_stream);
     uploads_.drop([&](const Upload& upload) { return of_stream(upload) && more-- >= most_of_a_stream; });
     uploads_.add({pthread_self(), record.start, record.stream, record.source, record.bytes,
-                  record.source_allocation, record.content.part_hash, record.content.whole_hash, 0});
+                  record.source_allocation, record.content.part_hash, record.content.whole_hash,
+                  record.sample != 0, 0});
 }
 
 /// Hashes the source again. Returns whether that was the last time: it has changed, it was freed, or it was
 /// hashed often enough.
 bool CopyContents::look_again(Upload& upload) noexcept {
-    if (on_sources_ >= budget_.so_far() / 16)
+    if (on_sources_ >= budget_.so_far() / (upload.measured ? 16 : 32))
         return false;
     const auto is_same_allocation = [&] {
         Allocation allocation{};

@@ -121,6 +121,7 @@ private:
         std::uint64_t source, bytes;
         trace::AllocationId allocation;
         std::uint64_t part_hash, whole_hash; ///< of the source before the call
+        bool measured;                       ///< the device's time of it, so what is seen can be proved
         std::uint32_t looks;                 ///< since then
     };
 
@@ -163,7 +164,10 @@ private:
     TryLock lock_;                               ///< guards what follows
     std::uint64_t on_parts_ = 0, on_wholes_ = 0; ///< time spent; at most 3/16 and 3/4 of the budget
     std::uint64_t reserved_ = 0;                 ///< of the latter, for what is awaited
-    std::uint64_t on_sources_ = 0;               ///< of both, for sources hashed again; at most 1/16
+    /// Of both, for sources hashed again: at most 1/16, and half of that for uploads that are not measured. A
+    /// program that uploads often would spend all of it on these, and change what is measured, one upload in
+    /// 64 or fewer, unseen.
+    std::uint64_t on_sources_ = 0;
     DeviceRange ranges_[max_ranges] = {};
     KnownContent contents_[max_contents] = {};
     base::BoundedList<Waiting, most_downloads> downloads_;

@@ -130,6 +130,26 @@ BOOST_AUTO_TEST_CASE(looking_again_keeps_to_its_share) {
     BOOST_TEST(told_before(trace::SyncKind::event) == 1u);
 }
 
+BOOST_AUTO_TEST_CASE(uploads_that_are_measured_have_a_share_of_their_own) {
+    allocate(Memory::pinned, true);
+    upload(Memory::pinned);
+    contents->set_allowance(1'300'000); // 20 looks at sources of others, by the model
+    const auto change_each = [this](std::uint64_t rounds, std::uint64_t sample) {
+        recorder().clear();
+        for (std::uint64_t i = 0; i < rounds; ++i) {
+            upload_async(100 + i, 0, bytes, stream, sample);
+            host[0] ^= 1;
+            told_before(trace::SyncKind::context);
+        }
+        return recorder().contents.size();
+    };
+    const std::size_t unmeasured = change_each(45, 0);
+    BOOST_TEST(unmeasured >= 15u);
+    BOOST_TEST(unmeasured <= 25u);
+    BOOST_TEST(change_each(1, 7) == 1u);
+    BOOST_TEST(change_each(1, 0) == 0u);
+}
+
 BOOST_AUTO_TEST_CASE(all_of_a_source_is_looked_at_again_where_all_was) {
     hash("full");
     allocate(Memory::pinned, true);

@@ -106,7 +106,7 @@ struct Copies {
     }
     /// One that may still run when the call returns.
     trace::Copy upload_async(std::uint64_t start, std::size_t offset = 0, std::size_t length = bytes,
-                             std::uint64_t in_stream = stream) {
+                             std::uint64_t in_stream = stream, std::uint64_t sample = 0) {
         trace::Copy record{.source = address() + offset,
                            .destination = on_device,
                            .bytes = length,
@@ -117,6 +117,7 @@ struct Copies {
         record.asynchronous = 1;
         record.stream = trace::StreamId{in_stream};
         contents->before_copy(record, record.bytes);
+        record.sample = sample;
         contents->after_copy(record, record.bytes);
         return record;
     }
