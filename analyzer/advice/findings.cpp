@@ -226,6 +226,54 @@ bool is_negligible(const rules::Profile& profile, const rules::Finding& finding)
                                         rules::least_saving_of_run * static_cast<double>(profile.net_ns()));
 }
 
+/// Of calls that hold their thread, all findings together claim no more time than the calls took. The finding
+/// that saves most claims first. Where an edit changes other calls, too, or what the host does around a call,
+/// more than these calls can be saved: such a finding neither claims here nor gives way.
+void claim_calls_once(const rules::Profile& profile, const rules::LineOf& line_of,
+                      std::vector<rules::Finding>& all) {
+    struct Calls {
+        double left_ns = 0;
+        const rules::Rule* claimed_by = nullptr;
+    };
+    std::map<ids::CallSite, Calls> sites;
+    for (rules::Finding* const finding : edited_of(all)) {
+        std::set<Calls*> claimed;
+        const bool of_calls_alone =
+            finding->statement_ns == 0 &&
+            std::ranges::all_of(finding->edit.changes, [&](const timeline::Change& change) {
+                if (finding->rule->moves_own_line_only && line_of(change.site.stack) != finding->stack)
+                    return true;
+                const auto held = profile.waits().ticks().find(change.site);
+                if (held == profile.waits().ticks().end() || change.less_before_ns > 0 ||
+                    change.less_after_share > 0)
+                    return false;
+                const auto left_ns = static_cast<double>(profile.nanoseconds(held->second));
+                claimed.insert(&sites.try_emplace(change.site, Calls{left_ns}).first->second);
+                return true;
+            });
+        if (!of_calls_alone)
+            continue;
+        double left_ns = 0;
+        const rules::Rule* other = nullptr;
+        for (const Calls* const calls : claimed) {
+            left_ns += calls->left_ns;
+            other = calls->claimed_by != nullptr ? calls->claimed_by : other;
+        }
+        if (other != nullptr && finding->saving_ns > left_ns) {
+            finding->details.push_back(fmt::format(
+                "{} of what it saves alone is time of the same calls that {} saves, and is counted there",
+                rules::time_text(finding->saving_ns - left_ns), other->id));
+            finding->saving_ns = left_ns;
+            for (double* const end : {&finding->saving_at_least_ns, &finding->saving_at_most_ns})
+                *end = std::min(*end, left_ns);
+        }
+        for (Calls* const calls : claimed) {
+            calls->left_ns *= left_ns > 0 ? std::max(0.0, 1 - finding->saving_ns / left_ns) : 0;
+            calls->claimed_by = finding->rule;
+        }
+    }
+}
+
 /// No finding claims time of the run that another has claimed. Findings with a replay claim first.
 void claim_once(const rules::Profile& profile, std::vector<rules::Finding>& all) {
     auto left_ns = static_cast<double>(profile.net_ns());
@@ -355,6 +403,7 @@ Findings find_all(const rules::Profile& profile, const rules::LineOf& line_of) {
                       .unpriced = std::move(unpriced),
                       .stopped = std::move(stopped),
                       .spared = std::move(saved.spared)};
+    claim_calls_once(profile, line_of, findings.all);
     claim_once(profile, findings.all);
     tidy_ranges(profile, findings.all);
     findings.together_ns = saved_together(profile, findings.all, saved.saved_ns);

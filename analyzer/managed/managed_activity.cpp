@@ -108,6 +108,10 @@ void ManagedActivity::judge(ManagedAllocation& allocation) {
     if (allocation.marks.by_umadvisor)
         for (const WastedPrefetch& each : wasted_prefetches(subject))
             reader::add_saturated(wasted_[{each.why, each.stack}], each.bytes);
+    const bool read_only = allocation.marks.writing_launches == 0 && terms_.first_anywhere == UINT64_MAX;
+    for (const auto& [pair, passed] : allocation.passed_on)
+        allocation.site->devices.passed_on(pair, read_only ? passed.first : PassedOn{},
+                                           read_only ? PassedOn{} : passed.second);
     allocation.site->late.add(late_candidates(subject));
     allocation.site->made_by_kernels(allocation.stays);
     allocation.site->seen.add({allocation.stays.arrived(true), allocation.stays.arrived(false)});
@@ -123,6 +127,7 @@ void ManagedActivity::reach(ManagedAllocation& allocation, const facts::KernelSi
             allocation.site->devices.turn(facts::pair_of(*allocation.device, device), allocation.bytes());
         allocation.device = device;
     }
+    allocation.joins = joins_;
     allocation.stays.add({.time = start, .kind = UseKind::launch, .kernel = kernel, .queue = queue});
     shared_.use(allocation);
     arrivals_.launch(allocation, device);
@@ -172,11 +177,35 @@ void ManagedActivity::touch(trace::AllocationId id, std::uint64_t time) {
         totals_.use();
         arrivals_.host_touch(*allocation, time);
         arrivals_.touch(*allocation);
+        allocation->on_device = {};
         ledger_.touch(allocation->number, time);
     }
 }
 
-void ManagedActivity::add(const trace::Prefetch& record) {
+/// Between devices: what is prefetched to one while the other has it leaves that one.
+void ManagedActivity::pass_on(ManagedAllocation& allocation, const trace::Prefetch& record,
+                              std::uint32_t thread) {
+    const Prefetched before = std::exchange(allocation.on_device, {});
+    if (is_host(record.location) || record.discarded != 0 || record.origin != trace::Origin::program ||
+        allocation.site->read_mostly)
+        return;
+    const std::uint64_t end = reader::saturated_sum(record.address, record.bytes);
+    const std::uint64_t bit = record.location_id < 64 ? std::uint64_t{1} << record.location_id : 0;
+    allocation.on_device = {record.location_id, record.address, end, before.had | bit};
+    const std::uint64_t first = std::max(before.first, record.address), last = std::min(before.end, end);
+    if (first >= last || before.device == record.location_id || allocation.device != before.device)
+        return;
+    auto& [again, torn] = allocation.passed_on[facts::pair_of(before.device, record.location_id)];
+    const PassedOn passed{1, last - first, ids::StackId::of(record)};
+    if ((before.had & bit) != 0)
+        again.add(passed);
+    // In a stream of the device that has it, the call waits for that device's kernels.
+    if (allocation.launched_on && allocation.joins == joins_ &&
+        contexts_.of(thread, record.stream).device == record.location_id)
+        torn.add(passed);
+}
+
+void ManagedActivity::add(const trace::Prefetch& record, std::uint32_t thread) {
     ManagedAllocation* const allocation = ranges_.find_live(record.allocation);
     if (record.status != 0 || record.bytes == 0 || allocation == nullptr)
         return;
@@ -198,6 +227,7 @@ void ManagedActivity::add(const trace::Prefetch& record) {
     const std::uint64_t offset = record.address - std::min(record.address, allocation->address);
     // From the device that had it to another: it was not there before, and it does not leave the devices.
     const bool passed_on = !to_host && allocation->device && *allocation->device != record.location_id;
+    pass_on(*allocation, record, thread);
     if (!passed_on)
         allocation->stays.add(
             {.time = record.start,
@@ -236,6 +266,8 @@ void ManagedActivity::add(const trace::Residency& record) {
     if (totals_.records(trace::ManagedEventKind::host_fault))
         arrivals_.look(*allocation, on_host, record.start);
     ledger_.look(allocation->number, share, record.start);
+    if (on_host != 0)
+        allocation->on_device = {};
     allocation->stays.add({.time = record.start,
                            .kind = record.moment == trace::SampleMoment::after_synchronize
                                        ? UseKind::look_after_wait

@@ -38,19 +38,22 @@ public:
     /// A kernel of a graph that was launched there may reach `allocation`.
     void reach(trace::AllocationId allocation, const facts::KernelSite& kernel,
                const trace::GraphLaunch& record, std::uint32_t thread);
-    void add(const trace::Prefetch& record);
     void add(const trace::Advise& record);
     void add(const trace::Residency& record);
     void add(const trace::ManagedEvent& record);
     void add(const trace::ManagedCounters& record);
     void add(const trace::ManagedDetail& record) { totals_.add(record); }
     /// Records whose meaning depends on the thread that made the call.
+    void add(const trace::Prefetch& record, std::uint32_t thread);
     void add(const trace::Copy& record, std::uint32_t thread);
     void add(const trace::Set& record);
     void add(const trace::Sync& record, std::uint32_t thread);
     void add(const trace::Event& record, std::uint32_t thread);
     void add(const trace::Context& record, std::uint32_t thread) { contexts_.add(record, thread); }
-    void add(const trace::Stream& record, std::uint32_t thread) { contexts_.add(record, thread); }
+    void add(const trace::Stream& record, std::uint32_t thread) {
+        contexts_.add(record, thread);
+        joins_ += record.action == trace::StreamAction::wait_event;
+    }
     /// Call once, at the end.
     void finish();
 
@@ -80,6 +83,7 @@ private:
     void reach(ManagedAllocation& allocation, const facts::KernelSite& kernel, const facts::WorkQueue& queue,
                std::uint64_t device, std::uint64_t start);
     void touch(trace::AllocationId allocation, std::uint64_t time);
+    void pass_on(ManagedAllocation& allocation, const trace::Prefetch& record, std::uint32_t thread);
     void wait(const facts::Waited& waited);
     void forget_expired();
     void judge(ManagedAllocation& allocation);
@@ -106,6 +110,7 @@ private:
     Terms terms_;
     ThrashingReplay replay_;
     bool inside_ = true;
+    std::uint64_t joins_ = 0;       ///< how often a stream was made to wait for another
     std::uint64_t totals_read_ = 0; ///< when the driver's totals were read last, ticks
 };
 

@@ -68,6 +68,7 @@ void ManagedActivity::add(const trace::ManagedEvent& record) {
         allocation->blocks.add(record, first, first + std::min(length, allocation->last - record.address));
     switch (record.kind) {
     case trace::ManagedEventKind::host_fault:
+        allocation->on_device = {};
         site.touched_by_host(record.code, faults_of(record), 0);
         shared_.use(*allocation);
         shared_.share_late(*allocation, record.start);

@@ -4,6 +4,7 @@
 #include "analyzer/facts/running_launches.hpp"
 #include "analyzer/ids/allocation_site.hpp"
 #include "analyzer/managed/block_history.hpp"
+#include "analyzer/managed/device_turns.hpp"
 #include "analyzer/managed/verdict.hpp"
 #include "trace/event_records.hpp"
 
@@ -13,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace umadvisor::ids {
@@ -29,6 +31,12 @@ struct PrefetchCall {
     std::uint64_t start = 0;
     ids::CallSite site;
     bool to_host = false, by_umadvisor = false;
+};
+
+/// What the program's last prefetch brought to a device, while nothing else took it from there.
+struct Prefetched {
+    std::uint64_t device = 0, first = 0, end = 0; ///< first and end: addresses; equal: nothing
+    std::uint64_t had = 0; ///< devices, a bit each, that prefetches have brought it to since the host used it
 };
 
 /// How much of an allocation the host had when it was looked at last.
@@ -56,6 +64,10 @@ struct ManagedAllocation {
     std::uint64_t late_totals = 0;   ///< ticks: the last that were shared with it for a fault reported late
     facts::RunningLaunches launches;
     std::optional<std::uint64_t> device; ///< of the last launch that reaches it
+    std::uint64_t joins = 0;             ///< ManagedActivity::joins_ at that launch
+    Prefetched on_device;
+    std::map<facts::DevicePair, std::pair<PassedOn, PassedOn>>
+        passed_on;                       ///< what came again, and what was torn
     std::deque<PrefetchCall> prefetches; ///< the last few
     BlockHistory blocks;
     Stays stays;

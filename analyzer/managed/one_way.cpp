@@ -33,7 +33,8 @@ void judge_read_back(const Subject& subject, std::vector<Verdict>& found) {
         return;
     Verdict verdict{.kind = VerdictKind::read_back};
     const Stay* before = nullptr;
-    bool host_had_it = false;
+    bool host_had_it = false, prefetched = true;
+    std::uint64_t lowest = UINT64_MAX, highest = 0;
     for (const Stay& stay : subject.stays.list()) {
         if (before != nullptr && before->on_device && before->launches != 0 && !stay.on_device &&
             stay.by_fault != 0) {
@@ -43,12 +44,19 @@ void judge_read_back(const Subject& subject, std::vector<Verdict>& found) {
             verdict.written += host_had_it ? written(stay) : 0;
             verdict.kernel = before->last_kernel;
             verdict.host_code = stay.code;
+            prefetched = prefetched && stay.faults != 0 && before->by_prefetch > stay.by_fault;
+            lowest = std::min(lowest, stay.lowest);
+            highest = std::max(highest, stay.highest);
         }
         host_had_it = host_had_it || !stay.on_device;
         before = &stay;
     }
-    if (subject.much(verdict.bytes))
-        found.push_back(verdict);
+    if (!subject.much(verdict.bytes))
+        return;
+    const std::uint64_t part = (highest | (granule - 1)) + 1 - std::min(lowest / granule * granule, highest);
+    if (prefetched && verdict.times >= 2 && part <= subject.bytes() / 2)
+        verdict.same_part = part;
+    found.push_back(verdict);
 }
 
 /// Filled by the host's own code, as far as that is recorded, with what a kernel could have made.

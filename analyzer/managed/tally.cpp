@@ -28,6 +28,7 @@ void VerdictTally::add(const Verdict& verdict) {
     add_saturated(totals.written, verdict.written);
     add_saturated(totals.pulls, verdict.pulls);
     add_saturated(totals.host_ticks, verdict.host_ticks);
+    add_saturated(totals.same_part, verdict.same_part);
     add_some(totals.kernels, verdict.kernel);
     add_some(totals.host_codes, verdict.host_code);
     add_some(totals.prefetches, verdict.prefetch_stack);
@@ -45,6 +46,7 @@ void VerdictTally::add(const VerdictTally& other) {
         add_saturated(totals.written, from.written);
         add_saturated(totals.pulls, from.pulls);
         add_saturated(totals.host_ticks, from.host_ticks);
+        add_saturated(totals.same_part, from.same_part);
         for (const facts::KernelSite& kernel : from.kernels)
             add_some(totals.kernels, kernel);
         for (const std::uint64_t code : from.host_codes)

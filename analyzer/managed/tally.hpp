@@ -12,7 +12,7 @@ namespace umadvisor::managed {
 struct VerdictTotals {
     std::uint64_t allocations = 0, times = 0, bytes = 0;
     std::uint64_t new_bytes = 0, taken_back = 0, prefetched_back = 0, written = 0;
-    std::uint64_t pulls = 0, host_ticks = 0;
+    std::uint64_t pulls = 0, host_ticks = 0, same_part = 0;
     std::set<facts::KernelSite> kernels; ///< these and what follows: a few of them
     std::set<std::uint64_t> host_codes;  ///< frames
     std::set<ids::StackId> prefetches;   ///< stacks

@@ -71,6 +71,7 @@ struct Verdict {
     std::uint64_t times = 0;           ///< what it counts is the kind's own: round trips, calls, launches
     std::uint64_t bytes = 0;           ///< that moved, or were asked for, because of it
     std::uint64_t new_bytes = 0;       ///< of `bytes` read back, what the host had never had
+    std::uint64_t same_part = 0;       ///< that hold all that is read back, half of it at most; 0: not known
     std::uint64_t taken_back = 0;      ///< of `bytes` prefetched in vain, what came back by the host's faults
     std::uint64_t prefetched_back = 0; ///< of the same, what came back by prefetch
     std::uint64_t written = 0;         ///< of what came to the host by its faults, what the host wrote

@@ -53,7 +53,7 @@ std::string slow_text(const advice::Report& report, const tables::LockedTotals& 
         "; locking took {:.0f} times as long as on {}: {}", ns / price, own.whose(),
         bytes < count * call_bytes
             ? "one call for many of these pieces takes less"
-            : "what helps is huge pages (MADV_HUGEPAGE), and several threads that touch them before "
+            : "huge pages (MADV_HUGEPAGE) help, and several threads that touch them before "
               "cudaHostRegister");
 }
 

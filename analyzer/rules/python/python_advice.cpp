@@ -54,7 +54,8 @@ void advise_in_python(std::vector<Finding>& findings, const FrameworkOf& framewo
         const std::optional<symbols::PythonFramework> framework = framework_of(finding.stack);
         if (!framework)
             continue;
-        if (const PythonAdvice* const known = python_advice(*finding.rule, *framework))
+        if (const PythonAdvice* const known = python_advice(*finding.rule, *framework);
+            known != nullptr && !finding.advice.starts_with(python_hand_over))
             finding.advice = text_of(*known) + finding.order_advice;
         for (Finding::Part& part : finding.parts)
             if (const PythonAdvice* const known = python_advice(*part.rule, *framework))

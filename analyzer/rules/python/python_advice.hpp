@@ -19,6 +19,9 @@ struct PythonAdvice {
     std::string_view trap; ///< how it comes to nothing or breaks; empty: no such way is known
 };
 
+/// A rule's advice that begins so names functions of Python's frameworks already.
+inline constexpr std::string_view python_hand_over = "hand it over on the device: ";
+
 /// Null: what the rule says itself holds for Python, too.
 const PythonAdvice* python_advice(const Rule& rule, symbols::PythonFramework framework);
 

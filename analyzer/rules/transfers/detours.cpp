@@ -1,6 +1,7 @@
 #include "analyzer/rules/transfers/detours.hpp"
 
 #include "analyzer/facts/direction.hpp"
+#include "analyzer/symbols/python_framework.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -73,23 +74,24 @@ void ThroughHost::add(ThroughHostWay& way, const trace::Copy& copy) {
     });
 }
 
-void ThroughHost::upload(Thread& thread, const trace::Copy& copy) {
+/// Returns true if the upload sends on what came down and the host had no time to look at.
+bool ThroughHost::pass_on(Thread& thread, const trace::Copy& copy) {
     const auto found = std::ranges::find_if(thread.latest, [&](const Download& download) {
         return download.copy.destination == copy.source && download.copy.bytes == copy.bytes;
     });
     if (found == thread.latest.end())
-        return;
+        return false;
     const trace::Copy& down = found->copy;
     const trace::Alloc* const from = live_.find(down.source_allocation);
     const trace::Alloc* const to = live_.find(copy.destination_allocation);
     if (from == nullptr || to == nullptr)
-        return;
+        return false;
     const bool back = down.source == copy.destination;
     const ThroughHostSite site{ids::CallSite::of(down), ids::CallSite::of(copy), from->device, to->device};
     ThroughHostTotals& totals = (back ? back_ : sites_)[site];
     if (is_changed(down, copy)) {
         ++totals.changed;
-        return;
+        return false;
     }
     // Where the device holds something else by now, the host kept the bytes for later: unless both change
     // places, and this is the other's way.
@@ -97,7 +99,7 @@ void ThroughHost::upload(Thread& thread, const trace::Copy& copy) {
     const bool seen = back ? !barely_seen(thread, copy) : !unseen(thread, *found, copy);
     if (seen || (!exchanged &&
                  !contents_.holds_download(down.source_allocation, down.source, down.source + down.bytes)))
-        return;
+        return false;
     if (!back) {
         ++calls_[site.down].paired;
         ++calls_[site.up].paired;
@@ -116,6 +118,39 @@ void ThroughHost::upload(Thread& thread, const trace::Copy& copy) {
             other.replaced_by = &totals;
         }
     *found = {}; // what the host sends on to several devices it is to hold
+    return true;
+}
+
+void ThroughHost::hand_over(Thread& thread, const trace::Copy& copy) {
+    if (dictionary_.interpreters.empty() || copy.content.part_hash == 0 || copy.content.value_bytes != 0 ||
+        copy.content.places_differ != 0)
+        return;
+    const auto found = std::ranges::find_if(thread.latest, [&](const Download& download) {
+        const trace::CopyContent& brought = download.copy.content;
+        return download.copy.bytes == copy.bytes && brought.part_hash == copy.content.part_hash &&
+               (brought.whole_hash == 0 || copy.content.whole_hash == 0 ||
+                brought.whole_hash == copy.content.whole_hash) &&
+               download.copy.source != copy.destination;
+    });
+    if (found == thread.latest.end())
+        return;
+    const trace::Copy& down = found->copy;
+    const trace::Alloc* const from = live_.find(down.source_allocation);
+    const trace::Alloc* const to = live_.find(copy.destination_allocation);
+    if (from == nullptr || to == nullptr ||
+        !contents_.holds_download(down.source_allocation, down.source, down.source + down.bytes))
+        return;
+    const ThroughHostSite site{ids::CallSite::of(down), ids::CallSite::of(copy), from->device, to->device};
+    const symbols::PythonFramework gives = symbols::framework_at(dictionary_, site.down.stack),
+                                   takes = symbols::framework_at(dictionary_, site.up.stack);
+    if (gives == takes || gives == symbols::PythonFramework::none || takes == symbols::PythonFramework::none)
+        return;
+    ++calls_[site.up].paired;
+    ThroughHostTotals& totals = handed_over_[site];
+    ++totals.pairs;
+    totals.bytes += copy.bytes;
+    add(totals.down, down);
+    add(totals.up, copy);
 }
 
 void ThroughHost::add(const trace::Copy& copy, std::uint32_t on) {
@@ -138,7 +173,8 @@ void ThroughHost::count(const trace::Copy& copy, std::uint32_t on) {
     Thread& thread = of(on);
     if (up) {
         thread.sends = true;
-        upload(thread, copy);
+        if (!pass_on(thread, copy))
+            hand_over(thread, copy);
         return;
     }
     if (std::exchange(thread.sends, false) || thread.given_bytes == 0) {

@@ -1,5 +1,5 @@
 /// Device memory that is copied to the host and from there to a device again, with no time to look at it: to
-/// another place, or back to where it came from.
+/// another place, or back to where it came from. And the same bytes from one Python framework to another.
 #pragma once
 
 #include "analyzer/facts/per_thread.hpp"
@@ -48,6 +48,7 @@ public:
     ThroughHost(const Begin& begin, Counters& counters)
         : ns_per_tick_(begin.ns_per_tick),
           host_time_known_(!begin.dictionary.is_simulated()),
+          dictionary_(begin.dictionary),
           contents_(counters.get<DeviceContents>(begin)),
           live_(begin.live),
           samples_(begin.samples) {}
@@ -64,6 +65,9 @@ public:
     const std::map<ThroughHostSite, ThroughHostTotals>& sites() const { return sites_; }
     /// Those that lead back to where they came from, with hardly time to look at any of the bytes.
     const std::map<ThroughHostSite, ThroughHostTotals>& back() const { return back_; }
+    /// Those by which one Python framework gives another what it had on the device, seen by the hash of the
+    /// bytes: whatever the host does with them, wherever it copies them in between.
+    const std::map<ThroughHostSite, ThroughHostTotals>& handed_over() const { return handed_over_; }
     /// Whether most copies of this call go through the host for nothing.
     bool tells_of(const ids::CallSite& site) const;
     /// Whether the program has let `device` reach the memory of `peer`.
@@ -92,20 +96,22 @@ private:
     };
     Thread& of(std::uint32_t thread);
     void count(const trace::Copy& copy, std::uint32_t on);
-    void upload(Thread& thread, const trace::Copy& copy);
+    bool pass_on(Thread& thread, const trace::Copy& copy);
+    void hand_over(Thread& thread, const trace::Copy& copy);
     bool unseen(const Thread& thread, const Download& download, const trace::Copy& up) const;
     bool barely_seen(const Thread& thread, const trace::Copy& up) const;
     void add(ThroughHostWay& way, const trace::Copy& copy);
 
     double ns_per_tick_;
-    bool host_time_known_;           ///< the clock of a simulated driver does not go on while the host looks
+    bool host_time_known_; ///< the clock of a simulated driver does not go on while the host looks
+    const reader::Dictionary& dictionary_;
     const DeviceContents& contents_; ///< before the record at hand
     const facts::LiveMemory& live_;
     facts::Samples& samples_;
     facts::PerThread<Thread> threads_;
     std::size_t threads_known_ = 0;
     facts::CachedMap<std::unordered_map<ids::CallSite, Calls>> calls_;
-    std::map<ThroughHostSite, ThroughHostTotals> sites_, back_;
+    std::map<ThroughHostSite, ThroughHostTotals> sites_, back_, handed_over_;
     std::set<std::pair<std::uint64_t, std::uint64_t>> peers_;
 };
 

@@ -112,4 +112,56 @@ std::optional<Finding> find_device_ping_pong(const ManagedMemory& memory, const 
     return finding;
 }
 
+std::optional<Finding> find_passed_on(const ManagedMemory& memory, const LineOf& line_of) {
+    const std::pair<const facts::DevicePair, managed::DeviceTurns>* most = nullptr;
+    managed::PassedOn passed;
+    for (const auto& each : memory.activity.devices.pairs())
+        for (const managed::PassedOn& of_pair : {each.second.read, each.second.torn})
+            if (of_pair.calls >= least_turns && of_pair.bytes > passed.bytes) {
+                most = &each;
+                passed = of_pair;
+            }
+    if (most == nullptr)
+        return std::nullopt;
+    const auto& [pair, turns] = *most;
+    const bool only_read = turns.read.bytes == passed.bytes;
+    const machine::Rates& rates = memory.profile.rates();
+    const auto bytes = static_cast<double>(passed.bytes);
+    const double moved_ns = bytes / rates.to_peer(false) * 1e9;
+
+    Finding finding;
+    finding.rule = &uma_210;
+    finding.title =
+        fmt::format("prefetches take memory from device {} for device {} and back", pair.low, pair.high);
+    finding.summary = fmt::format("{} brought it to one device while the other had it, {}, {}: {}",
+                                  prefetch_name(memory), count_text(passed.calls, "time"), bytes_text(bytes),
+                                  only_read ? "kernels of both only read it"
+                                            : "kernels that use it were still running on the other, and no "
+                                              "call orders them before the prefetch");
+    finding.evidence = {{"allocations", static_cast<double>(memory.allocations)},
+                        {"allocation_bytes", static_cast<double>(memory.bytes)},
+                        {"times", static_cast<double>(passed.calls)},
+                        {"bytes_between_devices", bytes}};
+    finding.allocation_stack = memory.site.made_at();
+    finding.allocation_text = allocation_text(memory);
+    finding.stack = line_of(passed.stack);
+    const std::string copies = advise_device(memory, "SetReadMostly");
+    finding.advice =
+        only_read
+            ? fmt::format("{} once, before the first prefetch: a prefetch then gives each device a copy, and "
+                          "the next one moves nothing until the data is written",
+                          copies)
+            : fmt::format("prefetch for each device only the part that its kernels use; where both read all of "
+                          "it and write elsewhere, {} before the prefetches gives each a copy",
+                          copies);
+    WorkSites sites;
+    sites.prefetches.insert(passed.stack);
+    finding.saving_ns = within_recorded(memory.profile, moved_ns);
+    finding.edit = lighter_work(memory.profile, sites, {.prefetch_ns = moved_ns, .prefetches = passed.calls});
+    finding.basis = fmt::format("the bytes that went between devices at {}, the price of {}",
+                                rate_text(rates.to_peer(false)), rates.whose());
+    finding.confidence = only_read ? Confidence::medium : Confidence::low;
+    return finding;
+}
+
 } // namespace umadvisor::rules

@@ -428,6 +428,8 @@ std::vector<Finding> find_managed(const Profile& profile, const LineOf& line_of)
         if (auto between = find_device_ping_pong(memory, line_of);
             between && !racing.contains(line.stack) && between->saving_ns >= least_saving_ns)
             findings.push_back({&memory, std::move(*between)});
+        if (auto passed = find_passed_on(memory, line_of); passed && passed->saving_ns >= least_saving_ns)
+            findings.push_back({&memory, std::move(*passed)});
     }
     for (OnMemory& each : findings)
         take_inside_part(profile, each.memory->activity, each.finding);

@@ -97,6 +97,9 @@ std::vector<std::pair<std::string, ids::StackId>> host_lines(const ManagedMemory
 /// has no moves between devices.
 std::optional<Finding> find_device_ping_pong(const ManagedMemory& memory, const LineOf& line_of);
 
+/// That on memory that the program's prefetches take from one device for another, though both could have it.
+std::optional<Finding> find_passed_on(const ManagedMemory& memory, const LineOf& line_of);
+
 /// The saving of `finding`, which rests on all moves of its memory, becomes that of the moves inside.
 void take_inside_part(const Profile& profile, const managed::ManagedSiteActivity& memory, Finding& finding);
 

@@ -1,8 +1,12 @@
 /// What kernels have made comes to the host by the host's faults: 64 KiB at a time, each a round trip through
 /// the driver.
 #include "analyzer/rules/unified/managed.hpp"
+#include "analyzer/rules/words.hpp"
 
 #include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace umadvisor::rules {
 namespace {
@@ -14,6 +18,15 @@ Advice advise_read_back(const Habit& habit) {
     const std::uint64_t fresh = habit.totals.new_bytes;
     const managed::MovedBytes moved{0, habit.bytes_to_host() - std::min(habit.bytes_to_host(), fresh)};
     const std::uint64_t written = std::min(habit.totals.written, moved.to_host);
+    std::vector<std::string> details;
+    if (habit.totals.same_part != 0)
+        details.push_back(fmt::format("the host takes back the same {} of {} each time, which a prefetch had "
+                                      "brought to the device with the "
+                                      "rest: if no kernel uses this part, leave it out of that prefetch, and "
+                                      "it stays on the host; otherwise "
+                                      "prefetch this part alone to the host",
+                                      bytes_text(static_cast<double>(habit.totals.same_part)),
+                                      bytes_text(static_cast<double>(habit.memory.bytes))));
     return {.text = prefetch_to_host(habit.memory) +
                     " after the last launch that writes it, on the same stream, before the synchronisation",
             .spared = {.host_ns = std::max(0.0, habit.by_faults(moved, habit.totals.times, written) -
@@ -21,7 +34,7 @@ Advice advise_read_back(const Habit& habit) {
             .basis = fmt::format("the bytes that migrated back, by page faults instead of by prefetch, {}{}",
                                  habit.prices(), fresh != 0 ? fresh_text : ""),
             .confidence = habit.confidence(),
-            .details = {},
+            .details = std::move(details),
             .evidence = {{"bytes_to_host", static_cast<double>(moved.to_host)}},
             .at_lead = {{EditKind::insert_after, prefetch_to_host(habit.memory)}}};
 }

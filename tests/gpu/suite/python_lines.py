@@ -17,7 +17,9 @@ MODULES = {"transformers_train": ("torch", "transformers"), "transformers_genera
            "geometric_conv": ("torch", "torch_geometric"), "gpytorch_exact": ("torch", "gpytorch"),
            "sentence_embeddings": ("sentence_transformers", "transformers"), "onnxruntime_run": ("onnx", "onnxruntime"),
            "cupy_rounds": ("cupy",), "jax_rounds": ("jax",), "compiled_rounds": ("torch",), "ddp_rounds": ("torch",),
-           "loader_workers": ("torch",)}
+           "loader_workers": ("torch",), "torch_to_cupy": ("torch", "cupy")}
+# A rule that has to be found, and the end of the only line that it may name.
+NAMED = {"torch_to_cupy": ("UMA-111", "# handed over")}
 ON_CUDA = "import onnxruntime; assert 'CUDAExecutionProvider' in onnxruntime.get_available_providers()"
 
 
@@ -51,6 +53,10 @@ def _check(advised, name, strangers, judged):
     judged.append(name)
     strangers += foreign
     told = "; ".join(f"{each['rule']} {each['line']['text'] if each['line'] else 'no line'}" for each in findings)
+    if name in NAMED:
+        rule, end = NAMED[name]
+        lines = [each["line"]["source"] for each in findings if each["rule"] == rule]
+        require(lines and all(line.rstrip().endswith(end) for line in lines), f"{rule} at {lines}: {told}")
     require(not foreign, f"{len(foreign)} not at a line of the program: {told}")
     return told
 

@@ -1,5 +1,6 @@
 /// Findings on copies that need not cross the link, or not in every round.
 #include "busy_device.hpp"
+#include "python_program.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -170,6 +171,100 @@ BOOST_FIXTURE_TEST_CASE(results_that_the_host_collects_and_sends_on_in_a_few_rou
             now += 10'000 * us;
     }
     nothing_in(*this);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(calls_left_out_once, *umadvisor::test::on_rules("UMA-106 UMA-111"))
+
+/// The first buffer comes to the second by way of the host, and the same call sends bytes of the host's own.
+struct Shared : through_host::Detour {
+    void rounds(bool detour, bool own) {
+        for (int round = 0; round < 10; ++round) {
+            if (detour) {
+                download(from, 64 * mib, {.ns = 4000 * us, .stack = down, .asynchronous = false, .content = 7});
+                upload(to, 64 * mib, {.ns = 5000 * us, .stack = up, .asynchronous = false, .content = 7});
+            }
+            if (own)
+                upload(there, 64 * mib,
+                       {.ns = 5000 * us,
+                        .stack = up,
+                        .asynchronous = false,
+                        .host_address = 0x5000'0000,
+                        .content = 8});
+        }
+    }
+};
+
+BOOST_FIXTURE_TEST_CASE(uploads_that_one_remedy_leaves_out_are_no_others, Shared) {
+    rounds(true, false); // what goes up is the same in each round, too
+    BOOST_TEST(lone(*this, "UMA-111").saving_ns == 10 * (9000e3 - 64 * mib / 1170.0), close);
+}
+
+BOOST_FIXTURE_TEST_CASE(the_other_uploads_of_the_line_are_left_to_another_remedy, Shared) {
+    rounds(true, true);
+    const Found all = findings_of(*this);
+    BOOST_TEST(rules_of(all) == "UMA-111 UMA-106");
+    BOOST_TEST(among(all, "UMA-111").saving_ns == 10 * (9000e3 - 64 * mib / 1170.0), close);
+    // 18 of 20 uploads bring what was there; half of all go with the detour.
+    BOOST_TEST(among(all, "UMA-106").saving_ns == 10 * 5000e3, close);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(hands_over, *umadvisor::test::on_rules("UMA-101 UMA-111"))
+
+/// PyTorch downloads a tensor, NumPy's copy of it goes up by CuPy from a page-locked buffer of its own.
+struct TwoFrameworks : PythonProgram {
+    static constexpr const char *torch = "/venv/lib/python3.12/site-packages/torch/_tensor.py",
+                                *cupy = "/venv/lib/python3.12/site-packages/cupy/_creation/from_data.py";
+    std::uint64_t from = allocate(64 * mib, Memory::device), to = allocate(64 * mib, Memory::device);
+
+    Found rounds(const char* gives, const char* takes, std::uint64_t changed = 0, std::uint64_t target = 0) {
+        const std::uint64_t down = call_at(11, {gives}), up = call_at(12, {takes});
+        for (std::uint64_t round = 1; round <= 10; ++round) {
+            download(
+                64 * mib, 4 * ms,
+                {.destination = Memory::pageable, .stack = down, .from = from, .part = round, .whole = round});
+            pass(8 * ms);
+            copy(64 * mib, 5 * ms,
+                 {.source = Memory::pinned,
+                  .stack = up,
+                  .to = target == 0 ? to : target,
+                  .host_address = 0x5000'0000,
+                  .part = round + changed,
+                  .whole = round + changed});
+        }
+        return found();
+    }
+};
+
+BOOST_FIXTURE_TEST_CASE(a_tensor_that_goes_to_another_framework_through_the_host, TwoFrameworks) {
+    const Finding finding = among(rounds(torch, cupy), "UMA-111");
+    BOOST_TEST(finding.title == "PyTorch's tensor goes to CuPy through the host");
+    BOOST_TEST(contains(finding.advice, "cupy.from_dlpack(tensor.detach())"));
+    BOOST_TEST(contains(finding.advice, "share the memory"));
+    // The host may look at what came down.
+    BOOST_TEST(finding.saving_ns == 10 * (5000e3 - 64 * mib / 1170.0), close);
+    BOOST_TEST(contains(finding.advice, "leave the copy to the host out, too, unless the host looks at it"));
+}
+
+BOOST_AUTO_TEST_CASE(the_framework_that_takes_it_says_how) {
+    TwoFrameworks back;
+    BOOST_TEST(
+        contains(among(back.rounds(back.cupy, back.torch), "UMA-111").advice, "torch.from_dlpack(array)"));
+    TwoFrameworks jax;
+    BOOST_TEST(contains(
+        among(jax.rounds(jax.torch, "/venv/lib/python3.12/site-packages/jax/_src/api.py"), "UMA-111").advice,
+        "jax.dlpack.from_dlpack(tensor.detach())"));
+}
+
+BOOST_AUTO_TEST_CASE(bytes_that_change_or_stay_with_one_framework_are_not_handed_over) {
+    TwoFrameworks changed, one, elsewhere, home;
+    BOOST_TEST(of_rule(changed.rounds(changed.torch, changed.cupy, 100), "UMA-111").empty());
+    BOOST_TEST(of_rule(one.rounds(one.torch, one.torch), "UMA-111").empty());
+    BOOST_TEST(of_rule(elsewhere.rounds(elsewhere.torch, "/home/user/other.py"), "UMA-111").empty());
+    BOOST_TEST(of_rule(home.rounds(home.torch, home.cupy, 0, home.from), "UMA-111").empty());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

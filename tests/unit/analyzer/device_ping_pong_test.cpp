@@ -133,4 +133,85 @@ BOOST_FIXTURE_TEST_CASE(moves_that_are_told_without_their_faults_are_not_extrapo
     BOOST_TEST(contains(text, "to the host, 1.19 GiB between devices"));
 }
 
+/// Each round brings memory to one device and then to the other, and a kernel of each uses it there.
+struct Passed : TwoDevices {
+    std::uint64_t prefetched = stack(), parts = 1;
+    bool waits = false;       ///< after each kernel, else at the end of the round
+    bool joins = false;       ///< the second device's stream waits for the first one's kernel
+    bool one_stream = false;  ///< all prefetches are calls of the first device's stream
+    bool host_writes = false; ///< before each round
+
+    void bring(std::uint64_t ordinal) {
+        use_device(one_stream ? 0 : ordinal);
+        const std::uint64_t length = bytes / parts;
+        trace::Prefetch record{.address = address_of(id) + (parts == 1 ? 0 : ordinal * length),
+                               .bytes = length,
+                               .allocation = trace::AllocationId{id},
+                               .location = trace::Location::device,
+                               .location_id = ordinal};
+        record.stack = prefetched;
+        call(record, "cuMemPrefetchAsync_v2");
+        if (parts == 1)
+            move(length, 2 - ordinal, ordinal + 1, MigrationCause::user);
+        use_device(ordinal);
+    }
+    void wait_for(std::uint64_t ordinal) {
+        use_device(ordinal);
+        synchronize({.duration = 10 * ms});
+    }
+    Found rounds(std::string_view symbol) {
+        kernel = function(symbol);
+        for (int round = 0; round < 10; ++round) {
+            if (host_writes)
+                fault(Kind::host_fault, address_of(id));
+            for (const std::uint64_t ordinal : {0u, 1u}) {
+                if (joins && ordinal == 1)
+                    act_on_stream(0x5000, trace::StreamAction::wait_event, 7);
+                bring(ordinal);
+                launch(kernel, {id}, 0, launched[ordinal]);
+                if (waits)
+                    wait_for(ordinal);
+            }
+            wait_for(0);
+            wait_for(1);
+        }
+        return of_rule(findings_of(*this), "UMA-210");
+    }
+};
+
+BOOST_AUTO_TEST_SUITE(passed_on_by_prefetch, *umadvisor::test::on_rules("UMA-202 UMA-210"))
+
+BOOST_FIXTURE_TEST_CASE(memory_that_kernels_of_both_devices_only_read, Passed) {
+    waits = true;
+    const Finding finding = lone(rounds("_Z3sumPKf"), "UMA-210");
+    BOOST_TEST(finding.title == "prefetches take memory from device 0 for device 1 and back");
+    BOOST_TEST(finding.stack == prefetched);
+    BOOST_TEST(finding.allocation_stack == line);
+    BOOST_TEST(evidence(finding, "times") == 18); // of 20, all but the first to each device
+    BOOST_TEST(contains(finding.advice, "cudaMemAdviseSetReadMostly"));
+    BOOST_TEST(finding.saving_ns == 18 * 64 * mib / 55.5, about);
+    BOOST_TEST((finding.confidence == Confidence::medium));
+}
+
+BOOST_FIXTURE_TEST_CASE(memory_that_leaves_a_device_whose_kernel_still_uses_it, Passed) {
+    const Finding finding = lone(rounds("_Z5scalePfi"), "UMA-210");
+    BOOST_TEST(evidence(finding, "times") == 10);
+    BOOST_TEST(contains(finding.advice, "only the part that its kernels use"));
+    BOOST_TEST((finding.confidence == Confidence::low));
+}
+
+BOOST_AUTO_TEST_CASE(memory_that_one_device_makes_and_the_other_uses) {
+    Passed in_turn, by_event, by_stream, halves, updated;
+    in_turn.waits = true;
+    by_event.joins = true;
+    by_stream.one_stream = true;
+    halves.parts = 2;
+    for (Passed* const each : {&in_turn, &by_event, &by_stream, &halves})
+        BOOST_TEST(each->rounds("_Z5scalePfi").empty());
+    updated.waits = updated.host_writes = true; // the host's new data has to go to both anyway
+    BOOST_TEST(updated.rounds("_Z3sumPKf").empty());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
 BOOST_AUTO_TEST_SUITE_END()

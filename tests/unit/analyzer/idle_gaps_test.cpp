@@ -1,5 +1,5 @@
 /// Findings on waits after which the device has nothing to do, and on polling.
-#include "found.hpp"
+#include "busy_device.hpp"
 #include "rendered.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -45,6 +45,28 @@ struct Turns : Scenario {
     }
     Found findings() { return findings_of(*this); }
 };
+
+/// One rule counts what the copy takes beyond its kernel, the other what it takes beyond its bytes.
+BOOST_AUTO_TEST_CASE(findings_at_one_call_claim_no_more_than_the_call_took,
+                     *umadvisor::test::on_rules("UMA-101 UMA-505")) {
+    BusyDevice device;
+    const std::uint64_t data = device.memory(), line = device.stack();
+    for (int i = 0; i < 30; ++i) {
+        device.kernel({data}, 0, 10 * us);
+        device.download(data, 2 * mib,
+                        {.ns = 350 * us, .stack = line, .asynchronous = false, .host = Memory::pageable});
+        device.tell_times();
+        device.now += 300 * us;
+    }
+    device.kernel({data}, 0, 10 * us);
+    device.wait();
+    const Found all = findings_of(device);
+    const Finding &pageable = among(all, "UMA-101"), &turns = among(all, "UMA-505");
+    BOOST_TEST(pageable.saving_ns > 30 * 280e3);
+    BOOST_TEST(turns.saving_ns > 30 * 20e3);
+    BOOST_TEST(pageable.saving_ns + turns.saving_ns <= 30 * 350e3);
+    BOOST_TEST(contains(turns.details.back(), "time of the same calls that UMA-101 saves"));
+}
 
 BOOST_FIXTURE_TEST_CASE(a_needless_wait_before_host_work, Turns) {
     const Finding finding = lone(rounds(2 * ms, [&] { waits_for(ms); }), "UMA-502");

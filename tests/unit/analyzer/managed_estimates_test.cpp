@@ -30,6 +30,34 @@ BOOST_AUTO_TEST_CASE(thrashing_is_priced_by_the_hosts_faults_where_they_are_told
     BOOST_TEST(lone(p, "UMA-201").saving_ns == 10 * 30e3, about);
 }
 
+/// The host goes through all of the data for 40 ms after each launch.
+static Finding thrashing_beside_a_step_of_the_host(trace::FaultAccess access, std::uint64_t bytes = whole) {
+    Program p(bytes);
+    p.tell(std::uint64_t{1} << static_cast<int>(Kind::host_fault));
+    p.filled().round();
+    for (int i = 0; i < 5; ++i) {
+        p.fault(Kind::host_fault, address_of(p.id), {.access = access});
+        p.now += 40 * ms;
+        p.fault(Kind::host_fault, address_of(p.id) + bytes / 2, {.access = access});
+        p.look(bytes, before).round();
+    }
+    return lone(p.thrash(10), "UMA-201");
+}
+
+BOOST_AUTO_TEST_CASE(a_kernel_in_place_of_the_hosts_step_spares_what_the_host_does_with_the_data) {
+    const Finding reads = thrashing_beside_a_step_of_the_host(trace::FaultAccess::read);
+    BOOST_TEST(reads.saving_ns > 5 * 40e6);
+    BOOST_TEST(reads.saving_ns < 5 * 40e6 + 7 * 64 * up_by_faults);
+    BOOST_TEST(contains(reads.basis, "all from its first fault to its last"));
+    BOOST_TEST((reads.confidence == Confidence::low));
+    // What the host writes may come from elsewhere, and little memory holds flags.
+    const Finding writes = thrashing_beside_a_step_of_the_host(trace::FaultAccess::write);
+    BOOST_TEST(writes.saving_ns < 5 * 40e6);
+    BOOST_TEST(lacks(writes.basis, "from its first fault"));
+    const Finding flag = thrashing_beside_a_step_of_the_host(trace::FaultAccess::read, 64 * kib);
+    BOOST_TEST(flag.saving_ns < 40e6);
+}
+
 BOOST_AUTO_TEST_CASE(thrashing_that_is_only_seen_is_priced_by_arrivals) {
     Program p(4096);
     const auto quickly = [&p](std::uint64_t host_bytes, trace::SampleMoment moment) {
@@ -46,6 +74,28 @@ BOOST_AUTO_TEST_CASE(thrashing_that_is_only_seen_is_priced_by_arrivals) {
     const Finding finding = lone(p, "UMA-201");
     BOOST_TEST(finding.saving_ns > 30 * 30e3); // 20 times there and 19 times back
     BOOST_TEST(finding.saving_ns < 40 * 30e3);
+}
+
+/// All of it is prefetched in each round, and the host takes back from `first` on to `end`.
+static Finding prefetched_and_read_back(std::uint64_t first, std::uint64_t end) {
+    Program p;
+    p.tell(std::uint64_t{1} << static_cast<int>(Kind::host_fault));
+    p.filled();
+    for (int i = 0; i < 8; ++i) {
+        p.to_device().round();
+        for (const std::uint64_t offset : {first, end - 4096})
+            p.fault(Kind::host_fault, address_of(p.id) + offset, {.access = trace::FaultAccess::read});
+        p.look(end - first, before);
+    }
+    return lone(p, "UMA-205");
+}
+
+BOOST_AUTO_TEST_CASE(a_prefetch_takes_along_what_the_host_takes_back_each_time) {
+    const Finding part = prefetched_and_read_back(8 * mib, 16 * mib);
+    BOOST_TEST_REQUIRE(part.details.size() == 1u);
+    BOOST_TEST(contains(part.details[0], "the same 8 MiB of 64 MiB each time"), part.details[0]);
+    BOOST_TEST(contains(part.details[0], "if no kernel uses this part, leave it out of that prefetch"));
+    BOOST_TEST(prefetched_and_read_back(8 * mib, 56 * mib).details.empty());
 }
 
 BOOST_AUTO_TEST_CASE(first_touch_at_the_price_of_faults) {
