@@ -6,7 +6,8 @@
 namespace umadvisor::cli {
 
 /// For symbols::Options: says where it is, once it takes long, and only on a terminal. Empty where stderr is
-/// none. From this call on, too, a line says after a second how much of the traces was read and how long the rest takes.
+/// none. From this call on, too, a line says after a second how much of the traces was read and how long the
+/// rest takes.
 decltype(symbols::Options::progress) symbol_progress();
 
 /// Takes the line away, so that something else can be printed.

@@ -18,7 +18,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::seconds patience_with_driver{30}; ///< a driver without other users takes seconds to wake up
+constexpr std::chrono::seconds patience_with_driver{
+    30}; ///< a driver without other users takes seconds to wake up
 
 /// While it lives, Ctrl-C ends the child that measures, but not this process, which still has to pass on the
 /// program's exit status. The child does not inherit a handler as it would an ignored signal (execve(2)).
