@@ -119,7 +119,7 @@ BOOST_AUTO_TEST_CASE(a_shim_that_ends_the_program) {
     run(folder, "cc -shared -fPIC -o lib/libumadvisor.so shim.c");
     const Outcome outcome = check_end(run_sim(folder, copied), 1);
     check_line(outcome, "no", "preload", {"signal 6"});
-    BOOST_TEST(lacks(outcome.out, "the loader left the shim out"));
+    BOOST_TEST(lacks(outcome.out, "the loader skipped the shim"));
     BOOST_TEST(lacks(outcome.out, "reinstall the NVIDIA driver"));
 }
 
@@ -190,7 +190,7 @@ BOOST_AUTO_TEST_CASE(each_memory_mode_has_what_does_not_hold_there) {
 }
 
 BOOST_AUTO_TEST_CASE(a_cupti_of_unknown_records_is_said_to_be_refused) {
-    check_line(run_sim(folder, doctor), "ok", "CUPTI", {"no other profiler gets its one seat"});
+    check_line(run_sim(folder, doctor), "ok", "CUPTI", {"no other profiler can use CUPTI"});
     for (const std::string version : {"18", "130100", "130300"})
         check_line(run_sim(folder, "SIMCUDA_CUPTI_VERSION=" + version + " " + doctor), "ok", "CUPTI",
                    {"does not know its records"});
@@ -215,7 +215,7 @@ BOOST_AUTO_TEST_CASE(a_driver_that_refuses) {
             check_end(run_sim(folder, "SIMCUDA_CONFIG=fail=cuInit:0:" + std::string(status) + " " + doctor), 1);
         check_line(outcome, "ok", "preload", {"works"});
         check_line(outcome, "no", "driver",
-                   {"cuInit answers ", status == std::string("719") ? "" : name, remedy});
+                   {"cuInit returns ", status == std::string("719") ? "" : name, remedy});
     }
 }
 

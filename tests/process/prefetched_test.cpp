@@ -178,7 +178,7 @@ BOOST_AUTO_TEST_CASE(what_several_devices_reach_is_left_to_faults) {
     for (const auto& [allocation, devices] : brought)
         found.push_back(devices);
     BOOST_TEST((found == expected), Json(found).dump());
-    BOOST_TEST(notices_line(report(folder), "launches on several devices reach a managed allocation",
+    BOOST_TEST(notices_line(report(folder), "launches on several devices use a managed allocation",
                             "managed_devices.cpp"));
 }
 

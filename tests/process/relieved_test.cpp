@@ -92,7 +92,7 @@ BOOST_DATA_TEST_CASE(the_queue_rests_while_nothing_can_be_relieved, data::make({
     BOOST_TEST((asked(folder) == std::vector{true, false}));
     BOOST_TEST(report(folder).at("managed").at("totals").at("exact") == false);
     const std::string text = run_sim(folder, advisor + " report --managed x.umtrace").out;
-    BOOST_TEST(says(text, "left it unread"));
+    BOOST_TEST(says(text, "did not read the driver's queue"));
     BOOST_TEST(says(text, "    ]  h host")); // where it was by then is not known
 }
 

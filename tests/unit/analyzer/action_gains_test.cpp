@@ -96,8 +96,8 @@ BOOST_FIXTURE_TEST_CASE(rounds_that_were_left_alone_tell_what_prefetches_gain, L
     BOOST_TEST(line["action"] == "prefetch_to_device");
     BOOST_TEST(line["gain_ns"].get<double>() == 38 * 9.95e6, within);
     BOOST_TEST(line["places"][0]["gain_ns"] == line["gain_ns"]);
-    BOOST_TEST(contains(text_of(path()), "from the program's own time: 38 rounds with it against 1 round left "
-                                         "without it"));
+    BOOST_TEST(
+        contains(text_of(path()), "from the program's own time: 38 rounds with it, 1 round left without it"));
 }
 
 BOOST_FIXTURE_TEST_CASE(of_many_rounds_left_alone_the_mean_counts_but_for_the_first, Loop) {
@@ -135,14 +135,14 @@ BOOST_FIXTURE_TEST_CASE(of_brief_rounds_nothing_is_told, Loop) {
     brief_rounds(8, 100, false);
     compare(false);
     brief_rounds(20, 300, true);
-    no_gain("gain not known: in rounds of less than 1 ms");
+    no_gain("gain unknown: in rounds of less than 1 ms");
 }
 
 BOOST_FIXTURE_TEST_CASE(of_brief_rounds_relief_tells_nothing_either, Loop) {
     brief_rounds(6, 800, false);
     advise(trace::Reason::small_and_shared);
     brief_rounds(30, 100, false);
-    no_gain("gain not known: in rounds of less than 1 ms");
+    no_gain("gain unknown: in rounds of less than 1 ms");
 }
 
 BOOST_FIXTURE_TEST_CASE(without_a_round_left_alone_nothing_is_told, Loop) {
@@ -151,7 +151,7 @@ BOOST_FIXTURE_TEST_CASE(without_a_round_left_alone_nothing_is_told, Loop) {
     round({12, 3}, false);
     compare(false, false);
     rounds(5, {2, 3});
-    no_gain("gain not known: nothing in this run was left without it");
+    no_gain("gain unknown: nothing in this run was left unchanged");
     BOOST_TEST(lacks(text_of(path()), "saved about"));
     BOOST_TEST(lacks(text_of(path()), "lost about"));
 }
@@ -212,7 +212,7 @@ BOOST_FIXTURE_TEST_CASE(relief_gains_what_rounds_take_less_after_it, Loop) {
     const json line = lines()[0];
     BOOST_TEST(line["action"] == "relieve");
     BOOST_TEST(line["gain_ns"].get<double>() == 29 * 8e6, within);
-    BOOST_TEST(contains(text_of(path()), "29 rounds with it against 5 rounds before it"));
+    BOOST_TEST(contains(text_of(path()), "29 rounds with it, 5 rounds before it"));
 }
 
 BOOST_FIXTURE_TEST_CASE(relief_that_was_taken_back_tells_of_the_rounds_that_had_it, Loop) {
@@ -251,7 +251,7 @@ BOOST_FIXTURE_TEST_CASE(staged_copies_are_held_against_those_that_the_driver_mad
     const json line = lines()[0];
     BOOST_TEST(line["action"] == "stage_to_device");
     BOOST_TEST(line["gain_ns"].get<double>() == 20 * 3e6, within);
-    BOOST_TEST(contains(text_of(path()), "20 copies with it against 1 copy that the driver made"));
+    BOOST_TEST(contains(text_of(path()), "20 copies with it, 1 copy that the driver made"));
 }
 
 BOOST_FIXTURE_TEST_CASE(copies_that_the_driver_makes_as_fast_gain_nothing, Loop) {
@@ -260,8 +260,7 @@ BOOST_FIXTURE_TEST_CASE(copies_that_the_driver_makes_as_fast_gain_nothing, Loop)
     BOOST_TEST(lines()[0]["gain_ns"].is_null());
     copy(8 * mib, ms, {.reason = trace::Reason::compared});
     BOOST_TEST(lines()[0]["gain_ns"].is_null());
-    BOOST_TEST(
-        contains(text_of(path()), "no difference: 10 copies with it against 1 copy that the driver made"));
+    BOOST_TEST(contains(text_of(path()), "no difference: 10 copies with it, 1 copy that the driver made"));
     copy(8 * mib, ms / 2, {.reason = trace::Reason::compared});
     copy(8 * mib, ms / 2, {.reason = trace::Reason::slower_staged});
     BOOST_TEST(gain() == -5e6, within);

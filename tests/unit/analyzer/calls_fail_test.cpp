@@ -43,7 +43,7 @@ BOOST_FIXTURE_TEST_CASE(a_kernel_that_dies_is_told_once_and_first, Scenario) {
     BOOST_REQUIRE(found.size() == 2u);
     BOOST_TEST(found[0].rule->id == "UMA-701");
     BOOST_TEST(found[0].stack == wait);
-    BOOST_TEST(found[0].summary == "cudaDeviceSynchronize fails, 1 time: an illegal memory access of a kernel "
+    BOOST_TEST(found[0].summary == "cudaDeviceSynchronize fails, 1 time: an illegal memory access by a kernel "
                                    "(cudaErrorIllegalAddress); 87 calls behind it failed, too");
     BOOST_TEST(found[1].rule->id == "UMA-101");
     BOOST_TEST(evidence(found[1], "copies") == 4);
@@ -165,7 +165,7 @@ BOOST_AUTO_TEST_CASE(page_locking_that_fails_shows_the_limits_of_the_process) {
     BOOST_TEST(locked.summary == "cudaHostRegister of 1 GiB fails, 1 time: a call of the operating system that "
                                  "failed (cudaErrorOperatingSystem)");
     BOOST_TEST((locked.details == Details{held, "RLIMIT_MEMLOCK is 3.42 GiB"}));
-    BOOST_TEST(contains(locked.advice, "page-lock only what copies need at once"));
+    BOOST_TEST(contains(locked.advice, "page-lock only what copies need at the same time"));
     BOOST_TEST((failure(0, 0, 2).details == Details{held}));
     BOOST_TEST((failure(4096 * mib + 1, 0, 2).details == Details{held}));        // has room for both
     BOOST_TEST(failure(1, 4096 * mib + 1, 712).details.empty());                 // is registered already
@@ -252,7 +252,7 @@ BOOST_AUTO_TEST_CASE(what_the_device_has_is_held_against_what_was_asked_for) {
     const Finding absurd = asked(std::uint64_t{1} << 50), fits = asked(2048 * mib), large = asked(6144 * mib);
     BOOST_TEST(absurd.details.back() == "it is larger than the device's whole memory");
     BOOST_TEST(contains(absurd.advice, "cudaMallocManaged"));
-    BOOST_TEST(fits.details.back().starts_with("the device has room for what it held and this together"),
+    BOOST_TEST(fits.details.back().starts_with("the device is large enough for what it held and this allocation together"),
                fits.details.back());
     BOOST_TEST(large.details.back().starts_with("the program held 8 GiB then"), large.details.back());
 }
@@ -269,7 +269,7 @@ BOOST_FIXTURE_TEST_CASE(a_call_that_another_threads_capture_forbids, Scenario) {
     BOOST_TEST(found[0].stack == wait);
     BOOST_TEST(found[0].advice.starts_with("begin the capture with cudaStreamCaptureModeThreadLocal"),
                found[0].advice);
-    BOOST_TEST(found[0].summary.ends_with("; this ends the capture, and 3 calls behind it failed, too"),
+    BOOST_TEST(found[0].summary.ends_with("; this ends the capture, and 3 calls after it failed, too"),
                found[0].summary);
     BOOST_TEST(evidence(found[0], "failed") == 3);
     BOOST_TEST(evidence(found[0], "failed_after") == 3);

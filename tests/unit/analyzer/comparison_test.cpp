@@ -81,7 +81,7 @@ bool refused(const std::string& text) {
     } catch (const reader::Error& error) {
         const std::string what = error.what();
         BOOST_TEST(what.starts_with("some.json: "), what);
-        BOOST_TEST(has(what, "make it anew"), what);
+        BOOST_TEST(has(what, "create it again"), what);
         BOOST_TEST(!has(what, "\n"), what);
         return true;
     }
@@ -325,7 +325,7 @@ BOOST_AUTO_TEST_CASE(check_looks_at_chosen_findings_of_both) {
     BOOST_TEST(quiet.status == 0);
     BOOST_TEST(quiet.out ==
                "0 findings compared with " + base + ": none is new\n1 finding of " + base +
-                   " is gone; renew it (umadvisor report --json), so that nothing comes back unseen\n");
+                   " is gone; renew it (umadvisor report --json), so that they are new if they come back\n");
     json elsewhere = finding("UMA-101", "lib.cu", "up", 4, 2e6);
     elsewhere["allocation"] = {{"text", "cudaMalloc"}, {"line", {{"file", "x/pool.cu"}, {"line", 7}}}};
     const std::string pool = file_of("pool.json", report({elsewhere}));

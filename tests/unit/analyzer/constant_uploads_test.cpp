@@ -10,7 +10,7 @@ using namespace umadvisor::test;
 BOOST_AUTO_TEST_CASE(a_memory_set_would_do) {
     rounds(10, [&](std::uint64_t) { upload_and_use(1, 7, {.value_bytes = 1}); });
     const Finding finding = one("UMA-108");
-    BOOST_TEST(finding.advice == "write it on the device: cudaMemset(destination, 0, bytes)");
+    BOOST_TEST(finding.advice == "set it on the device: cudaMemset(destination, 0, bytes)");
     // Ten sets, each a call and its bytes at 2.8 TB/s.
     BOOST_TEST(finding.saving_ns == 10 * (copy_ns - 2400 - bytes / 2.8e3), roughly);
     BOOST_TEST(lone(findings_of(*this, machine::Rates{.launch_call_ns = 50'000}), "UMA-108").saving_ns ==

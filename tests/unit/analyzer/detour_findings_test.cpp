@@ -246,7 +246,7 @@ BOOST_FIXTURE_TEST_CASE(a_tensor_that_goes_to_another_framework_through_the_host
     BOOST_TEST(contains(finding.advice, "share the memory"));
     // The host may look at what came down.
     BOOST_TEST(finding.saving_ns == 10 * (5000e3 - 64 * mib / 1170.0), close);
-    BOOST_TEST(contains(finding.advice, "leave the copy to the host out, too, unless the host looks at it"));
+    BOOST_TEST(contains(finding.advice, "remove the copy to the host, too, unless the host reads it"));
 }
 
 BOOST_AUTO_TEST_CASE(the_framework_that_takes_it_says_how) {

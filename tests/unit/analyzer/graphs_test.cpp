@@ -128,7 +128,7 @@ BOOST_FIXTURE_TEST_CASE(graphs_whose_nodes_are_not_known_are_said, Graphs) {
     launch_graph(9);
     const auto file = path();
     BOOST_TEST(json_of(file)["graphs"]["unknown"] == 2);
-    BOOST_TEST(contains(text_of(file), "2 graph launches whose nodes are not known"));
+    BOOST_TEST(contains(text_of(file), "2 graph launches whose nodes are unknown"));
 }
 
 BOOST_FIXTURE_TEST_CASE(captured_calls_did_not_run, Graphs) {

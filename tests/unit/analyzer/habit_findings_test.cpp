@@ -33,7 +33,7 @@ BOOST_AUTO_TEST_CASE(rows_are_copied_with_what_is_between_where_they_lie_close) 
         s.copy(16 * rows, 20 * ms, {.source = Memory::pinned, .height = rows, .pitch = close_by ? 24u : 48u});
         const Finding finding = lone(s, "UMA-104");
         BOOST_TEST(finding.saving_ns == 20e6 - (close_by ? 24.0 : 16.0) * rows / 55.5, nearly);
-        BOOST_TEST(contains(finding.advice, close_by ? "one piece: it is little" : "contiguous"));
+        BOOST_TEST(contains(finding.advice, close_by ? "small gaps between them in one piece" : "contiguous"));
     }
 }
 

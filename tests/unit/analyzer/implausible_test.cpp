@@ -222,7 +222,7 @@ BOOST_AUTO_TEST_CASE(a_job_is_held_to_its_price) {
 
 BOOST_FIXTURE_TEST_CASE(an_allocation_that_cannot_be_replayed_is_one_line, Scenario) {
     allocate(std::uint64_t{8} << 40, trace::Memory::managed);
-    check_one_line(run({"whatif", "--gpu-memory", "80GiB", path()}), 1, "nothing can be foretold");
+    check_one_line(run({"whatif", "--gpu-memory", "80GiB", path()}), 1, "nothing can be predicted");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

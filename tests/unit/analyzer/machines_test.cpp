@@ -311,9 +311,9 @@ BOOST_AUTO_TEST_CASE(diff_and_check_have_what_has_no_price) {
     Machine clean(MemoryMode::coherent_cdmm);
     clean.reach(clean.range(8 * mib), 2, clean.line);
     std::filesystem::rename(clean.path(), without);
-    BOOST_TEST(contains(printed({"diff", without, with}),
-                        "+ UMA-217 kernels reach pageable memory across the link again and again   "
-                        "saving not known"));
+    BOOST_TEST(contains(
+        printed({"diff", without, with}),
+        "+ UMA-217 kernels access pageable memory across the link again and again   saving not known"));
     const auto document = nlohmann::json::parse(printed({"diff", "--json", with, without}));
     BOOST_TEST(document.at("went").at(0).at("unpriced") == true);
     BOOST_TEST(document["before"]["findings"] == 1);

@@ -48,12 +48,12 @@ BOOST_AUTO_TEST_CASE(a_kernel_in_place_of_the_hosts_step_spares_what_the_host_do
     const Finding reads = thrashing_beside_a_step_of_the_host(trace::FaultAccess::read);
     BOOST_TEST(reads.saving_ns > 5 * 40e6);
     BOOST_TEST(reads.saving_ns < 5 * 40e6 + 7 * 64 * up_by_faults);
-    BOOST_TEST(contains(reads.basis, "all from its first fault to its last"));
+    BOOST_TEST(contains(reads.basis, "from their first page fault to their last"));
     BOOST_TEST((reads.confidence == Confidence::low));
     // What the host writes may come from elsewhere, and little memory holds flags.
     const Finding writes = thrashing_beside_a_step_of_the_host(trace::FaultAccess::write);
     BOOST_TEST(writes.saving_ns < 5 * 40e6);
-    BOOST_TEST(lacks(writes.basis, "from its first fault"));
+    BOOST_TEST(lacks(writes.basis, "from their first page fault"));
     const Finding flag = thrashing_beside_a_step_of_the_host(trace::FaultAccess::read, 64 * kib);
     BOOST_TEST(flag.saving_ns < 40e6);
 }

@@ -113,7 +113,7 @@ BOOST_AUTO_TEST_CASE(false_sharing) {
     constexpr std::uint64_t granule = 64 * kib;
     const Finding finding = lone(Program().bounce(12, granule, 1, 1, 81), "UMA-206");
     BOOST_TEST(finding.saving_ns == 12 * (120e3 + 30e3) + 0.75 * down_by_faults, about);
-    BOOST_TEST(contains(finding.advice, "an allocation of its own"));
+    BOOST_TEST(contains(finding.advice, "a separate allocation"));
     kernels_alone_are_fine();
     BOOST_TEST(ids_of(Program().bounce(12, granule, 1, 1)) == "UMA-202"); // more than one line of it
 }

@@ -95,14 +95,14 @@ BOOST_AUTO_TEST_CASE(the_section_says_what_moved_it_and_how_that_is_known) {
     BOOST_TEST(
         section_of(ping_pong()) ==
         "managed memory\n"
-        "    from: the driver's own events and totals: they do not say which kernel it was; those named "
-        "ran at the time\n"
+        "    from: the driver's own events and totals: they do not identify the kernel; the "
+        "kernels named ran at that time\n"
         "    driver 580.159.04: prefetches regions that are needed by more than 51%; thrashing: from 3 "
         "events within 500 us each, throttled for 500 us, pinned after 10 throttlings for 300 ms, "
         "forgotten after 2 ms\n"
         "    in all: 8 MiB to the device, 2 MiB to the host; 2 host faults, 40 device faults\n"
-        "    the driver reported 50% of these bytes move by move; each line says where the rest comes from\n"
-        "    1 event in no managed allocation that is known\n"
+        "    the driver reported 50% of these bytes move by move; each line names the source of the rest\n"
+        "    1 event outside all known managed allocations\n"
         "    0x400010   cudaMallocManaged 4 MiB x 2: 8 MiB to the device, 2 MiB to the host "
         "(as it was seen here and there); 1 host fault; 40 device faults; throttled 1 time for 500 us; 1 round "
         "trip of "
@@ -199,7 +199,7 @@ BOOST_AUTO_TEST_CASE(each_source_says_what_it_cannot_see) {
                "driver is not known)\n");
     BOOST_TEST(contains(section(trace::ManagedSourceKind::none, "no /dev/nvidia-uvm"),
                         "from: nobody tells what happens to it (no /dev/nvidia-uvm)\n"));
-    BOOST_TEST(contains(section(trace::ManagedSourceKind::queue, ""), "single moves not among them"));
+    BOOST_TEST(contains(section(trace::ManagedSourceKind::queue, ""), "without single moves"));
     BOOST_TEST(contains(section(trace::ManagedSourceKind::cupti, ""),
                         "from: CUPTI's unified-memory counters: totals are the sums of what it told"));
     BOOST_TEST(contains(section(static_cast<trace::ManagedSourceKind>(200), ""), "newer than this version"));

@@ -217,7 +217,7 @@ BOOST_AUTO_TEST_CASE(the_moment_at_which_memory_was_out) {
     Scenario s;
     s.allocate(mib, Memory::device);
     const std::string path = s.path(), output = temporary_path("none.pickle");
-    check_one_line(run({"export", "--memory-viz", "--at-oom", "-o", output, path}), 1, "leave out --at-oom");
+    check_one_line(run({"export", "--memory-viz", "--at-oom", "-o", output, path}), 1, "remove --at-oom");
     BOOST_TEST(!std::filesystem::exists(output));
 }
 

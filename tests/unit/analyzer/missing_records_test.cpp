@@ -88,7 +88,7 @@ void check_missing(const std::string& path, const std::string& whole, const std:
                                         std::pair(told, whole), std::pair(whole, told)}) {
         const Result check = run({"check", "--baseline", before, "--ignore", "UMA-101", after});
         BOOST_TEST(check.status == 1, before << " " << after << " " << check.out << check.err);
-        BOOST_TEST(check.err.find(before == told || after == told ? "lacks records" : what) !=
+        BOOST_TEST(check.err.find(before == told || after == told ? "is a report of an incomplete trace" : what) !=
                        std::string::npos,
                    check.err);
         BOOST_TEST(lacks(check.out, "none is new\n"));
@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(a_trace_of_which_no_record_is_left_is_foretold_nothing_of_a
     BOOST_TEST(run({"whatif", "--gpu-memory", "1GiB", part}).status == 0);
     const Result merged = run({"merge", "-f", "-o", job, empty});
     BOOST_TEST(merged.status == 1);
-    BOOST_TEST(contains(merged.err, "0 ranks and 1 trace of which no call could be read in "));
+    BOOST_TEST(contains(merged.err, "0 ranks and 1 trace without a readable call in "));
     const Result alone = run({"report", job});
     BOOST_TEST(alone.status == 1);
     BOOST_TEST(contains(alone.out, "no call of a rank could be read\n"
@@ -171,7 +171,7 @@ BOOST_AUTO_TEST_CASE(a_killed_program_whose_end_is_gone_passes_no_gate) {
 BOOST_AUTO_TEST_CASE(records_that_were_dropped) {
     const std::string whole = written("whole.umtrace", program().bytes());
     for (const auto& [reason, words] : {std::pair(trace::DropReason::disk_full, "the disk was full"),
-                                        std::pair(trace::DropReason::no_memory, "memory could not be had")}) {
+                                        std::pair(trace::DropReason::no_memory, "no memory was available")}) {
         TraceBuilder full = program();
         full.dropped[reason] = 5;
         check_missing(written("full.umtrace", full.bytes()), whole, words);

@@ -146,9 +146,9 @@ BOOST_AUTO_TEST_CASE(a_line_that_also_waits_for_what_the_host_reads) {
     const Checked reads = rounds(true), goes_on = rounds(false);
     BOOST_TEST((reads.order_of("UMA-506") == Order::named));
     BOOST_TEST(
-        contains(reads.shown_of("UMA-506")->advice, "needs a wait of its own: cudaStreamSynchronize(stream)"));
+        contains(reads.shown_of("UMA-506")->advice, "add a wait: cudaStreamSynchronize(stream)"));
     BOOST_TEST((goes_on.order_of("UMA-506") == Order::kept));
-    BOOST_TEST(!contains(goes_on.shown_of("UMA-506")->advice, "needs a wait of its own"));
+    BOOST_TEST(!contains(goes_on.shown_of("UMA-506")->advice, "add a wait"));
 }
 
 /// The copy has read its source when it returns, whether the host waits later or not.
@@ -256,7 +256,7 @@ BOOST_AUTO_TEST_CASE(a_copy_that_waits_because_it_is_pageable) { // UMA-102
     const Checked trusts = rounds(false), waits = rounds(true);
     BOOST_TEST((trusts.order_of("UMA-102") == Order::named));
     BOOST_TEST(contains(trusts.shown_of("UMA-102")->advice,
-                        "before the host reads or changes memory that these calls work on"));
+                        "before the host reads or changes memory that these calls use"));
     BOOST_TEST((waits.order_of("UMA-102") == Order::kept));
 }
 

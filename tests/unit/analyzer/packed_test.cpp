@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(damage_is_noticed_and_told) {
     Bytes bytes = packed;
     bytes[header_bytes(plain)] ^= 1;
     const std::string shown = report(bytes);
-    BOOST_TEST(contains(shown, "packed with is damaged"));
+    BOOST_TEST(contains(shown, "packed into the trace are damaged"));
     BOOST_TEST(contains(shown, "UMA-101"));
     // Packed anew, it is whole again.
     BOOST_TEST(same(packed_in(with_section(bytes, symbols::encode_packed(sample()))), sample()));

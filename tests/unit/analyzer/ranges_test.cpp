@@ -272,7 +272,7 @@ BOOST_FIXTURE_TEST_CASE(an_unknown_name, Named) {
     for (const char* command : {"report", "stats", "flame", "tree", "dump"}) {
         check_one_line(run({command, "--range", "step", file}), 1,
                        "no range is called step; there are: train_step");
-        check_one_line(run({command, "--domain", "x", file}), 2, "--domain says of which domain");
+        check_one_line(run({command, "--domain", "x", file}), 2, "--domain needs --range");
     }
     Named none;
     copies(none, 0);

@@ -154,7 +154,7 @@ struct Locked : Scenario {
     }
 };
 
-constexpr std::string_view doubt = "on another host the remedy may cost";
+constexpr std::string_view doubt = "on this host the remedy may cost";
 
 bool doubts(const Finding& finding) {
     return std::ranges::any_of(finding.details,

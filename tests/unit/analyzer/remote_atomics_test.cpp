@@ -155,7 +155,7 @@ BOOST_AUTO_TEST_CASE(thrashing_that_costs_more_than_its_launches_take_longer_kee
     rounds(p, 200'000, 420'000);
     const Finding finding = lone(p, "UMA-201");
     BOOST_TEST(finding.saving_ns > 1000 * 0.9 * machine::Rates{}.host_fault_ns);
-    BOOST_TEST(contains(finding.basis, "the host's faults"));
+    BOOST_TEST(contains(finding.basis, "the host's page faults"));
 }
 
 /// Looks are left out while they show the same.

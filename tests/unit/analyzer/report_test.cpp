@@ -102,9 +102,8 @@ struct Asking : Scenario {
         builder.counters[entry("cuCtxGetCurrent", false)] = 100 * launches;
         const std::string text = text_of(path());
         BOOST_TEST(text.find("cuCtxGetCurrent") == std::string::npos, text);
-        return text.find("questions to the driver, counted and not timed: "
-                         "cuOccupancyMaxActiveBlocksPerMultiprocessor x 2500, 2.5 a launch") !=
-               std::string::npos;
+        return text.find("driver queries, counted and not timed: cuOccupancyMaxActiveBlocksPerMultiprocessor x "
+                         "2500, 2.5 a launch") != std::string::npos;
     }
 };
 

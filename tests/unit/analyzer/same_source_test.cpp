@@ -28,7 +28,7 @@ BOOST_AUTO_TEST_CASE(a_variable_that_each_launch_may_change) {
     });
     const Finding finding = one("UMA-114");
     BOOST_TEST(evidence(finding, "transfers") == 9);
-    BOOST_TEST(contains(finding.advice, "upload it once where no kernel writes the variable"), finding.advice);
+    BOOST_TEST(contains(finding.advice, "upload it once if no kernel writes the variable"), finding.advice);
 }
 
 BOOST_AUTO_TEST_CASE(memory_made_anew_for_each_round) {

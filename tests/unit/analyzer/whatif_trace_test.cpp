@@ -216,8 +216,8 @@ BOOST_AUTO_TEST_CASE(the_text_says_what_it_stands_on) {
     BOOST_TEST(result.status == 0, result.err);
     for (const char* part :
          {"on a card of 8 MiB: it runs by paging: 16 MiB at once", "on demand", "--act prefetch",
-          "at best (Belady)", "measured on an H200", "the whole of their allocations",
-          "2 devices are taken as one card", "nothing tells when the host took memory back"})
+          "at best (Belady)", "measured on an H200", "their whole allocations",
+          "2 devices are taken as one card", "the host's accesses were not recorded"})
         BOOST_TEST(result.out.find(part) != std::string::npos, result.out);
 }
 
@@ -231,7 +231,7 @@ BOOST_FIXTURE_TEST_CASE(wrong_usage, Scenario) {
     check_one_line(run({"whatif", "--link", "-1", file}), 2, "not -1");
     check_one_line(run({"whatif", "--link", "nan", file}), 2, "not nan");
     check_one_line(run({"whatif", "--act", "stage", file}), 2, "not stage");
-    check_one_line(run({"whatif", file}), 1, "--gpu-memory SIZE does"); // the trace names no device
+    check_one_line(run({"whatif", file}), 1, "give it with --gpu-memory SIZE"); // the trace names no device
     check_one_line(run({"whatif", "/nowhere/trace"}), 1, "No such file");
 }
 
