@@ -26,6 +26,9 @@ struct Name {
     std::string SourceCall::*argument;
 };
 constexpr Name known_names[] = {
+    {"UMA-105", "source", Of::own, CallKind::copy, &SourceCall::from},
+    {"UMA-105", "destination", Of::own, CallKind::copy, &SourceCall::pointer},
+    {"UMA-105", "bytes", Of::own, CallKind::copy, &SourceCall::bytes},
     {"UMA-108", "destination", Of::only, CallKind::copy, &SourceCall::pointer},
     {"UMA-108", "bytes", Of::only, CallKind::copy, &SourceCall::bytes},
     {"UMA-111", "to", Of::place, CallKind::copy, &SourceCall::pointer},
@@ -100,7 +103,7 @@ public:
                     names.emplace_back(each.name, std::move(value));
         if (id() == "UMA-101" || id() == "UMA-102")
             if (std::string host = host_end(at); is_whole(host))
-                names.emplace_back("this buffer", std::move(host));
+                names.emplace_back("this buffer", "this buffer (" + host + ")");
         return names;
     }
 

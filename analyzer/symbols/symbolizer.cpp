@@ -300,7 +300,8 @@ std::string Symbolizer::source_text(const CodePlace& place) {
 }
 
 SourceCall Symbolizer::source_call(const CodePlace& place) {
-    if (place.language != Language::native || place.line <= 0 || owner(place) != Owner::program)
+    if (!options_.source.named || place.language != Language::native || place.line <= 0 ||
+        owner(place) != Owner::program)
         return {};
     const std::string* const packed = packed_.source_line(place.file, place.line);
     return packed != nullptr ? call_at(*packed, 1) : call_at(sources_.text(place.file), place.line);

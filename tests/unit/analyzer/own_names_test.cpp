@@ -270,6 +270,9 @@ BOOST_AUTO_TEST_CASE(each_rule_names_what_its_remedy_speaks_of) {
                "cudaMemcpyAsync(d_to, d_from, n, cudaMemcpyDeviceToDevice, stream)");
     BOOST_TEST(advised("UMA-114", copy, 2, {1}) ==
                "cudaMemcpyAsync(d_to, from, n, cudaMemcpyDeviceToDevice, stream)");
+    BOOST_TEST(advised("UMA-105",
+                       "cudaMemPrefetchAsync(source, bytes, {cudaMemLocationTypeHost, 0}, 0, stream)",
+                       1) == "cudaMemPrefetchAsync(d_from, n, {cudaMemLocationTypeHost, 0}, 0, stream)");
     BOOST_TEST(advised("UMA-108", "cudaMemset(destination, 0, bytes)", 2) == "cudaMemset(d_to, 0, n)");
     BOOST_TEST(advised("UMA-108", "cudaMemset(destination, 0, bytes)", 2, {1}) ==
                "cudaMemset(destination, 0, bytes)"); // of several lines
@@ -287,16 +290,27 @@ BOOST_AUTO_TEST_CASE(each_rule_names_what_its_remedy_speaks_of) {
                "cudaMemPrefetchAsync(ptr, bytes, {}, 0, stream)");
 }
 
+BOOST_AUTO_TEST_CASE(a_report_that_may_take_no_names_from_the_source_takes_none) {
+    Program s("cudaMemcpy(d, input, n, cudaMemcpyHostToDevice);", "unnamed.cu");
+    s.copy_often(256 * mib, 25 * ms, {.stack = 1});
+    const std::string path = s.packed();
+    symbols::Options options;
+    BOOST_TEST(contains(advice::Report(path, options).findings.at(0).advice, "input"));
+    options.source.named = false;
+    BOOST_TEST(lacks(advice::Report(path, options).findings.at(0).advice, "input"));
+}
+
 BOOST_AUTO_TEST_CASE(a_pageable_buffer_is_named) {
     const auto advice = [](std::string_view source) {
         Program s(source, "pageable.cu");
         s.copy_often(256 * mib, 25 * ms, {.stack = 1});
         return advice_of(s.findings(), "UMA-101");
     };
-    BOOST_TEST(advice("cudaMemcpy(d, input, n, cudaMemcpyHostToDevice);").starts_with("page-lock input once"));
+    BOOST_TEST(advice("cudaMemcpy(d, input, n, cudaMemcpyHostToDevice);")
+                   .starts_with("page-lock this buffer (input) once"));
     // Only the buffer as a whole can be page-locked.
-    BOOST_TEST(
-        advice("cudaMemcpy(d, input + i, n, cudaMemcpyHostToDevice);").starts_with("page-lock this buffer"));
+    BOOST_TEST(advice("cudaMemcpy(d, input + i, n, cudaMemcpyHostToDevice);")
+                   .starts_with("page-lock this buffer once"));
     BOOST_TEST(advice("cudaMemcpy(d, input, n, kind);").starts_with("page-lock this buffer once"));
 }
 
