@@ -196,7 +196,10 @@ std::string in_own_names(std::string text, const OwnNames& names) {
 void advise_in_own_names(std::vector<rules::Finding>& findings, symbols::Symbolizer& symbolizer) {
     for (rules::Finding& finding : findings) {
         Remedy remedy(finding, symbolizer);
-        finding.advice = in_own_names(std::move(finding.advice), remedy.names());
+        // What keeps the order speaks of other streams and events than the remedy.
+        const std::string order = finding.advice.ends_with(finding.order_advice) ? finding.order_advice : "";
+        finding.advice.resize(finding.advice.size() - order.size());
+        finding.advice = in_own_names(std::move(finding.advice), remedy.names()) + order;
         for (rules::CodeEdit& edit : finding.code_edits)
             edit.text = in_own_names(std::move(edit.text), remedy.names_at(edit.stack));
     }

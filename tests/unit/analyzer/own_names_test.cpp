@@ -261,9 +261,11 @@ BOOST_AUTO_TEST_CASE(each_rule_names_what_its_remedy_speaks_of) {
         findings[0].allocation_stack = ids::StackId(allocated);
         for (const std::uint64_t place : places)
             findings[0].places.emplace_back("", ids::StackId(place));
-        findings[0].advice = std::move(advice);
+        findings[0].order_advice = "; and cudaStreamSynchronize(stream)";
+        findings[0].advice = std::move(advice) + findings[0].order_advice;
         advice::advise_in_own_names(findings, report.symbolizer);
-        return findings[0].advice;
+        BOOST_TEST(findings[0].advice.ends_with(findings[0].order_advice), findings[0].advice);
+        return findings[0].advice.substr(0, findings[0].advice.rfind("; and "));
     };
     const std::string copy = "cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream)";
     BOOST_TEST(advised("UMA-111", copy, 1, {2}) ==
