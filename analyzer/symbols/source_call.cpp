@@ -324,10 +324,6 @@ SourceCall launch_of(const std::vector<std::string_view>& configuration) {
     return call;
 }
 
-int line_at(std::string_view code, std::size_t at) {
-    return 1 + static_cast<int>(std::ranges::count(code.substr(0, at), '\n'));
-}
-
 } // namespace
 
 SourceCall call_at(std::string_view source, int line) {
@@ -335,13 +331,15 @@ SourceCall call_at(std::string_view source, int line) {
         return {};
     const std::string code = code_of(source);
     const std::string_view text = code;
+    std::size_t line_begin = 0;
+    for (int number = 1; number < line; ++number)
+        if ((line_begin = text.find('\n', line_begin) + 1) == 0)
+            return {};
+    const std::size_t line_end = std::min(text.find('\n', line_begin), text.size());
+    if (line_end - line_begin > longest_call)
+        return {};
     std::vector<SourceCall> found;
-    int begins = 1;
-    for (std::size_t at = 0; at < text.size() && begins <= line; ++at) {
-        if (text[at] == '\n') {
-            ++begins;
-            continue;
-        }
+    for (std::size_t at = line_begin - std::min(line_begin, longest_call); at < line_end; ++at) {
         std::optional<SourceCall> call;
         std::size_t end = std::string_view::npos;
         if (text.substr(at).starts_with("<<<")) {
@@ -369,9 +367,8 @@ SourceCall call_at(std::string_view source, int line) {
             if (end != text.npos)
                 call = call_of(name, split(text.substr(behind + 1, end - behind - 2)));
         }
-        if (!call || end == text.npos || line_at(text.substr(at, end - at), end - at) - 1 + begins < line)
-            continue;
-        found.push_back(std::move(*call));
+        if (call && end != text.npos && end > line_begin)
+            found.push_back(std::move(*call));
     }
     return found.size() == 1 ? found[0] : SourceCall();
 }
