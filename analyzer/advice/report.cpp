@@ -1,6 +1,7 @@
 #include "analyzer/advice/report.hpp"
 
 #include "analyzer/advice/own_lines.hpp"
+#include "analyzer/advice/own_names.hpp"
 #include "analyzer/facts/direction.hpp"
 #include "analyzer/reader/saturated.hpp"
 #include "analyzer/rules/library_memory.hpp"
@@ -86,6 +87,7 @@ Report::Report(const std::string& path, const symbols::Options& options, bool wi
             *list, profile, [this](ids::StackId stack) { return symbolizer.line_stack(stack); }, is_own,
             framework_of);
         rules::advise_in_python(*list, framework_of);
+        advise_in_own_names(*list, symbolizer);
         for (rules::Finding& finding : *list)
             if (const std::string name = library_function(symbolizer, finding.library_stack); !name.empty())
                 finding.summary.insert(0, name + ": ");

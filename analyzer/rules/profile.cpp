@@ -37,10 +37,6 @@ void price_by_run(machine::Rates& rates, const tables::Allocations& allocations,
         rates.page_lock = static_cast<double>(bytes) * 1e9 / ns;
 }
 
-std::string_view file_name(std::string_view path) {
-    return path.substr(path.rfind('/') + 1);
-}
-
 } // namespace
 
 Profile::Profile(reader::Trace& trace, tables::Statistics* statistics, machine::Rates rates, double ns_per_tick)
@@ -156,7 +152,7 @@ std::vector<CountedEntry> Profile::counted() const {
 std::string Profile::program() const {
     for (const trace::Process& process : dictionary().processes)
         if (!process.executable.empty())
-            return std::string(file_name(process.executable));
+            return text::program_name(process.executable, process.command_line);
     return "unknown program";
 }
 

@@ -110,7 +110,7 @@ public:
     bool makes_contexts(std::uint64_t entry) const { return context_entries_.contains(entry); }
     std::vector<CountedEntry> counted() const; ///< called, but not recorded one by one; most often called first
 
-    std::string program() const;            ///< file name of the executable; "unknown program"
+    std::string program() const;            ///< its file name, or its script's; "unknown program"
     std::string command_line() const;       ///< arguments separated by spaces
     std::string device() const;             ///< names of the devices; "unknown device"
     std::string devices_with_modes() const; ///< "2 x NVIDIA H200, discrete"

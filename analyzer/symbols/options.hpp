@@ -12,6 +12,7 @@ namespace umadvisor::symbols {
 /// Which source files a report may quote.
 struct SourceRule {
     bool shown = true;             ///< false: the trace is another user's
+    bool named = true;             ///< remedies may use expressions of the source
     std::int64_t run_ended_ns = 0; ///< since the epoch; what changed later is not what ran. 0: not known
 };
 

@@ -23,6 +23,8 @@ public:
 
     /// The line as it is quoted; empty where it is not shown. Lines count from 1.
     std::string line(const std::string& path, int number);
+    /// All of a file of which lines may be shown; else empty. Valid until the next call.
+    const std::string& text(const std::string& path) { return read(path).text; }
 
     /// Why sources are not shown that are there; at most one line.
     std::vector<std::string> notes() const;

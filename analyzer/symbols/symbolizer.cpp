@@ -299,6 +299,20 @@ std::string Symbolizer::source_text(const CodePlace& place) {
     return packed != nullptr ? symbols::quoted(*packed) : sources_.line(place.file, place.line);
 }
 
+SourceCall Symbolizer::source_call(const CodePlace& place) {
+    if (!options_.source.named || place.language != Language::native || place.line <= 0 ||
+        owner(place) != Owner::program)
+        return {};
+    const std::string* const packed = packed_.source_line(place.file, place.line);
+    return packed != nullptr ? call_at(*packed, 1) : call_at(sources_.text(place.file), place.line);
+}
+
+bool Symbolizer::holds_at(std::string_view expression, const CodePlace& from, const CodePlace& at) {
+    if (from.file != at.file || from.function != at.function)
+        return false;
+    return from.line == at.line || symbols::holds_at(sources_.text(at.file), expression, from.line, at.line);
+}
+
 std::vector<std::string> Symbolizer::warnings() const {
     std::vector<std::string> all = warnings_;
     std::ranges::move(sources_.notes(), std::back_inserter(all));

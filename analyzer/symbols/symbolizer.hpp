@@ -7,6 +7,7 @@
 #include "analyzer/symbols/ownership.hpp"
 #include "analyzer/symbols/packed_symbols.hpp"
 #include "analyzer/symbols/python_framework.hpp"
+#include "analyzer/symbols/source_call.hpp"
 #include "analyzer/symbols/source_files.hpp"
 #include "analyzer/symbols/symbol_cache.hpp"
 
@@ -16,6 +17,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
@@ -53,6 +55,11 @@ public:
     ids::StackId line_stack(ids::StackId stack);
     /// That line of the source, where the file may be shown; else empty.
     std::string source_text(const CodePlace& place);
+    /// The call of CUDA there, with the expressions of the program's own source; no call where the source may
+    /// not be shown, is no C++, or is a library's. A packed trace has single lines of sources.
+    SourceCall source_call(const CodePlace& place);
+    /// Whether an expression of the source at `from` means the same at `at`.
+    bool holds_at(std::string_view expression, const CodePlace& from, const CodePlace& at);
 
     /// What the trace is packed with, and all that can be found for the addresses in it: without those whose
     /// files are not to be had.

@@ -2,6 +2,7 @@
 
 #include "analyzer/machine/memory_mode.hpp"
 #include "analyzer/reader/error.hpp"
+#include "analyzer/text/shell_word.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -79,7 +80,7 @@ std::string recorded_act(const reader::Dictionary& dictionary) {
 std::string program_of(const reader::Dictionary& dictionary) {
     for (const trace::Process& process : dictionary.processes)
         if (!process.executable.empty())
-            return std::string(process.executable.substr(process.executable.rfind('/') + 1));
+            return text::program_name(process.executable, process.command_line);
     return "unknown program";
 }
 

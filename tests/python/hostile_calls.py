@@ -118,7 +118,7 @@ def check(name, function, *arguments):
     try:
         return function(*arguments)
     except BaseException as error:
-        if type(error).__name__ != MAY_RAISE.get(name):
+        if MAY_RAISE.get(name) not in [each.__name__ for each in type(error).__mro__]:
             shown = [repr(each)[:60] if type(each) in (str, bytes, int) and each != VALUES[17] else type(each).__name__ for each in arguments]
             raised.append(f"{name}({', '.join(shown)}): {type(error).__name__}")
     return None
@@ -161,7 +161,8 @@ def inside(part):
 
 
 def attack_object(name, made):
-    check(f"{name}.__str__", type(made).__str__, made) if "__str__" in vars(type(made)) else None
+    for method in ("__str__", "_repr_html_"):
+        check(f"{name}.{method}", vars(type(made))[method], made) if method in vars(type(made)) else None
     for method in (each for each in dir(type(made)) if not each.startswith("_") and inspect.isfunction(getattr(type(made), each))):
         check(f"{name}.{method}", getattr(made, method))
     if not hasattr(type(made), "__enter__"):

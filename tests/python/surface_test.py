@@ -158,6 +158,32 @@ class Surface(Case):
                 for place in its["places"]))
             self.assertIn("program.py:", str(finding.line))
 
+    def test_a_report_shows_itself_as_text_and_as_a_page(self):
+        script = self.write("program.py", "for _ in range(40):\n    upload(1)\n")
+        self.umadvisor("run", "--no-calibrate", "-o", "x.umtrace", script)
+        found = umadvisor.report(self.folder / "x.umtrace")
+        self.assertTrue(str(found).startswith("program.py · "), str(found))
+        self.assertIn(f" · {len(found.findings)} finding", str(found))
+        self.assertIn("UMA-106", str(found))
+        self.assertIn("program.py:", str(found))
+        self.assertEqual(repr(found), str(found))
+        self.assertLess(len(str(found)), 2000)
+        self.assertNotIn("raw", repr(found.findings[0]))
+        page = found._repr_html_()
+        if page is not None:  # a build without npm has none
+            self.assertTrue(page.startswith("<iframe srcdoc="), page[:100])
+            self.assertIn("umadvisor: program.py", page)
+        os.unlink(self.folder / "x.umtrace")
+        self.assertIsNone(found._repr_html_())  # the text is shown then
+
+    def test_a_table_without_pandas_is_an_error_that_says_what_to_install(self):
+        script = self.write("program.py", "upload(1)\n")
+        self.umadvisor("run", "--no-calibrate", "-o", "x.umtrace", script)
+        found = umadvisor.report(self.folder / "x.umtrace")
+        with mock.patch.dict(sys.modules, pandas=None), self.assertRaisesRegex(ImportError, "pip install pandas") as caught:
+            found.to_pandas()
+        self.assertIsInstance(caught.exception, umadvisor.UmadvisorError)
+
     @mock.patch.dict(os.environ, SIMCUDA_CONFIG="memory=numa", XDG_CONFIG_HOME=os.devnull) # nobody has measured it
     def test_findings_without_a_price_are_told_apart(self):
         script = self.write("program.py", "for _ in range(40):\n    upload(1)\n")

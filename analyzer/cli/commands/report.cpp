@@ -192,7 +192,8 @@ int report(const Arguments& given) {
     if (!chosen || !ranges || !read_fail_on(arguments, fail_on))
         return usage_error;
     bool failed = false, partial = false;
-    const symbols::Options options = stack_options(arguments);
+    symbols::Options options = stack_options(arguments);
+    options.source.named = !arguments.has("--no-source");
     const advice::RatesOf rates = rates_of(arguments);
     for (const std::string& path : arguments.rest) {
         html::PageMaker maker({!arguments.has("--no-source"), &page_of_rule, UMADVISOR_VERSION});

@@ -93,9 +93,10 @@ Finding describe_fragmentation(const Profile& profile, ids::StackId, const Failu
                         {"live_bytes", static_cast<double>(totals.live_bytes)},
                         {"freed_bytes", static_cast<double>(totals.freed_bytes)},
                         {"device_bytes", static_cast<double>(device_bytes)}};
-    finding.advice =
+    finding.advice = fmt::format(
         "allocate the largest and longest-lived buffers first, and take short-lived ones from one pool "
-        "(cudaMallocAsync) or one arena; or map physical memory into one address range with cuMemMap";
+        "({}) or one arena; or map physical memory into one address range with cuMemMap",
+        profile.uses_runtime() ? "cudaMallocAsync" : "cuMemAllocAsync");
     finding.saving_bytes = totals.bytes;
     finding.basis = "memory that was free on the device, but not in one piece";
     // Other processes may have had it.

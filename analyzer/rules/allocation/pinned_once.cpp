@@ -148,9 +148,10 @@ std::optional<Finding> describe_block(const Profile& profile, ids::StackId, cons
                      {"lock_time_ns", line.lock_ns},
                      {"touch_time_ns", touch_ns},
                      {"register_time_ns", register_ns}},
-        .advice =
+        .advice = fmt::format(
             "map it (mmap, madvise with MADV_HUGEPAGE), touch its pages with several threads, then page-lock "
-            "it with cudaHostRegister; or page-lock only as much as is in flight at once, and reuse it",
+            "it with {}; or page-lock only as much as is in flight at once, and reuse it",
+            profile.uses_runtime() ? "cudaHostRegister" : "cuMemHostRegister"),
         .saving_ns = saving_ns,
         .host_cost_ns = touch_ns + register_ns,
         .edit = line.calls.shorter(profile, saving_ns),

@@ -218,8 +218,9 @@ std::string oom_advice(const Profile& profile, const tables::FailedTotals& first
     const auto& devices = profile.dictionary().devices;
     if (!first.of_host && devices.size() == 1 && devices.front().memory_bytes != 0 &&
         first.bytes > devices.front().memory_bytes)
-        return "check what the call returns, and process the data in smaller parts; or use managed memory "
-               "(cudaMallocManaged), which may exceed the device's memory";
+        return fmt::format("check what the call returns, and process the data in smaller parts; or use managed "
+                           "memory ({}), which may exceed the device's memory",
+                           profile.uses_runtime() ? "cudaMallocManaged" : "cuMemAllocManaged");
     const auto idle =
         std::ranges::find(finding.evidence, "held_idle_bytes", &std::pair<std::string_view, double>::first);
     std::string text = "check what the call returns, and free memory that is no longer needed before it";

@@ -28,21 +28,23 @@ constexpr std::uint64_t least_logs = 100, least_batches = 8;
 constexpr double least_logging_of_run = 0.02;
 
 /// Code that keeps records of a run, by the names under which it is installed; `function`: only there.
-constexpr struct {
+constexpr struct LoggingCode {
     const char *file, *function;
+    bool lightning; ///< PyTorch Lightning's, whatever package it comes in
 } logging_code[] = {
-    // PyTorch Lightning's, whatever package it comes in.
-    {"*/trainer/connectors/logger_connector/*", "*"},
-    {"*-packages/lightning/pytorch/core/module.py", "LightningModule.log*"},
-    {"*-packages/pytorch_lightning/core/module.py", "LightningModule.log*"},
-    {"*-packages/lightning/pytorch/loggers/*", "*"},
-    {"*-packages/pytorch_lightning/loggers/*", "*"},
-    {"*-packages/wandb/*", "*"},
-    {"*-packages/mlflow/*", "*"},
-    {"*-packages/tensorboard/*", "*"},
-    {"*-packages/tensorboardX/*", "*"},
-    {"*-packages/torch/utils/tensorboard/*", "*"},
+    {"*/trainer/connectors/logger_connector/*", "*", true},
+    {"*-packages/lightning/pytorch/core/module.py", "LightningModule.log*", true},
+    {"*-packages/pytorch_lightning/core/module.py", "LightningModule.log*", true},
+    {"*-packages/lightning/pytorch/loggers/*", "*", true},
+    {"*-packages/pytorch_lightning/loggers/*", "*", true},
+    {"*-packages/wandb/*", "*", false},
+    {"*-packages/mlflow/*", "*", false},
+    {"*-packages/tensorboard/*", "*", false},
+    {"*-packages/tensorboardX/*", "*", false},
+    {"*-packages/torch/utils/tensorboard/*", "*", false},
 };
+
+} // namespace
 
 PythonFramework framework_at(const reader::Dictionary& dictionary, ids::StackId stack) {
     const auto joined = dictionary.frames.find(stack.number());
@@ -63,10 +65,14 @@ PythonFramework framework_at(const reader::Dictionary& dictionary, ids::StackId 
     return PythonFramework::none;
 }
 
-bool logs(const reader::Dictionary& dictionary, ids::StackId stack) {
+namespace {
+
+/// The logging code that Python runs there, Lightning's if any is; null: none.
+const LoggingCode* logging_at(const reader::Dictionary& dictionary, ids::StackId stack) {
+    const LoggingCode* logs = nullptr;
     const auto joined = dictionary.frames.find(stack.number());
     if (joined == dictionary.frames.end())
-        return false;
+        return logs;
     std::size_t depth = 0;
     for (std::uint64_t id = joined->second.python; id != 0 && depth < symbols::deepest; ++depth) {
         const auto frame = dictionary.python_frames.find(id);
@@ -75,15 +81,14 @@ bool logs(const reader::Dictionary& dictionary, ids::StackId stack) {
         if (const auto code = dictionary.python_codes.find(frame->second.code);
             code != dictionary.python_codes.end()) {
             const std::string file(code->second.file), function(code->second.function);
-            if (std::ranges::any_of(logging_code, [&](const auto& known) {
-                    return ::fnmatch(known.file, file.c_str(), 0) == 0 &&
-                           ::fnmatch(known.function, function.c_str(), 0) == 0;
-                }))
-                return true;
+            for (const LoggingCode& known : logging_code)
+                if (::fnmatch(known.file, file.c_str(), 0) == 0 &&
+                    ::fnmatch(known.function, function.c_str(), 0) == 0 && (logs == nullptr || known.lightning))
+                    logs = &known;
         }
         id = frame->second.parent;
     }
-    return false;
+    return logs;
 }
 
 const char* keep_constant(PythonFramework framework) {
@@ -124,6 +129,7 @@ struct StatementLine {
     StatementTime time;
     std::uint64_t rounds = 0, bytes = 0;
     PythonFramework framework{};
+    bool lightning = false;
     EditedCalls calls;
 };
 
@@ -179,10 +185,13 @@ std::vector<Finding> logging(const Profile& profile, const LineOf& line_of,
     std::vector<bool> in_logging(sites.size());
     std::map<ids::StackId, StatementLine> lines;
     for (std::size_t i = 0; i < sites.size(); ++i) {
-        in_logging[i] = sites[i].count >= least_logs && logs(profile.dictionary(), sites[i].site.stack);
-        if (!in_logging[i])
+        const LoggingCode* const code =
+            sites[i].count >= least_logs ? logging_at(profile.dictionary(), sites[i].site.stack) : nullptr;
+        in_logging[i] = code != nullptr;
+        if (code == nullptr)
             continue;
         StatementLine& line = lines[line_of(sites[i].site.stack)];
+        line.lightning |= code->lightning;
         line.time.call_ns += static_cast<double>(profile.nanoseconds(sites[i].ticks));
         line.time.calls += sites[i].count;
         line.rounds = std::max(line.rounds, sites[i].count);
@@ -213,9 +222,11 @@ std::vector<Finding> logging(const Profile& profile, const LineOf& line_of,
             "logging on this line takes {} of the host's time in each of {} (its CUDA calls take {})",
             time_text(ns / static_cast<double>(line.rounds)), count_text(line.rounds, "round"),
             time_text(line.time.call_ns / static_cast<double>(line.rounds)));
-        finding.advice = "log only every k-th round (if batch_idx % 100 == 0: ...), and turn the progress bar "
-                         "off or refresh it as rarely (lightning: Trainer(enable_progress_bar=False), "
-                         "RichProgressBar(refresh_rate=100), prog_bar=False)";
+        finding.advice = line.lightning ? "log only every k-th round (if batch_idx % 100 == 0: self.log(...)), "
+                                          "and turn the progress bar "
+                                          "off or refresh it as rarely (Trainer(enable_progress_bar=False), "
+                                          "RichProgressBar(refresh_rate=100), self.log(..., prog_bar=False))"
+                                        : "log only every k-th round (if step % 100 == 0: ...)";
         finding.edit = line.calls.gone(profile);
         finding.basis = fmt::format(
             "from the first call of the logging code to its last, and before the first the time that this "

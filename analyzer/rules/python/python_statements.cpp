@@ -56,11 +56,28 @@ double median_ns(const Profile& profile, const facts::Distribution& gap) {
 /// A loop that reads an array's elements one by one, and uploads something for each.
 struct ElementLoop {
     std::uint64_t count = 0, groups = 0, bytes = 0, function = 0;
+    symbols::PythonFramework framework{};
     StatementTime read, uploads;
     double between_ns = 0; ///< the rest of the loop's time before its uploads, in which it makes them
     EditedCalls calls;
     std::map<ids::StackId, ids::StackId> uploaded_at; ///< stacks, by line
 };
+
+const char* read_all(symbols::PythonFramework framework) {
+    switch (framework) {
+    case symbols::PythonFramework::torch:
+        return ", with x.tolist()";
+    case symbols::PythonFramework::cupy:
+        return ", with x.get()";
+    case symbols::PythonFramework::jax:
+        return ", with jax.device_get(x)";
+    case symbols::PythonFramework::numba:
+        return ", with x.copy_to_host()";
+    case symbols::PythonFramework::none:
+        break;
+    }
+    return "";
+}
 
 /// What one read and one upload for each group spare of the loop's statements. Reads without uploads between
 /// them are UMA-103's.
@@ -90,9 +107,10 @@ std::optional<Finding> describe_loop(const Profile& profile, ids::StackId, const
                         {"statement_ns", ns}};
     for (const auto& [line, stack] : loop.uploaded_at)
         finding.places.emplace_back("uploaded here for each", stack);
-    finding.advice = "compute on the device what the loop computes for each element, with operations on the "
-                     "whole array. If the host needs the values, read all of them before the loop (PyTorch: "
-                     "x.tolist(); CuPy: x.get(); JAX: jax.device_get(x)), and upload all results together";
+    finding.advice = fmt::format(
+        "compute on the device what the loop computes for each element, with operations on the whole array. If "
+        "the host needs the values, read all of them before the loop{}, and upload all results together",
+        read_all(loop.framework));
     finding.statement_ns = finding.saving_ns = ns;
     finding.edit = loop.calls.gone(profile);
     finding.basis = "the calls of these lines, their waits, and before each the time that this program needs "
@@ -214,6 +232,7 @@ std::vector<Finding> element_loops(const Profile& profile, const LineOf& line_of
         loop.groups += read.count - read.advances;
         loop.bytes += read.bytes;
         loop.function = function;
+        loop.framework = framework_at(profile.dictionary(), read.site.stack);
         loop.read.add(statements.of_copy(read, loop.calls, spared));
         for (const PythonSite& upload : sites) {
             const double others = std::abs(static_cast<double>(upload.count) - static_cast<double>(read.count));

@@ -6,6 +6,7 @@
 #include "analyzer/rules/profile.hpp"
 #include "analyzer/rules/python/statements.hpp"
 #include "analyzer/rules/rule.hpp"
+#include "analyzer/symbols/python_framework.hpp"
 #include "analyzer/symbols/python_stack.hpp"
 
 #include <cstdint>
@@ -83,6 +84,8 @@ struct Fills {
 /// By the call site of the uploads.
 std::map<ids::CallSite, Fills> fills_before_uploads(const Profile& profile);
 
+/// The framework whose code made a call, the innermost one.
+symbols::PythonFramework framework_at(const reader::Dictionary& dictionary, ids::StackId stack);
 /// Whether the calls of a site read the elements of arrays in device memory one by one.
 bool reads_elements(const PythonSite& site);
 /// Whether the calls of a site bring the same few bytes of pageable memory to the device again and again.

@@ -6,9 +6,10 @@ namespace {
 
 void describe_host_blocked(const Profile& profile, const GapLine& line, Finding& finding) {
     finding.summary = turns_text(profile, line);
-    finding.advice =
+    finding.advice = fmt::format(
         "use two sets of buffers: launch the next round on one before the host works on the results of the "
-        "previous round in the other, and wait with cudaEventSynchronize for that round only";
+        "previous round in the other, and wait with {} for that round only",
+        profile.uses_runtime() ? "cudaEventSynchronize" : "cuEventSynchronize");
     // Whether a round needs what the host made of the last is not known.
     finding.confidence = Confidence::low;
 }

@@ -6,11 +6,17 @@ namespace {
 
 void describe_implicit_sync(const Profile& profile, const GapLine& line, Finding& finding) {
     finding.summary = turns_text(profile, line) + ", although the call is not a synchronisation";
-    finding.advice = fmt::format(
-        "keep waits out of the loop: free with {}, or after the loop; copy asynchronously from and to "
-        "page-locked memory, and wait only for that copy (an event) before the host uses its buffer",
-        profile.uses_runtime() ? "cudaFreeAsync(ptr, stream) what cudaMallocAsync allocated"
-                               : "cuMemFreeAsync what cuMemAllocAsync allocated");
+    const bool runtime = profile.uses_runtime();
+    if (line.frees)
+        finding.advice = fmt::format("free it after the loop, or with {} if {} allocated it",
+                                     runtime ? "cudaFreeAsync(ptr, stream)" : "cuMemFreeAsync(ptr, stream)",
+                                     runtime ? "cudaMallocAsync" : "cuMemAllocAsync");
+    else
+        finding.advice = fmt::format(
+            "keep the wait out of the loop: {} from and to page-locked memory, and wait only for that copy "
+            "({} behind it, {}) before the host uses its buffer",
+            runtime ? "cudaMemcpyAsync" : "cuMemcpyAsync", runtime ? "cudaEventRecord" : "cuEventRecord",
+            runtime ? "cudaEventSynchronize" : "cuEventSynchronize");
     finding.confidence = Confidence::medium;
 }
 

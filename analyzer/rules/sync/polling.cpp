@@ -60,9 +60,13 @@ public:
                          {"not_ready", static_cast<double>(in_vain)},
                          {"time_ns", in_vain_ns},
                          {"between_ns", between_ns}},
-            .advice = "query rarely, or wait instead: create the event with cudaEventBlockingSync, call "
-                      "cudaEventRecord(event, stream) after the work, and cudaEventSynchronize(event) where "
-                      "the result is needed; or cudaLaunchHostFunc for host work that follows",
+            .advice = line.profile.uses_runtime()
+                          ? "query rarely, or wait instead: create the event with cudaEventBlockingSync, call "
+                            "cudaEventRecord(event, stream) after the work, and cudaEventSynchronize(event) "
+                            "where the result is needed; or cudaLaunchHostFunc for host work that follows"
+                          : "query rarely, or wait instead: create the event with CU_EVENT_BLOCKING_SYNC, call "
+                            "cuEventRecord(event, stream) after the work, and cuEventSynchronize(event) where "
+                            "the result is needed; or cuLaunchHostFunc for host work that follows",
             .saving_ns = in_vain_ns,
             .edit = line.calls.gone(line.profile),
             .basis =

@@ -44,7 +44,7 @@ std::optional<Finding> describe_managed(const Profile& profile, const ManagedKey
     if (other == Other::both_managed && bytes >= least_inside * group.spent_ns * 1e-9)
         return std::nullopt;
     const bool runtime = profile.uses_runtime();
-    const std::string prefetch = runtime ? "cudaMemPrefetchAsync" : "cuMemPrefetchAsync";
+    const std::string_view prefetch = runtime ? "cudaMemPrefetchAsync" : "cuMemPrefetchAsync";
     const std::string_view allocate = runtime ? "cudaMalloc" : "cuMemAlloc";
     const machine::Rates& rates = profile.rates();
     const std::string measured = ", measured on " + rates.whose();
@@ -67,17 +67,21 @@ std::optional<Finding> describe_managed(const Profile& profile, const ManagedKey
                         {"time_ns", group.spent_ns},
                         {"rate_bytes_per_s", reached}};
     if (other == Other::to_managed) {
-        finding.advice = fmt::format("let the host write directly into the managed memory and {} it to the "
-                                     "device; or use {} memory and copy from pinned memory",
-                                     prefetch, allocate);
+        finding.advice = fmt::format(
+            "let the host write directly into the managed memory, then {}(destination, bytes, {{{}, device}}, "
+            "0, "
+            "stream); or use {} memory and copy from pinned memory",
+            prefetch, runtime ? "cudaMemLocationTypeDevice" : "CU_MEM_LOCATION_TYPE_DEVICE", allocate);
         finding.basis = "time of these copies minus a prefetch of the same bytes to the device" + measured;
     } else if (other == Other::from_managed) {
-        finding.advice = fmt::format(
-            "{} the managed memory to the host and read it there; or use {} memory and copy to pinned memory",
-            prefetch, allocate);
+        finding.advice =
+            fmt::format("{}(source, bytes, {{{}, 0}}, 0, stream), wait for the stream, and read the memory on "
+                        "the host; or use {} memory and copy to pinned memory",
+                        prefetch, runtime ? "cudaMemLocationTypeHost" : "CU_MEM_LOCATION_TYPE_HOST", allocate);
         finding.basis = "time of these copies minus a prefetch of the same bytes to the host" + measured;
     } else {
-        finding.advice = prefetch + " both ends to the device before the copy, or swap pointers instead";
+        finding.advice =
+            fmt::format("{} both ends to the device before the copy, or swap pointers instead", prefetch);
         finding.basis = "time of these copies minus the same bytes copied within the device" + measured +
                         "; the prefetch is not counted where the data is needed on the device anyway";
     }

@@ -242,8 +242,9 @@ std::optional<Finding> describe_read(const Profile& profile, ids::StackId, const
                         {"downloads", static_cast<double>(line.downloads.count)},
                         {"downloaded_bytes", static_cast<double>(line.downloads.bytes)},
                         {"host_busy_ns", line.host_ns}};
-    finding.advice = "allocate it without the flag cudaHostAllocWriteCombined (CU_MEMHOSTALLOC_WRITECOMBINED), "
-                     "which is only for memory that the host only writes";
+    finding.advice =
+        fmt::format("allocate it without the flag {}, which is only for memory that the host only writes",
+                    profile.uses_runtime() ? "cudaHostAllocWriteCombined" : "CU_MEMHOSTALLOC_WRITECOMBINED");
     finding.saving_ns = line.spared_copies_ns + line.spared_host_ns;
     finding.host_cost_ns = line.copies_ns - line.spared_copies_ns;
     finding.host_gain_ns = line.spared_host_ns;

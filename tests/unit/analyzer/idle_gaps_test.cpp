@@ -333,6 +333,8 @@ BOOST_FIXTURE_TEST_CASE(a_free_waits_unasked, Turns) {
     BOOST_TEST(finding.stack == waits);
     BOOST_TEST(finding.saving_ns == 10 * 0.95e6, close);
     BOOST_TEST((finding.confidence == Confidence::medium));
+    BOOST_TEST(contains(finding.advice, "cudaFreeAsync(ptr, stream)"));
+    BOOST_TEST(lacks(finding.advice, "cop")); // it copies nothing
 }
 
 BOOST_AUTO_TEST_CASE(how_long_a_free_waited_is_known_from_the_kernels_before_it) {
@@ -389,6 +391,8 @@ BOOST_AUTO_TEST_CASE(a_pageable_copy_that_waits_is_told_of_once) {
     const Finding finding = lone(found, "UMA-102");
     BOOST_REQUIRE(finding.parts.size() == 1u);
     BOOST_TEST(finding.parts.front().rule->id == "UMA-503");
+    BOOST_TEST(contains(finding.parts.front().advice, "cudaMemcpyAsync"));
+    BOOST_TEST(lacks(finding.parts.front().advice, "ree")); // it frees nothing
 }
 
 BOOST_AUTO_TEST_SUITE(polling, *umadvisor::test::on_rules("UMA-504"))
@@ -417,6 +421,21 @@ BOOST_AUTO_TEST_CASE(between_pieces_of_work) {
     const Finding finding = lone(ask(1000, 3000), "UMA-504");
     BOOST_TEST(finding.saving_ns == 1e6, close);
     BOOST_TEST((finding.confidence == Confidence::medium));
+}
+
+BOOST_AUTO_TEST_CASE(a_program_without_the_runtime_is_advised_in_the_driver_s_names) {
+    Scenario s;
+    s.builder = TraceBuilder();
+    const auto line = s.stack();
+    s.launch(s.function("step"), {});
+    for (int i = 0; i < 1001; ++i) {
+        s.synchronize(
+            {.kind = SyncKind::stream_query, .stack = line, .duration = 1000, .status = i < 1000 ? 600u : 0u});
+        s.now += 3000;
+    }
+    const Finding finding = lone(findings_of(s), "UMA-504");
+    BOOST_TEST(contains(finding.advice, "cuEventRecord(event, stream)"));
+    BOOST_TEST(lacks(finding.advice, "cuda"));
 }
 
 BOOST_AUTO_TEST_CASE(with_nothing_else_to_do_nothing_is_done_sooner) {

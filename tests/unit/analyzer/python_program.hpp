@@ -8,6 +8,7 @@
 #include <initializer_list>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace umadvisor::test {
@@ -16,7 +17,11 @@ class PythonProgram : public Scenario {
 public:
     static constexpr const char* script = "/home/user/train.py";
 
-    PythonProgram() { builder.add(trace::Interpreter{.module = 1}); }
+    PythonProgram() : PythonProgram(std::string()) {}
+    /// `through`: the library of the framework that makes all calls; empty: none is known.
+    explicit PythonProgram(std::string through) : library_(std::move(through)) {
+        builder.add(trace::Interpreter{.module = 1});
+    }
 
     /// A call that the script makes at this line, by way of code of these files, the innermost first. Each has
     /// a stack of its own.
@@ -26,7 +31,7 @@ public:
         for (std::size_t i = inwards.size(); i-- > 0;)
             python = frame_of(inwards[i], 1, python);
         const std::uint64_t joined = 1'000'000 + ++stacks_;
-        builder.frame(joined, stack(), 0, 0, python);
+        builder.frame(joined, native(), 0, 0, python);
         lines_[joined] = first_at_.try_emplace(line, joined).first->second;
         return joined;
     }
@@ -48,6 +53,14 @@ public:
     }
 
 private:
+    std::uint64_t native() {
+        constexpr std::uint64_t module = 5, frame = 2'000'000;
+        if (library_.empty())
+            return stack();
+        if (!std::exchange(has_library_, true))
+            builder.module(module, library_).frame(frame, 0, 0x5000, module);
+        return frame;
+    }
     /// Each line is two bytes of code.
     std::uint64_t frame_of(const char* file, int line, std::uint64_t parent) {
         const auto [code, fresh] = codes_.try_emplace(file, codes_.size() + 1);
@@ -68,6 +81,8 @@ private:
 
     std::map<std::string, std::uint64_t> codes_;
     std::uint64_t frames_ = 0, stacks_ = 0;
+    std::string library_;
+    bool has_library_ = false;
     std::map<std::uint64_t, std::uint64_t> lines_; ///< the stack that stands for a stack's line
     std::map<int, std::uint64_t> first_at_;
 };

@@ -140,6 +140,10 @@ BOOST_FIXTURE_TEST_CASE(what_is_logged_in_every_step_costs_what_the_logging_code
     BOOST_TEST(finding.statement_ns < 500 * 360e3);
     BOOST_TEST(finding.saving_ns > 0.9 * finding.statement_ns);
     BOOST_TEST(contains(finding.summary, "500 rounds"));
+    BOOST_TEST(contains(finding.advice, "enable_progress_bar"));
+    PythonProgram plain; // another logger's
+    log_each_step(plain, "/venv/lib/python3.12/site-packages/wandb/sdk/wandb_run.py", 500);
+    BOOST_TEST(among(plain.found(), "UMA-116").advice == "log only every k-th round (if step % 100 == 0: ...)");
 }
 
 BOOST_FIXTURE_TEST_CASE(metrics_are_work_and_a_log_now_and_then_is_none, PythonProgram) {
@@ -359,6 +363,8 @@ BOOST_AUTO_TEST_CASE(between_two_lines_the_one_that_waits_is_told_or_the_one_tha
 /// for length in lengths: int(length) at line 31 waits for four bytes, line 32 uploads a row and waits, and
 /// line 33 launches two kernels.
 struct Elements : PythonProgram {
+    explicit Elements(std::string through = {}) : PythonProgram(std::move(through)) {}
+
     std::uint64_t read = call_at(31), awaited = call_at(31), upload = call_at(32), sent = call_at(32);
     std::uint64_t first = call_at(33), second = call_at(33), kernel = function("cat");
     std::uint64_t array = allocate(64 * kib, Memory::device);
@@ -396,6 +402,20 @@ BOOST_FIXTURE_TEST_CASE(elements_that_are_read_one_by_one_for_an_upload_each, El
     BOOST_TEST(finding.statement_ns == 390 * (2 * each + made), boost::test_tools::tolerance(0.03));
     BOOST_TEST(contains(finding.summary, "f() reads 400 elements one by one, in 10 groups"), finding.summary);
     BOOST_TEST(place(finding) == upload);
+}
+
+BOOST_AUTO_TEST_CASE(elements_are_read_together_in_the_words_of_the_one_framework) {
+    const auto advice = [](const std::string& library) {
+        Elements s("/venv/lib/python3.12/site-packages/" + library);
+        s.run(10, 40, 4);
+        return among(s.found(), "UMA-116").advice;
+    };
+    for (const auto& [library, words] :
+         {std::pair("torch/lib/libtorch_cuda.so", "x.tolist()"), std::pair("cupy/_core/core.so", "x.get()"),
+          std::pair("jaxlib/xla_extension.so", "jax.device_get(x)")})
+        for (const std::string_view other : {"x.tolist()", "x.get()", "jax.device_get(x)"})
+            BOOST_TEST((advice(library).find(other) != std::string::npos) == (other == words), advice(library));
+    BOOST_TEST(contains(advice("other/other.so"), "before the loop, and upload"));
 }
 
 BOOST_AUTO_TEST_CASE(values_that_are_no_elements_of_an_array) {

@@ -1,3 +1,4 @@
+#include "analyzer/text/shell_word.hpp"
 #include "rendered.hpp"
 #include "scenario.hpp"
 
@@ -293,6 +294,35 @@ BOOST_FIXTURE_TEST_CASE(driver_names_where_the_program_uses_no_runtime, TraceBui
     const std::string text = text_of(written("driver"));
     BOOST_TEST(contains(text, "cuMemcpyHtoD 256 MiB x 4"));
     BOOST_TEST(contains(text, "cuMemAllocHost instead of malloc"));
+}
+
+BOOST_AUTO_TEST_CASE(a_process_of_python_is_called_by_what_it_runs) {
+    using namespace std::string_view_literals;
+    const auto name = [](std::string_view words) { return text::program_name("/usr/bin/python3.12", words); };
+    BOOST_TEST(name("python\0train.py\0--epochs\0"sv) == "train.py");
+    BOOST_TEST(name("python3\0-u\0-X\0dev\0-Wignore\0/home/user/train.py\0"sv) == "train.py");
+    BOOST_TEST(name("python3\0/opt/venv/bin/torchrun\0train.py\0"sv) == "torchrun");
+    BOOST_TEST(name("python3\0-um\0pytest\0tests\0"sv) == "pytest");
+    BOOST_TEST(name("python3\0--check-hash-based-pycs\0never\0a.py\0"sv) == "a.py");
+    for (const std::string_view words : {""sv, "python3\0"sv, "python3\0-c\0import torch\0"sv,
+                                         "python3\0-\0x.py\0"sv, "python3\0-Sc\0text\0"sv, "python3\0-m\0"sv})
+        BOOST_TEST(name(words) == "python3.12");
+    BOOST_TEST(text::program_name("/usr/bin/python3.13t", "x\0a.py\0"sv) == "a.py");
+    BOOST_TEST(text::program_name("/home/user/pythonic", "x\0a.py\0"sv) == "pythonic");
+    BOOST_TEST(text::program_name("/home/user/program", "x\0a.py\0"sv) == "program");
+}
+
+BOOST_AUTO_TEST_CASE(a_report_calls_a_run_of_python_by_its_script) {
+    Scenario s;
+    s.builder = TraceBuilder();
+    s.builder.add(trace::Process{.pid = 7,
+                                 .executable = "/usr/bin/python3.12",
+                                 .command_line = std::string_view("python\0train.py\0", 16)});
+    const std::string path = s.path();
+    BOOST_TEST(text_of(path).starts_with("train.py · pid "), text_of(path));
+    const json process = json_of(path)["process"];
+    BOOST_TEST(process["program"] == "train.py");
+    BOOST_TEST(process["executable"] == "/usr/bin/python3.12");
 }
 
 BOOST_AUTO_TEST_SUITE_END()
