@@ -152,6 +152,45 @@ test("rows are drawn, zoom and links work", async () => {
     await page.close();
 });
 
+test("a finding leads to the round that costs most, and from there to a typical one", async () => {
+    const file = join(folder, "pingpong.html"), { page, complaints } = await open(file);
+    const data = JSON.parse(/<script type="application\/json" id="data">([^]*?)<\/script>/.exec(readFileSync(file, "utf8"))[1]).timeline;
+    const number = data.findings.findIndex((mark) => mark.rounds && String(mark.rounds.worst) !== String(mark.rounds.typical)) + 1, { rounds, at } = data.findings[number - 1];
+    assert.ok(rounds.worst[0] <= at && at < rounds.worst[1]);
+    const window_ = () => page.evaluate(() => /([\d.]+) s to ([\d.]+) s/.exec(document.querySelector(".inview .small").textContent).slice(1).map(Number));
+    const shows = async (which) => {
+        await frame(page);
+        const [from, until] = await window_(), [begin, end] = rounds[which].map((ns) => ns / 1e9);
+        assert.ok(from <= begin + 1e-6 && until >= end - 1e-6 && until - from < (end - begin) * 1.5, `${which}: ${from} to ${until}, the round ${begin} to ${end}`);
+        assert.equal(await page.$eval("#round", (words) => words.textContent), `${number}: ${which} of ${rounds.count} rounds`);
+    };
+    await page.evaluate((n) => document.querySelector(`[data-show="${n}"]`).click(), number);
+    await shows("worst");
+    await page.click(".btn.step");
+    await shows("typical");
+    await page.evaluate(() => [...document.querySelectorAll(".btn.step")].pop().click());
+    await shows("worst");
+    // A badge that had to move has a line to its place.
+    await page.keyboard.press("0");
+    await frame(page);
+    const places = await page.evaluate(() => [...document.querySelectorAll(".lane line")].map((line) => [+line.getAttribute("x1"), +line.getAttribute("x2")]));
+    const width = await page.evaluate(() => document.querySelector(".lane").clientWidth);
+    const marks = data.findings.map((mark) => mark.at).filter((at) => at !== null).sort((a, b) => a - b);
+    assert.equal(places.length, marks.length);
+    places.forEach(([, x], i) => assert.ok(Math.abs(x - (marks[i] / data.span) * width) < 2, `${x} of ${width}`));
+    assert.deepEqual(complaints, []);
+    await page.close();
+});
+
+test("an address opens a finding's card", async () => {
+    const { page } = await open(join(folder, "pytorch_training.html"), { hash: "#f2" }), isOpen = (number) => page.$eval(`#f${number}`, (card) => card.open && card.classList.contains("hit"));
+    assert.ok(await isOpen(2));
+    await page.evaluate(() => { location.hash = "#f1"; });
+    await page.waitForFunction(() => document.querySelector("#f1.hit"), { timeout: 3000 });
+    assert.ok(await isOpen(1));
+    await page.close();
+});
+
 test("a drag zooms, and the tooltip says what is there", async () => {
     const { page, complaints } = await open(join(folder, "vector_add_managed.html"));
     await page.evaluate(() => document.getElementById("timeline").scrollIntoView());
@@ -355,6 +394,59 @@ test("nothing of a hostile report is obeyed", async () => {
     assert.ok(await page.evaluate(() => document.querySelector("#went .ttl b").textContent.startsWith("</script>") && !window.ran));
     assert.deepEqual(complaints, []);
     await page.close();
+});
+
+/** A job of `count` ranks; rank 5 has more of its own code, and the others wait for it. */
+function jobOf(count, findings) {
+    const measured = (rank) => ({ run_ns: 1e9, own_ns: rank === 5 ? 4.2e8 : 3e8, copies_ns: 1e8, calls_ns: 5e7, waits_ns: 4e8, kernels_ns: 3e8,
+        collectives_ns: rank === 5 ? 3e7 : 1.5e8, to_device_bytes: 1 << 30, to_host_bytes: 0, to_device_bytes_per_s: 5e10, to_host_bytes_per_s: 0, managed_bytes: 0, gain_ns: 1e8 });
+    const step = (rank) => ({ name: "forward", domain: "", count: 10, median_ns: rank === 5 ? 4e7 : 3e7, worst_ns: 5e7, total_ns: rank === 5 ? 4e8 : 3e8 });
+    return Array.from({ length: count }, (_, rank) => JSON.stringify({ schema: "umadvisor-summary-1", rank: String(rank), host: `node${rank >> 3}`, pid: 100 + rank, begin_ns: 1, trace: `train.${rank}.umtrace`,
+        program: "train", device: "NVIDIA H100", node: 0, complete: true, calls: 1000, measured: measured(rank), steps: [step(rank)],
+        lines: [{ line: "train.cu:12 in step()", ns: 1e8, bytes: 1 << 30 }],
+        findings: Array.from({ length: findings }, (_, i) => ({ rule: "UMA-101", title: "Pageable copies", line: `train.cu:${i}`, confidence: "high", saving_ns: 1e6 * (i + 1), saving_bytes: 0 })), findings_beyond: 0 })).join("\n") + "\n";
+}
+
+test("a job shows its ranks, the odd one first, and who waits for it", async () => {
+    const job = join(folder, "job.umjob"), file = join(folder, "job.html");
+    writeFileSync(job, jobOf(8, 3));
+    writeFileSync(join(folder, "train.3.html"), "<title>rank 3</title>");
+    run("report", "--html", "-f", "-o", file, job);
+    const json = JSON.parse(run("report", "--json", job)), { page, complaints } = await open(file);
+    const seen = await page.evaluate(() => ({
+        ranks: [...document.querySelectorAll("#t-ranks tbody tr")].map((row) => row.cells[0].textContent),
+        odd: document.querySelector("#t-ranks .odd").textContent, links: [...document.querySelectorAll("#t-ranks a")].map((link) => [link.textContent, link.getAttribute("href")]),
+        columns: [...document.querySelectorAll("#t-ranks thead th")].map((heading) => heading.dataset.key),
+        runs: [...document.querySelectorAll("#t-ranks .run")].map((cell) => +cell.dataset.v),
+        waits: [...document.querySelectorAll("#t-waits tbody tr")].map((row) => [...row.cells].map((cell) => +(cell.dataset.v ?? 0))),
+        cards: [...document.querySelectorAll(".card .save")].map((save) => +save.dataset.ns),
+    }));
+    assert.deepEqual(seen.ranks, [5, 0, 1, 2, 3, 4, 6, 7].map((rank) => `rank ${rank}`));
+    assert.match(seen.odd, /120 ms more in the program's own code \(420 ms, the others 300 ms\), most of it at step forward \(400 ms there, the others 300 ms\)/);
+    assert.deepEqual(seen.links, [["rank 3", "./train.3.html"]]);
+    assert.ok(seen.columns.includes("to_device_bytes") && !seen.columns.includes("managed_bytes"), seen.columns.join());
+    assert.deepEqual(seen.runs, json.ranks.map((rank) => rank.measured.run_ns));
+    assert.deepEqual(seen.waits[0], [0, 0, 0, 0, 0, 0, 1.2e8, 0, 0]); // rank 0 waits for rank 5
+    assert.deepEqual(seen.cards, json.findings.map((finding) => finding.saving_ns.sum));
+    assert.deepEqual(complaints, []);
+    await page.close();
+    for (const theme of ["light", "dark"])
+        for (const width of [1280, 320]) {
+            const { page } = await open(file, { theme, width });
+            assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `sideways scroll at ${width}`);
+            await page.click("#openall");
+            await checkForAll(page, `job ${theme} ${width}`);
+            await page.close();
+        }
+});
+
+test("a job of 1,000 ranks is a small page, and soon made", () => {
+    const job = join(folder, "large.umjob");
+    writeFileSync(job, jobOf(1000, 200));
+    const begin = Date.now(), html = run("report", "--html", job);
+    assert.ok(html.length < 3 << 20, `${html.length} bytes`);
+    assert.ok(Date.now() - begin < 5000, `${Date.now() - begin} ms`);
+    assert.equal(html.match(/<th scope="row">rank /g).length, 1000 + 16);
 });
 
 test("options say what they cannot do", async () => {

@@ -114,7 +114,7 @@ bool html_is_possible(const Arguments& arguments) {
     if (arguments.has("--json") || arguments.has("--sarif") || arguments.has("--markdown"))
         trouble = "--html, --json, --sarif and --markdown are four formats: give one";
     else if (arguments.rest.size() != 1)
-        trouble = "--html takes one trace";
+        trouble = "--html takes one trace or job";
     else if (arguments.has("--force") && !arguments.has("--output"))
         trouble = "--force needs -o FILE";
     if (!trouble.empty())

@@ -71,14 +71,13 @@ void write_cell(Markup& out, std::string_view unit, const text::Cell& cell, bool
 
 } // namespace
 
-void write_table(Markup& out, const text::Table& table, const std::string& more_in) {
-    const std::string name(table.name);
-    out.markup("<div class=\"th\"><h3 id=\"h-t-").text(name).markup("\">").text(table.title).markup("</h3>");
-    out.element("span class=\"mut\"", text::count_text(table.rows.size(), "row"));
+void begin_table(Markup& out, const std::string& name, std::string_view title, const std::string& words) {
+    out.markup("<div class=\"th\"><h3 id=\"h-t-").text(name).markup("\">").text(title).markup("</h3>");
+    out.element("span class=\"mut\"", words);
     out.markup("<div class=\"ctl js\"><label class=\"vh\" for=\"q-")
         .text(name)
         .markup("\">Filter ")
-        .text(table.title);
+        .text(title);
     out.markup("</label><input type=\"search\" placeholder=\"filter\" id=\"q-")
         .text(name)
         .markup("\" data-filter=\"t-")
@@ -88,6 +87,10 @@ void write_table(Markup& out, const text::Table& table, const std::string& more_
         .markup("\">Copy as CSV</button></div></div>");
     out.markup("<div class=\"panel tw\" tabindex=\"0\" role=\"region\" aria-labelledby=\"h-t-").text(name);
     out.markup("\"><table class=\"d\" id=\"t-").text(name).markup("\"><thead><tr>");
+}
+
+void write_table(Markup& out, const text::Table& table, const std::string& more_in) {
+    begin_table(out, std::string(table.name), table.title, text::count_text(table.rows.size(), "row"));
     std::vector<std::size_t> order; // what it is comes before its numbers
     for (std::size_t column = 0; column < table.columns.size(); ++column)
         order.push_back(column);
