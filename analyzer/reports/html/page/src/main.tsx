@@ -39,6 +39,12 @@ function openCard(number: number) {
   card.querySelector("summary")!.focus({ preventScroll: true });
 }
 
+/** "#f3": the third finding's card, open. */
+function followAddress() {
+  const found = /^#f(\d+)$/.exec(location.hash);
+  if (found) openCard(+found[1]);
+}
+
 function makeCards(show: (finding: number) => void) {
   const cards = [...document.querySelectorAll<HTMLDetailsElement>(".card")], all = document.getElementById("openall");
   all?.addEventListener("click", () => {
@@ -71,10 +77,12 @@ async function start() {
   let redraw = () => {};
   const theme = makeTheme(() => redraw());
   makeTables();
+  addEventListener("hashchange", followAddress);
   addEventListener("beforeprint", () => theme("light"));
   addEventListener("afterprint", () => theme(null));
   if (!document.getElementById("timeline")) { // a comparison has none
     makeCards(() => {});
+    followAddress();
     root.dataset.ready = "";
     return;
   }
@@ -84,6 +92,7 @@ async function start() {
   redraw = timeline.redraw;
   makeCards(timeline.show);
   makeZoom(view);
+  followAddress();
   root.dataset.ready = "";
 }
 

@@ -88,21 +88,38 @@ function Lane({ shared }: { shared: Shared }) {
   const fits = (x: number) => !crowded || taken.every((other) => Math.abs(other - x) >= 24);
   const shown = new Set([...inside].sort((a, b) => a.number - b.number).filter((mark) => fits(view.x(mark.at)) && taken.push(view.x(mark.at))).map((mark) => mark.number));
   let last = -99;
+  const badges = inside.filter((mark) => shown.has(mark.number)).map((mark) => {
+    const at = view.x(mark.at), x = Math.min(view.width - 10, Math.max(10 + leftWidth, at, last + 20));
+    last = x;
+    return { number: mark.number, at, x };
+  });
   return (
     <div class="lane">
+      <svg class="leaders" width="100%" height={laneHeight} aria-hidden="true">{badges.map(({ number, at, x }) => <line key={number} x1={x} y1="18" x2={at} y2={laneHeight} />)}</svg>
       {left.length > 0 && <button class="fb off" ref={(element) => { if (element) element.style.left = "4px"; }} aria-label="Go to the finding before this window" onClick={() => showFinding(shared, left[0].number, false)}>‹ {edge(left)}</button>}
-      {inside.filter((mark) => shown.has(mark.number)).map((mark) => {
-        const x = Math.min(view.width - 10, Math.max(10 + leftWidth, view.x(mark.at), last + 20));
-        last = x;
-        return <span key={mark.number} ref={(element) => { const button = element?.firstElementChild as HTMLElement | null; if (button) button.style.left = `${x}px`; }}><Badge number={mark.number} shared={shared} /></span>;
-      })}
+      {badges.map(({ number, x }) => <span key={number} ref={(element) => { const button = element?.firstElementChild as HTMLElement | null; if (button) button.style.left = `${x}px`; }}><Badge number={number} shared={shared} /></span>)}
       {right.length > 0 && <button class="fb off" ref={(element) => { if (element) element.style.right = "4px"; }} aria-label="Go to the finding after this window" onClick={() => showFinding(shared, right[0].number, false)}>{edge(right)} ›</button>}
     </div>
   );
 }
 
+const laneHeight = 30;
+type Which = "worst" | "typical";
+
 let flashRow: (id: string) => void = () => {};
-export let showFinding: (shared: Shared, number: number, scroll: boolean) => void = () => {};
+let nameShown: (number: number, which: Which) => void = () => {};
+export let showFinding: (shared: Shared, number: number, scroll: boolean, which?: Which) => void = () => {};
+
+/** Which finding is shown, and the way from its worst round to a typical one and back. */
+function ShownFinding({ shared }: { shared: Shared }) {
+  const [shown, set] = useState<{ number: number; which: Which } | null>(null);
+  nameShown = (number, which) => set({ number, which });
+  const rounds = shown && shared.rows.data.document.timeline.findings[shown.number - 1].rounds;
+  if (!rounds) return <span class="s">place where each costs most</span>;
+  const { number, which } = shown;
+  const go = (to: Which, sign: string) => <button class="btn step" disabled={which === to} aria-label={`Show the ${to} round of finding ${number}`} onClick={() => showFinding(shared, number, false, to)}>{sign}</button>;
+  return <>{go("typical", "‹")}<span class="s" id="round">{number}: {which} of {countText(rounds.count)} rounds</span>{go("worst", "›")}</>;
+}
 
 function Brush({ shared }: { shared: Shared }) {
   const { view } = shared, box = useRef<HTMLDivElement>(null), left = useRef<HTMLElement>(null), right = useRef<HTMLElement>(null);
@@ -234,7 +251,7 @@ function Timeline({ shared }: { shared: Shared }) {
         <Overview shared={shared} />
         {draw(fixed.ruler, "", "ruler")}
         {timeline.findings.some((mark) => mark.at !== null) && (
-          <div class="row bare"><div class="h"><div class="a"><span class="n">Findings</span></div><div class="a2"><span class="s">place where each costs most</span></div></div><Lane shared={shared} /></div>
+          <div class="row bare"><div class="h"><div class="a"><span class="n">Findings</span></div><div class="a2"><ShownFinding shared={shared} /></div></div><Lane shared={shared} /></div>
         )}
         {fixed.steps && draw(fixed.steps)}
       </div>
@@ -368,12 +385,19 @@ export function makeTimeline(data: Data, view: View, open: (finding: number) => 
   addEventListener("scroll", () => { scrolled ||= requestAnimationFrame(() => { scrolled = 0; plots.draw(); }); }, { passive: true });
   addEventListener("beforeprint", () => { plots.version++; plots.draw(true); });
 
-  showFinding = (_, number, scroll) => {
+  showFinding = (_, number, scroll, which = "worst") => {
     const mark = data.document.timeline.findings[number - 1];
     if (!mark || mark.at === null) return;
-    const at = mark.at, around = Math.max(mark.length * 6, windowAround(at));
-    const detail = data.document.timeline.details.find((each) => each.from <= at && at < each.until) ?? { from: 0, until: view.span };
-    view.set(Math.max(detail.from, at - around * 0.55), Math.min(detail.until, at + around * 0.45));
+    if (mark.rounds) {
+      const [from, until] = mark.rounds[which], margin = (until - from) * 0.15;
+      view.set(from - margin, until + margin);
+      say(`Finding ${number}: ${which} round`);
+    } else {
+      const at = mark.at, around = Math.max(mark.length * 6, windowAround(at));
+      const detail = data.document.timeline.details.find((each) => each.from <= at && at < each.until) ?? { from: 0, until: view.span };
+      view.set(Math.max(detail.from, at - around * 0.55), Math.min(detail.until, at + around * 0.45));
+    }
+    nameShown(number, which);
     flashRow(mark.row === null ? `thread${rows.mainIndex}` : `line${mark.row}`);
     if (!scroll) return;
     document.getElementById("timeline")!.scrollIntoView({ block: "start" });
