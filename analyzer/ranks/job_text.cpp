@@ -171,7 +171,7 @@ std::string waiting_text(const Comparison& job) {
         if (each.rank == waiting->for_rank && (why == nullptr || extra_ns(each) > extra_ns(*why)))
             why = &each;
     }
-    std::string text = fmt::format("waiting: in collectives the other ranks waited {} in the median for {}",
+    std::string text = fmt::format("in collectives the other ranks waited {} in the median for {}",
                                    time_text(waiting->median_ns), who(job, waiting->for_rank));
     if (job.ranks().size() > 2)
         text += fmt::format(" ({} most: {})", who(job, waiting->most_rank), time_text(waiting->most_ns));
@@ -224,7 +224,7 @@ void write_text(const Comparison& job, bool all, std::ostream& out) {
     }
     write_head(job, out);
     if (const std::string waiting = waiting_text(job); !waiting.empty())
-        out << "  - " << waiting << "\n";
+        out << "  - waiting: " << waiting << "\n";
     write_table(job, out);
     write_steps(job, all, out);
     write_deviations(job, all, out);

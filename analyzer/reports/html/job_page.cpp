@@ -264,7 +264,7 @@ void write_waits(Markup& out, const Job& job) {
             for (const std::size_t column : columns)
                 scale = std::max(scale, more(row, column));
         out.markup(
-            "<div class=\"tw\" tabindex=\"0\" role=\"region\" aria-labelledby=\"h-waits\"><table "
+            "<div class=\"tw\" tabindex=\"0\" role=\"region\" aria-label=\"matrix of waits\"><table "
             "class=\"d matrix\" id=\"t-waits\"><caption>How much longer the rank of a row was in collectives "
             "than the rank of a column, which came later: the sums of the run, since a job file does not "
             "have each collective.");
