@@ -295,6 +295,27 @@ test("it can be used without sight and without script, on a phone and on paper",
     await page.close();
 });
 
+test("findings and tables fit on paper", async () => {
+    const { page } = await open(join(folder, "vector_add_managed.html"), { width: 1040 });
+    const pages = async () => Buffer.from(await page.pdf({ preferCSSPageSize: true })).toString("latin1").match(/\/Type\s*\/Page\b/g).length;
+    // As wide as a page: nothing is cut at its right edge.
+    await page.emulateMediaType("print");
+    assert.deepEqual(await page.evaluate(() => [...document.querySelectorAll("table, pre")].filter((each) => each.getBoundingClientRect().right > innerWidth + 1 || each.scrollWidth > each.clientWidth + 1).map((each) => each.id || each.textContent)), []);
+    // A heading stays with what it is of.
+    assert.deepEqual(await page.evaluate(() => [...document.querySelectorAll(".sh, .th, .body h3")].filter((each) => getComputedStyle(each).breakAfter !== "avoid").map((each) => each.textContent)), []);
+    assert.ok(await page.evaluate(() => [...document.querySelectorAll(".card, tbody tr")].every((each) => getComputedStyle(each).breakInside === "avoid")));
+    // Six findings, open, are at most six pages.
+    await page.evaluate(() => {
+        for (const each of document.querySelectorAll("main > :not(#findings)")) each.remove();
+        const cards = document.querySelector(".cards");
+        while (cards.children.length < 6) cards.append(cards.children[cards.children.length % 3].cloneNode(true));
+        for (const card of cards.children) card.open = true;
+    });
+    const count = await pages();
+    assert.ok(count >= 2 && count <= 6, `${count} pages`);
+    await page.close();
+});
+
 test("nothing of a hostile trace is obeyed", async () => {
     const file = trace("pingpong"), bytes = readFileSync(file);
     // Names of the same length in the place of the program's own.
