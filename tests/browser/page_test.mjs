@@ -295,6 +295,31 @@ test("it can be used without sight and without script, on a phone and on paper",
     await page.close();
 });
 
+test("places can be copied and opened, names are folded, and what is cut says all of it", async () => {
+    const file = join(folder, "linked.html"), json = JSON.parse(run("report", "--json", join(folder, "pytorch_training.umtrace")));
+    execFileSync(umadvisor, ["report", "--html", "-f", "-o", file, join(folder, "pytorch_training.umtrace")], { cwd: folder, env: { ...environment, UMADVISOR_EDITOR: "vscode" }, stdio: "ignore" });
+    const { page, complaints } = await open(file);
+    const seen = await page.evaluate(() => ({
+        links: [...document.querySelectorAll(".loc a")].map((link) => link.getAttribute("href")), places: document.querySelectorAll(".loc").length, buttons: document.querySelectorAll(".loc [data-place]").length,
+        kernels: [...document.querySelectorAll("#t-kernels tbody td.m")].map((cell) => [cell.textContent, cell.title]),
+        legend: [...document.querySelectorAll(".legend")].map((line) => line.querySelector("b").textContent), causes: document.querySelectorAll(".legend.first canvas").length,
+    }));
+    const lines = json.findings.flatMap((each) => [each.line, each.allocation?.line, ...each.places.map((place) => place.line)]).filter((line) => line?.file.startsWith("/") && line.line > 0);
+    assert.deepEqual(seen.links, lines.map((line) => `vscode://file${line.file.split("/").map((part) => encodeURIComponent(part)).join("/")}:${line.line}`));
+    assert.ok(seen.places > 0 && seen.buttons === seen.places);
+    assert.ok(seen.kernels.some(([brief, all]) => brief.includes("<…>") && all.length > brief.length), JSON.stringify(seen.kernels.slice(0, 3)));
+    assert.deepEqual([seen.legend[0], seen.causes], ["Thread", 8]);
+    // A text that is cut has all of it as its title once the pointer is there.
+    const cut = await page.evaluate(() => [...document.querySelectorAll(".ttl > span, .d td, .n, .s")].filter((each) => each.scrollWidth > each.clientWidth).map((each) => {
+        each.dispatchEvent(new PointerEvent("pointerover", { bubbles: true }));
+        return [each.textContent, each.title];
+    }));
+    assert.ok(cut.length > 0 && cut.every(([, title]) => title.length > 0), JSON.stringify(cut));
+    assert.deepEqual(complaints, []);
+    await page.close();
+    assert.ok(!readFileSync(join(folder, "pytorch_training.html"), "utf8").includes("vscode:"));
+});
+
 test("findings and tables fit on paper", async () => {
     const { page } = await open(join(folder, "vector_add_managed.html"), { width: 1040 });
     const pages = async () => Buffer.from(await page.pdf({ preferCSSPageSize: true })).toString("latin1").match(/\/Type\s*\/Page\b/g).length;

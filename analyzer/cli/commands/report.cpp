@@ -25,6 +25,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 #include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -98,6 +99,11 @@ std::string_view page_of_rule(std::string_view id) {
         if (page.id == id)
             return page.text;
     return {};
+}
+
+bool editor_is(std::string_view name) {
+    const char* const named = std::getenv("UMADVISOR_EDITOR");
+    return named != nullptr && name == named;
 }
 
 /// Says why not, if so.
@@ -195,7 +201,8 @@ int report(const Arguments& given) {
     const symbols::Options options = stack_options(arguments);
     const advice::RatesOf rates = rates_of(arguments);
     for (const std::string& path : arguments.rest) {
-        html::PageMaker maker({!arguments.has("--no-source"), &page_of_rule, UMADVISOR_VERSION});
+        html::PageMaker maker(
+            {!arguments.has("--no-source"), &page_of_rule, UMADVISOR_VERSION, editor_is("vscode")});
         std::function<std::function<void()>(advice::Report&)> beside;
         if (as_page)
             beside = [&maker](advice::Report& report) { return maker.beside(report); };

@@ -86,6 +86,23 @@ bool is_number(const text::Table& table, std::size_t column) {
     });
 }
 
+/// Without what stands in the brackets of templates, which makes names of kernels longer than a line.
+std::string folded(std::string_view name) {
+    constexpr std::size_t short_enough = 12; // as long as what stands for it, or not much longer
+    std::string result;
+    std::size_t depth = 0, begin = 0;
+    for (std::size_t i = 0; i < name.size(); ++i) {
+        const bool opens = name[i] == '<' && i > 0 && name[i - 1] != ' ' && name[i - 1] != '<';
+        if ((opens || depth > 0) && name[i] == '<' && depth++ == 0)
+            begin = i;
+        else if (name[i] == '>' && depth > 0 && name[i - 1] != '-' && --depth == 0)
+            result += i - begin < short_enough ? std::string(name.substr(begin, i - begin + 1)) : "<…>";
+        else if (depth == 0)
+            result += name[i];
+    }
+    return depth == 0 ? result : std::string(name); // an operator's, or cut
+}
+
 /// A cell of a table that compares two runs.
 void write_compared_cell(Markup& out, const OneUnit& unit, double value, bool change) {
     const std::string_view kind = value == 0 ? " z" : !change ? "" : value > 0 ? " worse" : " ok";
@@ -101,7 +118,17 @@ void write_compared_cell(Markup& out, const OneUnit& unit, double value, bool ch
 
 void write_cell(Markup& out, std::string_view unit, const text::Cell& cell, bool number) {
     if (const auto* const text = std::get_if<std::string>(&cell)) {
-        out.element(number ? "td class=\"r\"" : "td class=\"m\"", *text);
+        const std::string brief = folded(*text);
+        if (brief == *text)
+            out.element(number ? "td class=\"r\"" : "td class=\"m\"", brief);
+        else
+            out.markup("<td class=\"m\" title=\"")
+                .text(*text)
+                .markup("\" data-full=\"")
+                .text(*text)
+                .markup("\">")
+                .text(brief)
+                .markup("</td>");
         return;
     }
     if (std::holds_alternative<std::monostate>(cell)) {

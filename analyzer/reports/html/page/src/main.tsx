@@ -55,6 +55,8 @@ function makeCards(show: (finding: number) => void) {
   });
   for (const button of document.querySelectorAll<HTMLButtonElement>("button[data-copy]"))
     button.addEventListener("click", () => copy(button.parentElement!.querySelector("pre")!.textContent!, button));
+  for (const button of document.querySelectorAll<HTMLButtonElement>("button[data-place]"))
+    button.addEventListener("click", () => copy(button.parentElement!.querySelector(".m")!.textContent!, button));
   for (const button of document.querySelectorAll<HTMLButtonElement>("button[data-show]"))
     button.addEventListener("click", () => show(+button.dataset.show!));
   let were: boolean[] = [];
@@ -73,10 +75,19 @@ function makeZoom(view: View) {
   );
 }
 
+/** What is cut says all of it under the pointer. */
+function nameCutTexts() {
+  addEventListener("pointerover", (event) => {
+    const cut = (event.target as Element).closest<HTMLElement>(".d td, .ttl > span, .n, .s, .v, .pn, .a2");
+    if (cut && !cut.title && cut.scrollWidth > cut.clientWidth) cut.title = cut.textContent!;
+  });
+}
+
 async function start() {
   let redraw = () => {};
   const theme = makeTheme(() => redraw());
   makeTables();
+  nameCutTexts();
   addEventListener("hashchange", followAddress);
   addEventListener("beforeprint", () => theme("light"));
   addEventListener("afterprint", () => theme(null));

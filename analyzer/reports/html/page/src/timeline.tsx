@@ -182,7 +182,7 @@ function Overview({ shared }: { shared: Shared }) {
 }
 
 type Sort = "bytes" | "size" | "first" | "name";
-const firstLines = 30, most_streams = 4;
+const firstLines = 30, most_streams = 4, most_threads = 4;
 
 function Timeline({ shared }: { shared: Shared }) {
   const { rows, view } = shared, timeline = rows.data.document.timeline;
@@ -191,6 +191,7 @@ function Timeline({ shared }: { shared: Shared }) {
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
   const [allLines, setAllLines] = useState(false);
   const [allStreams, setAllStreams] = useState(false);
+  const [allThreads, setAllThreads] = useState(false);
   const [query, setQuery] = useState("");
   const [sort, setSort] = useState<Sort>("bytes");
   const [cause, setCause] = useState(-1);
@@ -206,7 +207,8 @@ function Timeline({ shared }: { shared: Shared }) {
   useLayoutEffect(() => view.watch(() => again(0)), []);
 
   const fixed = useMemo(() => ({ ruler: rows.ruler(), steps: rows.stepRow(), links: timeline.links.map((_, i) => i).sort((a, b) => timeline.links[a].low - timeline.links[b].low || (timeline.links[a].high ?? 1e9) - (timeline.links[b].high ?? 1e9)).map((i) => rows.link(i)), memory: rows.memoryRow() }), []);
-  const threads = useMemo(() => timeline.threads.map((_, i) => i).sort((a, b) => +timeline.threads[b].main - +timeline.threads[a].main || timeline.threads[b].calls - timeline.threads[a].calls).map((i) => rows.thread(i)), []);
+  const threadOrder = useMemo(() => timeline.threads.map((_, i) => i).sort((a, b) => +timeline.threads[b].main - +timeline.threads[a].main || timeline.threads[b].calls - timeline.threads[a].calls), []);
+  const threads = useMemo(() => threadOrder.map((i) => rows.thread(i)), []);
   const streams = useMemo(() => timeline.streams.map((_, i) => i).sort((a, b) => timeline.streams[b].kernels + timeline.streams[b].copies - timeline.streams[a].kernels - timeline.streams[a].copies).map((i) => rows.stream(i)), []);
   const lines = useMemo(() => timeline.lines.map((_, i) => rows.lineRow(i)), []);
 
@@ -242,7 +244,8 @@ function Timeline({ shared }: { shared: Shared }) {
     </div>
   );
   const shownStreams = allStreams ? streams : streams.slice(0, most_streams);
-  const all = [...(fixed.steps ? [fixed.steps] : []), ...threads, ...shownStreams, ...fixed.links, fixed.memory, ...shownLines];
+  const shownThreads = allThreads ? threads : threads.slice(0, most_threads), moreThreads = threadOrder.slice(shownThreads.length);
+  const all = [...(fixed.steps ? [fixed.steps] : []), ...shownThreads, ...shownStreams, ...fixed.links, fixed.memory, ...shownLines];
   current = { all, selected, select };
   const device = timeline.memory.device || "Device";
   return (
@@ -256,7 +259,8 @@ function Timeline({ shared }: { shared: Shared }) {
         {fixed.steps && draw(fixed.steps)}
       </div>
       <div class="grp">Host <span class="mut">{countText(threads.length)} {threads.length === 1 ? "thread" : "threads"}</span></div>
-      {threads.map((row) => draw(row))}
+      {shownThreads.map((row) => draw(row))}
+      {moreThreads.length > 0 && <div class="grp"><button class="btn" id="more-threads" onClick={() => setAllThreads(true)}>{countText(moreThreads.length)} more threads, {countText(moreThreads.reduce((sum, i) => sum + timeline.threads[i].calls, 0))} calls</button></div>}
       <div class="grp">{timeline.memory.devices > 1 ? `${timeline.memory.devices} devices: ` : "Device 0: "}{device} <span class="mut">{countText(streams.length)} {streams.length === 1 ? "stream" : "streams"}</span></div>
       {shownStreams.map((row) => draw(row))}
       {shownStreams.length < streams.length && <div class="grp"><button class="btn" onClick={() => setAllStreams(true)}>{countText(streams.length - shownStreams.length)} more streams</button></div>}
@@ -345,7 +349,8 @@ function Legend({ told }: { told: boolean }) {
   const entry = (draw: (context: Context) => void, text: string) => <span key={text}><Swatch draw={draw} />{text}</span>;
   return (
     <>
-      <div class="legend first"><b>Place</b>{entry(ink("device"), "D device")}{entry(ink("host"), "H host")}{entry(ink("both"), "B both: copied or mapped")}{entry(ink("moving"), "M moving")}{entry(ink("evicted"), "E evicted")}{entry(ink("unpop"), "not populated")}{entry((context) => fill(context, "text", 0, 4, 22, 2), "a launch reaches it")}</div>
+      <div class="legend first"><b>Thread</b>{causeList.map((cause) => entry(ink(cause.ink), cause.name))}</div>
+      <div class="legend"><b>Place</b>{entry(ink("device"), "D device")}{entry(ink("host"), "H host")}{entry(ink("both"), "B both: copied or mapped")}{entry(ink("moving"), "M moving")}{entry(ink("evicted"), "E evicted")}{entry(ink("unpop"), "not populated")}{entry((context) => fill(context, "text", 0, 4, 22, 2), "a launch reaches it")}</div>
       <div class="legend"><b>Moves by cause</b>{causeNames.map((name, i) => entry((context) => glyph(context, i, 11, 7, 5), name))}</div>
       <div class="legend"><b>Stream</b>{entry(ink("kernel"), "kernel runs")}{entry(ink("dfault"), "stalled by page faults")}{entry(ink("fill"), "fill or copy")}</div>
       <div class="legend small"><b></b><span>A column is split by share when one pixel holds several places. Time in page faults is estimated from what the driver counted{told ? "; moves that it did not report one by one are derived from what was seen before and after them" : ""}.</span></div>
