@@ -36,8 +36,11 @@ void check_trace(const reader::Source& source) {
 }
 
 /// Through its text, so that names which are no UTF-8 become what they are in a report that was kept.
-std::string report_of_trace(const std::string& path, const symbols::Options& options) {
-    advice::Report made(path, options);
+std::string report_of_trace(const std::string& path, const symbols::Options& options,
+                            const BesideReport& beside) {
+    advice::Report made(path, options, false, {}, {}, beside.begin);
+    if (beside.end)
+        beside.end(made);
     const std::string text = text::json_text(reports::to_json(made), -1);
     say_losses(made.trace);
     return text;
@@ -45,11 +48,12 @@ std::string report_of_trace(const std::string& path, const symbols::Options& opt
 
 } // namespace
 
-void add_compared(reports::ReportedRuns& runs, const std::string& path, const symbols::Options& options) {
+void add_compared(reports::ReportedRuns& runs, const std::string& path, const symbols::Options& options,
+                  const BesideReport& beside) {
     const reader::Source source(path);
     if (!begins_as_json(source)) {
         check_trace(source);
-        runs.add(path, report_of_trace(path, options));
+        runs.add(path, report_of_trace(path, options, beside));
         return;
     }
     if (runs.add(path, reader::read_whole_file(path, most_bytes)))

@@ -65,8 +65,8 @@ void Comparison::add(const Summary& summary) {
     }
     const std::size_t rank = ranks_.size();
     hosts_.insert(summary.host);
-    ranks_.push_back({summary.who(), summary.host, summary.device, summary.pid, summary.node, summary.complete,
-                      summary.measured});
+    ranks_.push_back({summary.who(), summary.host, summary.device, summary.trace, summary.pid, summary.node,
+                      summary.complete, summary.measured});
     // A rank may have several processes.
     const auto [first, fresh] = named_.try_emplace(summary.who(), rank);
     if (!fresh && !summary.rank.empty())
@@ -79,6 +79,11 @@ void Comparison::add(const Summary& summary) {
         values.medians.emplace_back(rank, step.median_ns);
         values.total_ns += step.total_ns;
         values.count = std::max(values.count, step.count);
+        step_ns_[{step.domain, step.name}].emplace_back(rank, step.total_ns);
+    }
+    for (const Line& line : summary.lines) {
+        lines_[line.text].ns.emplace_back(rank, line.ns);
+        lines_[line.text].bytes.emplace_back(rank, line.bytes);
     }
     for (const Saving& finding : summary.findings) {
         FindingValues& values = findings_[{finding.rule, finding.line, finding.title}];
@@ -161,6 +166,43 @@ std::vector<Deviation> Comparison::deviations() const {
     std::ranges::stable_sort(found, std::ranges::greater{}, &std::pair<double, Deviation>::first);
     std::vector<Deviation> result;
     std::ranges::transform(found, std::back_inserter(result), &std::pair<double, Deviation>::second);
+    return result;
+}
+
+std::vector<std::optional<DeviationPlace>> Comparison::places(const std::vector<Deviation>& deviations) const {
+    std::vector<std::optional<DeviationPlace>> result(deviations.size());
+    std::multimap<std::size_t, std::size_t> wanted; ///< deviations by rank
+    for (std::size_t i = 0; i < deviations.size(); ++i)
+        wanted.emplace(deviations[i].rank, i);
+    const auto offer = [&](const std::string& text, const Values& values, const auto& concerns) {
+        std::optional<Ordered> all; // a rank that does not have the place has 0 of it
+        for (const auto& [rank, value] : values)
+            for (auto [it, end] = wanted.equal_range(rank); it != end; ++it) {
+                const Deviation& deviation = deviations[it->second];
+                std::optional<DeviationPlace>& best = result[it->second];
+                if (!concerns(deviation.quantity) || value < (deviation.value - deviation.others) / 2)
+                    continue;
+                if (!all) {
+                    std::vector<double> plain(ranks_.size() - values.size());
+                    std::ranges::transform(values, std::back_inserter(plain),
+                                           &std::pair<std::size_t, double>::second);
+                    all.emplace(std::move(plain));
+                }
+                const double others = all->median_without(value), more = value - others;
+                if (more >= (deviation.value - deviation.others) / 2 &&
+                    (!best || more > best->value - best->others))
+                    best = {text, value, others};
+            }
+    };
+    for (const auto& [text, values] : lines_) {
+        offer(text, values.ns,
+              [](Quantity quantity) { return quantity == Quantity::copies || quantity == Quantity::calls; });
+        offer(text, values.bytes, [](Quantity quantity) {
+            return quantity == Quantity::to_device || quantity == Quantity::to_host;
+        });
+    }
+    for (const auto& [name, values] : step_ns_)
+        offer("step " + name.second, values, [](Quantity quantity) { return quantity == Quantity::own; });
     return result;
 }
 

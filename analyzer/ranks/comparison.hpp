@@ -30,6 +30,13 @@ struct Deviation {
     double value = 0, others = 0; ///< others: their median
 };
 
+/// Where a rank does more of something: a line of the program whose calls do, or for its own code a step. Both
+/// have at least half of what it does more.
+struct DeviationPlace {
+    std::string text;
+    double value = 0, others = 0; ///< others: their median
+};
+
 /// In collectives all ranks wait for the one that arrives last.
 struct Waiting {
     std::size_t for_rank = 0;
@@ -57,7 +64,7 @@ struct SharedFinding {
 class Comparison {
 public:
     struct Rank {
-        std::string who, host, device;
+        std::string who, host, device, trace;
         std::uint64_t pid = 0, node = 0;
         bool complete = true;
         Quantities measured{};
@@ -74,6 +81,8 @@ public:
     Spread spread(Quantity quantity) const;
     /// The largest first. Times: more than the others by a share of their run. Rates: slower than the others.
     std::vector<Deviation> deviations() const;
+    /// By deviation, where it is known.
+    std::vector<std::optional<DeviationPlace>> places(const std::vector<Deviation>& deviations) const;
     /// Nothing: there are no collectives, or no rank waits long in them.
     std::optional<Waiting> waiting() const;
     /// By total time, the longest first: of names that at least two ranks have, or the only one.
@@ -87,6 +96,9 @@ private:
         Values medians;
         double total_ns = 0;
         std::uint64_t count = 0;
+    };
+    struct LineValues {
+        Values ns, bytes;
     };
     struct FindingValues {
         Values ns;
@@ -104,6 +116,8 @@ private:
     std::size_t left_out_ = 0, unknown_ = 0;
     std::map<std::string, std::size_t> named_;                        ///< the first rank that is called so
     std::map<std::pair<std::string, std::string>, StepValues> steps_; ///< by domain and name
+    std::map<std::pair<std::string, std::string>, Values> step_ns_;   ///< in all, by domain and name
+    std::map<std::string, LineValues> lines_;                         ///< by text
     std::map<std::tuple<std::string, std::string, std::string>, FindingValues> findings_; ///< rule, line, title
 };
 

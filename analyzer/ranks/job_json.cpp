@@ -27,6 +27,7 @@ Json ranks_json(const Comparison& job) {
                         {"host", rank.host},
                         {"device", rank.device},
                         {"node", rank.node == 0 ? Json() : Json(rank.node - 1)},
+                        {"trace", rank.trace},
                         {"complete", rank.complete},
                         {"measured", std::move(measured)}});
     }
@@ -45,11 +46,19 @@ Json waiting_json(const Comparison& job) {
 
 Json deviations_json(const Comparison& job) {
     Json list = Json::array();
-    for (const Deviation& deviation : job.deviations())
+    const std::vector<Deviation> deviations = job.deviations();
+    const std::vector<std::optional<DeviationPlace>> places = job.places(deviations);
+    for (std::size_t i = 0; i < deviations.size(); ++i) {
+        const Deviation& deviation = deviations[i];
+        Json at;
+        if (places[i])
+            at = {{"text", places[i]->text}, {"value", places[i]->value}, {"others", places[i]->others}};
         list.push_back({{"rank", job.ranks()[deviation.rank].who},
                         {"quantity", key_of(deviation.quantity)},
                         {"value", deviation.value},
-                        {"others", deviation.others}});
+                        {"others", deviation.others},
+                        {"place", std::move(at)}});
+    }
     return list;
 }
 

@@ -37,20 +37,9 @@ const std::string& who(const Comparison& job, std::size_t rank) {
     return job.ranks()[rank].who;
 }
 
-std::string devices_text(const Comparison& job) {
-    std::set<std::string> names;
-    for (const Comparison::Rank& rank : job.ranks())
-        names.insert(rank.device);
-    return names.size() == 1 ? *names.begin() : count_text(names.size(), "kind") + " of devices";
-}
-
-/// Traces that are no rank.
-void write_missing(const Comparison& job, std::ostream& out) {
-    if (job.left_out() != 0)
-        out << "  - left out: " << count_text(job.left_out(), "trace")
-            << " without a CUDA call (launchers, and workers without a device)\n";
-    if (job.unknown() != 0)
-        out << "  - not known: " << count_text(job.unknown(), "trace") << " damaged so that no call is left\n";
+void write_notes(const Comparison& job, std::ostream& out) {
+    for (const std::string& note : notes_of(job))
+        out << "  - " << note << "\n";
 }
 
 void write_head(const Comparison& job, std::ostream& out) {
@@ -62,33 +51,11 @@ void write_head(const Comparison& job, std::ostream& out) {
     if (gain.median > 0)
         out << " · together: " << time_text(run.median) << " -> " << time_text(run.median - gain.median);
     out << "\n";
-    write_missing(job, out);
-    const auto partial = std::ranges::count(job.ranks(), false, &Comparison::Rank::complete);
-    if (partial != 0)
-        out << "  - the traces of " << count_text(static_cast<std::uint64_t>(partial), "rank")
-            << " are not complete: their figures are too low\n";
-    if (job.hosts() > 1)
-        out << "  - the hosts' clocks are not aligned: lengths are compared, never moments\n";
-}
-
-std::string deviation_text(const Deviation& deviation) {
-    const QuantityWords& words = words_of(deviation.quantity);
-    const std::string value = value_text(words.unit, deviation.value),
-                      others = value_text(words.unit, deviation.others);
-    switch (words.unit) {
-    case Unit::time:
-        return fmt::format("{} more {} ({}, the others {})", time_text(deviation.value - deviation.others),
-                           words.text, value, others);
-    case Unit::bytes:
-        return fmt::format("{} more {} ({}, the others {})",
-                           text::bytes_text(deviation.value - deviation.others), words.text, value, others);
-    default:
-        return fmt::format("a slower {} ({}, the others {})", words.text, value, others);
-    }
+    write_notes(job, out);
 }
 
 /// "rank 3 (node7, NUMA node 1)".
-std::string place_text(const Comparison& job, std::size_t number) {
+std::string rank_text(const Comparison& job, std::size_t number) {
     const Comparison::Rank& rank = job.ranks()[number];
     std::string text = rank.who;
     if (!rank.host.empty() && job.hosts() > 1)
@@ -96,29 +63,6 @@ std::string place_text(const Comparison& job, std::size_t number) {
     if (rank.node != 0)
         text += fmt::format(" (NUMA node {})", rank.node - 1);
     return text;
-}
-
-void write_waiting(const Comparison& job, std::ostream& out) {
-    const std::optional<Waiting> waiting = job.waiting();
-    if (!waiting)
-        return;
-    // Of what that rank does more, what takes most time explains most.
-    const std::vector<Deviation> deviations = job.deviations();
-    const Deviation* why = nullptr;
-    for (const Deviation& each : deviations) {
-        const auto extra_ns = [](const Deviation& deviation) {
-            return words_of(deviation.quantity).unit == Unit::time ? deviation.value - deviation.others : 0;
-        };
-        if (each.rank == waiting->for_rank && (why == nullptr || extra_ns(each) > extra_ns(*why)))
-            why = &each;
-    }
-    out << "  - waiting: in collectives the other ranks waited " << time_text(waiting->median_ns)
-        << " in the median for " << who(job, waiting->for_rank);
-    if (job.ranks().size() > 2)
-        out << " (" << who(job, waiting->most_rank) << " most: " << time_text(waiting->most_ns) << ")";
-    out << (why == nullptr ? std::string(", and nothing that was recorded explains it")
-                           : ", which has " + deviation_text(*why))
-        << "\n";
 }
 
 void write_table(const Comparison& job, std::ostream& out) {
@@ -160,8 +104,12 @@ void write_deviations(const Comparison& job, bool all, std::ostream& out) {
     }
     const std::size_t shown = all ? deviations.size() : std::min(deviations.size(), deviations_shown);
     out << "\n    ranks that deviate\n";
-    for (std::size_t i = 0; i < shown; ++i)
-        out << "      " << place_text(job, deviations[i].rank) << ": " << deviation_text(deviations[i]) << "\n";
+    const std::vector<std::optional<DeviationPlace>> places = job.places(deviations);
+    for (std::size_t i = 0; i < shown; ++i) {
+        out << "      " << rank_text(job, deviations[i].rank) << ": " << deviation_text(deviations[i]) << "\n";
+        if (places[i])
+            out << "        " << place_text(deviations[i].quantity, *places[i]) << "\n";
+    }
     if (shown < deviations.size())
         out << "      and " << deviations.size() - shown << " more (--all)\n";
 }
@@ -175,18 +123,8 @@ void write_findings(const Comparison& job, bool all, std::ostream& out) {
         const SharedFinding& finding = found[i];
         out << "\n"
             << std::right << std::setw(2) << i + 1 << "  " << finding.rule << " " << finding.title << "\n    "
-            << finding.line << " · on " << finding.ns.count << " of " << count_text(job.ranks().size(), "rank");
-        if (finding.ns.sum > 0)
-            out << " · saves about " << time_text(finding.ns.median)
-                << " of a rank: " << time_text(finding.ns.least) << " (" << who(job, finding.ns.least_rank)
-                << ") to " << time_text(finding.ns.most) << " (" << who(job, finding.ns.most_rank) << ")";
-        else if (finding.unpriced)
-            out << " · " << text::saving_unknown;
-        else if (finding.is_urgent())
-            out << " · fix this first";
-        else
-            out << " · " << text::bytes_text(finding.bytes) << " of memory in all";
-        out << "\n";
+            << finding.line << " · on " << finding.ns.count << " of " << count_text(job.ranks().size(), "rank")
+            << " · " << saving_text(job, finding) << "\n";
     }
     if (shown < found.size())
         out << "\n    and " << count_text(found.size() - shown, "more finding") << " (--all)\n";
@@ -194,14 +132,99 @@ void write_findings(const Comparison& job, bool all, std::ostream& out) {
 
 } // namespace
 
+std::string value_text(Quantity quantity, double value) {
+    return value_text(words_of(quantity).unit, value);
+}
+
+std::string deviation_text(const Deviation& deviation) {
+    const QuantityWords& words = words_of(deviation.quantity);
+    const std::string value = value_text(words.unit, deviation.value),
+                      others = value_text(words.unit, deviation.others);
+    switch (words.unit) {
+    case Unit::time:
+        return fmt::format("{} more {} ({}, the others {})", time_text(deviation.value - deviation.others),
+                           words.text, value, others);
+    case Unit::bytes:
+        return fmt::format("{} more {} ({}, the others {})",
+                           text::bytes_text(deviation.value - deviation.others), words.text, value, others);
+    default:
+        return fmt::format("a slower {} ({}, the others {})", words.text, value, others);
+    }
+}
+
+std::string place_text(Quantity quantity, const DeviationPlace& place) {
+    return fmt::format("most of it at {} ({} there, the others {})", place.text,
+                       value_text(quantity, place.value), value_text(quantity, place.others));
+}
+
+std::string waiting_text(const Comparison& job) {
+    const std::optional<Waiting> waiting = job.waiting();
+    if (!waiting)
+        return {};
+    // Of what that rank does more, what takes most time explains most.
+    const std::vector<Deviation> deviations = job.deviations();
+    const Deviation* why = nullptr;
+    for (const Deviation& each : deviations) {
+        const auto extra_ns = [](const Deviation& deviation) {
+            return words_of(deviation.quantity).unit == Unit::time ? deviation.value - deviation.others : 0;
+        };
+        if (each.rank == waiting->for_rank && (why == nullptr || extra_ns(each) > extra_ns(*why)))
+            why = &each;
+    }
+    std::string text = fmt::format("in collectives the other ranks waited {} in the median for {}",
+                                   time_text(waiting->median_ns), who(job, waiting->for_rank));
+    if (job.ranks().size() > 2)
+        text += fmt::format(" ({} most: {})", who(job, waiting->most_rank), time_text(waiting->most_ns));
+    return text + (why == nullptr ? std::string(", and nothing that was recorded explains it")
+                                  : ", which has " + deviation_text(*why));
+}
+
+std::string saving_text(const Comparison& job, const SharedFinding& finding) {
+    if (finding.ns.sum > 0)
+        return fmt::format("saves about {} of a rank: {} ({}) to {} ({})", time_text(finding.ns.median),
+                           time_text(finding.ns.least), who(job, finding.ns.least_rank),
+                           time_text(finding.ns.most), who(job, finding.ns.most_rank));
+    if (finding.unpriced)
+        return std::string(text::saving_unknown);
+    if (finding.is_urgent())
+        return "fix this first";
+    return text::bytes_text(finding.bytes) + " of memory in all";
+}
+
+std::string devices_text(const Comparison& job) {
+    std::set<std::string> names;
+    for (const Comparison::Rank& rank : job.ranks())
+        names.insert(rank.device);
+    return names.size() == 1 ? *names.begin() : count_text(names.size(), "kind") + " of devices";
+}
+
+std::vector<std::string> notes_of(const Comparison& job) {
+    std::vector<std::string> notes;
+    if (job.left_out() != 0)
+        notes.push_back(
+            fmt::format("left out: {} without a CUDA call (launchers, and workers without a device)",
+                        count_text(job.left_out(), "trace")));
+    if (job.unknown() != 0)
+        notes.push_back(
+            fmt::format("not known: {} damaged so that no call is left", count_text(job.unknown(), "trace")));
+    const auto partial = std::ranges::count(job.ranks(), false, &Comparison::Rank::complete);
+    if (partial != 0)
+        notes.push_back(fmt::format("the traces of {} are not complete: their figures are too low",
+                                    count_text(static_cast<std::uint64_t>(partial), "rank")));
+    if (job.hosts() > 1)
+        notes.emplace_back("the hosts' clocks are not aligned: lengths are compared, never moments");
+    return notes;
+}
+
 void write_text(const Comparison& job, bool all, std::ostream& out) {
     if (job.ranks().empty()) {
         out << (job.unknown() == 0 ? "no rank called CUDA\n" : "no call of a rank could be read\n");
-        write_missing(job, out);
+        write_notes(job, out);
         return;
     }
     write_head(job, out);
-    write_waiting(job, out);
+    if (const std::string waiting = waiting_text(job); !waiting.empty())
+        out << "  - waiting: " << waiting << "\n";
     write_table(job, out);
     write_steps(job, all, out);
     write_deviations(job, all, out);

@@ -8,11 +8,14 @@
 #include "analyzer/tables/named_ranges.hpp"
 
 #include <algorithm>
+#include <filesystem>
+#include <map>
+#include <set>
 
 namespace umadvisor::ranks {
 namespace {
 
-constexpr std::size_t most_steps = 64, longest_name = 200;
+constexpr std::size_t most_steps = 64, most_lines = 16, longest_name = 200;
 
 std::string shortened(std::string_view text) {
     return reader::shown_name(text, longest_name);
@@ -56,6 +59,50 @@ void add_steps(const advice::Report& report, Summary& summary) {
     std::ranges::stable_sort(summary.steps, std::ranges::greater{}, &Step::total_ns);
     if (summary.steps.size() > most_steps)
         summary.steps.resize(most_steps);
+}
+
+/// The `most` that have most of `what`, in front.
+template <class List>
+void bring_forward(List& list, std::size_t most, double Line::*what) {
+    const auto end = list.begin() + static_cast<std::ptrdiff_t>(std::min(most, list.size()));
+    std::ranges::partial_sort(list, end, std::ranges::greater{},
+                              [what](const auto& each) { return each.second.*what; });
+}
+
+/// Only stacks that count are looked up: a trace may have many thousands.
+void add_lines(advice::Report& report, Summary& summary) {
+    constexpr std::size_t most_stacks = 4 * most_lines;
+    const rules::Profile& profile = report.profile;
+    std::map<ids::StackId, Line> by_stack;
+    for (const auto& [site, ticks] : profile.waits().ticks())
+        by_stack[site.stack].ns += static_cast<double>(profile.nanoseconds(ticks));
+    for (const auto& [site, totals] : profile.copies().sites())
+        by_stack[site.stack].bytes += static_cast<double>(totals.small.bytes + totals.large.bytes);
+    std::erase_if(by_stack, [](const auto& each) { return !each.first.known(); });
+    std::vector<std::pair<ids::StackId, Line>> stacks(by_stack.begin(), by_stack.end());
+    std::map<std::string, Line> by_text;
+    const auto take = [&](auto& from, std::size_t most, double Line::*what, const auto& then) {
+        bring_forward(from, most, what);
+        for (std::size_t i = 0; i < std::min(most, from.size()); ++i)
+            if (from[i].second.*what > 0)
+                then(from[i]);
+    };
+    std::set<ids::StackId> taken;
+    for (double Line::*const what : {&Line::ns, &Line::bytes})
+        take(stacks, most_stacks, what, [&](const auto& each) {
+            if (!taken.insert(each.first).second)
+                return;
+            Line& line = by_text[shortened(report.symbolizer.line(each.first).text())];
+            line.ns += each.second.ns;
+            line.bytes += each.second.bytes;
+        });
+    std::vector<std::pair<std::string, Line>> lines(by_text.begin(), by_text.end());
+    std::set<std::string> written;
+    for (double Line::*const what : {&Line::ns, &Line::bytes})
+        take(lines, most_lines, what, [&](const auto& each) {
+            if (written.insert(each.first).second)
+                summary.lines.push_back({each.first, each.second.ns, each.second.bytes});
+        });
 }
 
 std::uint64_t calls_of(const rules::Profile& profile) {
@@ -102,6 +149,7 @@ Summary summarize(advice::Report& report) {
     }
     summary.program = shortened(profile.program());
     summary.device = shortened(profile.device());
+    summary.trace = shortened(std::filesystem::path(report.trace.file.path()).filename().string());
     summary.pid = header.pid;
     summary.begin_ns = header.realtime_ns;
     summary.node = dictionary.devices.empty() ? 0 : dictionary.devices.front().node;
@@ -120,6 +168,7 @@ Summary summarize(advice::Report& report) {
     add_kernels(profile, summary);
     add_copies(profile, summary);
     add_steps(report, summary);
+    add_lines(report, summary);
     for (const std::vector<rules::Finding>* const list : {&report.findings, &report.unpriced})
         for (const rules::Finding& finding : *list)
             summary.findings.push_back({std::string(finding.rule->id), shortened(finding.title),

@@ -60,15 +60,23 @@ struct Saving {
     bool unpriced = false; ///< what it saves is not known
 };
 
+/// A line of the program: how long its CUDA calls took, and what they copied.
+struct Line {
+    std::string text;
+    double ns = 0, bytes = 0;
+};
+
 struct Summary {
     std::string rank; ///< as the launcher's environment has it; empty: none did
     std::string host, program, device;
+    std::string trace;                   ///< name of its file, without the folder
     std::uint64_t pid = 0, begin_ns = 0; ///< begin_ns: CLOCK_REALTIME of the host
     std::uint64_t node = 0;              ///< NUMA node nearest to the device, plus 1; 0: not known
     bool complete = true;                ///< all that was to be recorded is there
     std::uint64_t calls = 0;             ///< of CUDA; 0: a launcher, or a worker without a device
     Quantities measured{};
     std::vector<Step> steps;
+    std::vector<Line> lines; ///< whose calls took longest, and that copied most
     std::vector<Saving> findings;
     std::uint64_t findings_beyond = 0; ///< that the summary has no room for
 

@@ -30,6 +30,13 @@ Json steps_json(const Summary& summary) {
     return list;
 }
 
+Json lines_json(const Summary& summary) {
+    Json list = Json::array();
+    for (const Line& line : summary.lines)
+        list.push_back({{"line", line.text}, {"ns", std::round(line.ns)}, {"bytes", std::round(line.bytes)}});
+    return list;
+}
+
 Json findings_json(const Summary& summary, std::size_t count) {
     Json list = Json::array();
     for (const Saving& finding : std::vector(summary.findings.begin(), summary.findings.begin() + count))
@@ -52,6 +59,7 @@ std::string line_of(const Summary& summary, std::size_t findings) {
                         {"host", summary.host},
                         {"pid", summary.pid},
                         {"begin_ns", summary.begin_ns},
+                        {"trace", summary.trace},
                         {"program", summary.program},
                         {"device", summary.device},
                         {"node", summary.node},
@@ -59,6 +67,7 @@ std::string line_of(const Summary& summary, std::size_t findings) {
                         {"calls", summary.calls},
                         {"measured", std::move(measured)},
                         {"steps", steps_json(summary)},
+                        {"lines", lines_json(summary)},
                         {"findings", findings_json(summary, findings)},
                         {"findings_beyond", summary.findings_beyond + summary.findings.size() - findings}};
     return text::json_text(document, -1) + "\n";
@@ -88,6 +97,10 @@ Step step_of(const ReadJson& object) {
             number(object, "median_ns"), number(object, "worst_ns"), number(object, "total_ns")};
 }
 
+Line line_of(const ReadJson& object) {
+    return {text(object, "line"), number(object, "ns"), number(object, "bytes")};
+}
+
 Saving saving_of(const ReadJson& object) {
     return {text(object, "rule"),           text(object, "title"),       text(object, "line"),
             text(object, "confidence"),     number(object, "saving_ns"), count(object, "saving_bytes"),
@@ -111,6 +124,9 @@ Summary summary_of(const ReadJson& document) {
         summary.measured[i] = number(document.at("measured"), quantity_words[i].key);
     for (const ReadJson& step : document.at("steps"))
         summary.steps.push_back(step_of(step));
+    summary.trace = document.value("trace", ""); // summaries of 1.0 lack it, and the lines
+    for (const ReadJson& line : document.value("lines", ReadJson::array()))
+        summary.lines.push_back(line_of(line));
     for (const ReadJson& finding : document.at("findings"))
         summary.findings.push_back(saving_of(finding));
     summary.findings_beyond = count(document, "findings_beyond");

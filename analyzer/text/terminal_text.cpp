@@ -17,8 +17,8 @@ constexpr char escape = '\033';
 /// trace may hold anything: an escape sequence of theirs reaches no terminal.
 constexpr char style_mark = '\001';
 constexpr std::string_view normal = "\033[0m";
-constexpr std::array<std::string_view, 7> sequences{normal,     "\033[1m", "\033[36m", "\033[32m",
-                                                    "\033[33m", "\033[2m", "\033[2m"};
+constexpr std::array<std::string_view, 8> sequences{normal,     "\033[1m", "\033[36m", "\033[32m",
+                                                    "\033[33m", "\033[2m", "\033[2m",  "\033[31m"};
 
 /// Of a stream: whether it has colour.
 int colour_flag() {

@@ -15,7 +15,7 @@ struct Terminal {
     bool colour = false;
 };
 
-enum class Style : std::uint8_t { plain, title, saving, high, medium, low, source };
+enum class Style : std::uint8_t { plain, title, saving, high, medium, low, source, worse };
 
 /// Part of a text. On a stream that is none of a TerminalText with colour it is its characters alone.
 struct Styled {

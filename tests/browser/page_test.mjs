@@ -152,6 +152,46 @@ test("rows are drawn, zoom and links work", async () => {
     await page.close();
 });
 
+test("a finding leads to the round that costs most, and from there to a typical one", async () => {
+    const file = join(folder, "pingpong.html"), { page, complaints } = await open(file);
+    const data = JSON.parse(/<script type="application\/json" id="data">([^]*?)<\/script>/.exec(readFileSync(file, "utf8"))[1]).timeline;
+    const number = data.findings.findIndex((mark) => mark.rounds && String(mark.rounds.worst) !== String(mark.rounds.typical)) + 1, { rounds, at } = data.findings[number - 1];
+    assert.ok(rounds.worst[0] <= at && at < rounds.worst[1]);
+    const window_ = () => page.evaluate(() => /([\d.]+) s to ([\d.]+) s/.exec(document.querySelector(".inview .small").textContent).slice(1).map(Number));
+    const shows = async (which) => {
+        await frame(page);
+        const [from, until] = await window_(), [begin, end] = rounds[which].map((ns) => ns / 1e9);
+        assert.ok(from <= begin + 1e-6 && until >= end - 1e-6 && until - from < (end - begin) * 1.5, `${which}: ${from} to ${until}, the round ${begin} to ${end}`);
+        assert.equal(await page.$eval("#round", (words) => words.textContent), `${number}: ${which} of ${rounds.count} rounds`);
+    };
+    await page.evaluate((n) => document.querySelector(`[data-show="${n}"]`).click(), number);
+    await shows("worst");
+    await page.click(".btn.step");
+    await shows("typical");
+    await page.evaluate(() => [...document.querySelectorAll(".btn.step")].pop().click());
+    await shows("worst");
+    // A badge that had to move has a line to its place.
+    await page.focus("#tl");
+    await page.keyboard.press("0");
+    await frame(page);
+    const places = await page.evaluate(() => [...document.querySelectorAll(".lane line")].map((line) => [+line.getAttribute("x1"), +line.getAttribute("x2")]));
+    const width = await page.evaluate(() => document.querySelector(".lane").clientWidth);
+    const marks = data.findings.map((mark) => mark.at).filter((at) => at !== null).sort((a, b) => a - b);
+    assert.equal(places.length, marks.length);
+    places.forEach(([, x], i) => assert.ok(Math.abs(x - (marks[i] / data.span) * width) < 2, `${x} of ${width}`));
+    assert.deepEqual(complaints, []);
+    await page.close();
+});
+
+test("an address opens a finding's card", async () => {
+    const { page } = await open(join(folder, "pytorch_training.html"), { hash: "#f2" }), isOpen = (number) => page.$eval(`#f${number}`, (card) => card.open && card.classList.contains("hit"));
+    assert.ok(await isOpen(2));
+    await page.evaluate(() => { location.hash = "#f1"; });
+    await page.waitForFunction(() => document.querySelector("#f1.hit"), { timeout: 3000 });
+    assert.ok(await isOpen(1));
+    await page.close();
+});
+
 test("a drag zooms, and the tooltip says what is there", async () => {
     const { page, complaints } = await open(join(folder, "vector_add_managed.html"));
     await page.evaluate(() => document.getElementById("timeline").scrollIntoView());
@@ -255,6 +295,52 @@ test("it can be used without sight and without script, on a phone and on paper",
     await page.close();
 });
 
+test("places can be copied and opened, names are folded, and what is cut says all of it", async () => {
+    const file = join(folder, "linked.html"), json = JSON.parse(run("report", "--json", join(folder, "pytorch_training.umtrace")));
+    execFileSync(umadvisor, ["report", "--html", "-f", "-o", file, join(folder, "pytorch_training.umtrace")], { cwd: folder, env: { ...environment, UMADVISOR_EDITOR: "vscode" }, stdio: "ignore" });
+    const { page, complaints } = await open(file);
+    const seen = await page.evaluate(() => ({
+        links: [...document.querySelectorAll(".loc a")].map((link) => link.getAttribute("href")), places: document.querySelectorAll(".loc").length, buttons: document.querySelectorAll(".loc [data-place]").length,
+        kernels: [...document.querySelectorAll("#t-kernels tbody td.m")].map((cell) => [cell.textContent, cell.title]),
+        legend: [...document.querySelectorAll(".legend")].map((line) => line.querySelector("b").textContent), causes: document.querySelectorAll(".legend.first canvas").length,
+    }));
+    const lines = json.findings.flatMap((each) => [each.line, each.allocation?.line, ...each.places.map((place) => place.line)]).filter((line) => line?.file.startsWith("/") && line.line > 0);
+    assert.deepEqual(seen.links, lines.map((line) => `vscode://file${line.file.split("/").map((part) => encodeURIComponent(part)).join("/")}:${line.line}`));
+    assert.ok(seen.places > 0 && seen.buttons === seen.places);
+    assert.ok(seen.kernels.some(([brief, all]) => brief.includes("<…>") && all.length > brief.length), JSON.stringify(seen.kernels.slice(0, 3)));
+    assert.deepEqual([seen.legend[0], seen.causes], ["Thread", 8]);
+    // A text that is cut has all of it as its title once the pointer is there.
+    const cut = await page.evaluate(() => [...document.querySelectorAll(".ttl > span, .d td, .n, .s")].filter((each) => each.scrollWidth > each.clientWidth).map((each) => {
+        each.dispatchEvent(new PointerEvent("pointerover", { bubbles: true }));
+        return [each.textContent, each.title];
+    }));
+    assert.ok(cut.length > 0 && cut.every(([, title]) => title.length > 0), JSON.stringify(cut));
+    assert.deepEqual(complaints, []);
+    await page.close();
+    assert.ok(!readFileSync(join(folder, "pytorch_training.html"), "utf8").includes("vscode:"));
+});
+
+test("findings and tables fit on paper", async () => {
+    const { page } = await open(join(folder, "vector_add_managed.html"), { width: 1040 });
+    const pages = async () => Buffer.from(await page.pdf({ preferCSSPageSize: true })).toString("latin1").match(/\/Type\s*\/Page\b/g).length;
+    // As wide as a page: nothing is cut at its right edge.
+    await page.emulateMediaType("print");
+    assert.deepEqual(await page.evaluate(() => [...document.querySelectorAll("table, pre")].filter((each) => each.getBoundingClientRect().right > innerWidth + 1 || each.scrollWidth > each.clientWidth + 1).map((each) => each.id || each.textContent)), []);
+    // A heading stays with what it is of.
+    assert.deepEqual(await page.evaluate(() => [...document.querySelectorAll(".sh, .th, .body h3")].filter((each) => getComputedStyle(each).breakAfter !== "avoid").map((each) => each.textContent)), []);
+    assert.ok(await page.evaluate(() => [...document.querySelectorAll(".card, tbody tr")].every((each) => getComputedStyle(each).breakInside === "avoid")));
+    // Six findings, open, are at most six pages.
+    await page.evaluate(() => {
+        for (const each of document.querySelectorAll("main > :not(#findings)")) each.remove();
+        const cards = document.querySelector(".cards");
+        while (cards.children.length < 6) cards.append(cards.children[cards.children.length % 3].cloneNode(true));
+        for (const card of cards.children) card.open = true;
+    });
+    const count = await pages();
+    assert.ok(count >= 2 && count <= 6, `${count} pages`);
+    await page.close();
+});
+
 test("nothing of a hostile trace is obeyed", async () => {
     const file = trace("pingpong"), bytes = readFileSync(file);
     // Names of the same length in the place of the program's own.
@@ -308,7 +394,10 @@ test("a comparison has the numbers of its JSON, of traces and of reports", async
                 run: document.getElementById("together").textContent,
                 facts: Object.fromEntries([...document.querySelectorAll(".both tbody tr")].map((row) => [row.cells[0].textContent, [...row.cells].slice(1).map((cell) => (cell.dataset.v === "" ? null : +cell.dataset.v))])),
                 savings: ["went", "came", "changed"].map(savings), same: document.querySelector("#findings .mut").textContent,
-                calls: rows("calls"), copies: rows("copies"), legend: [...document.querySelectorAll(".lg b")].map((each) => each.textContent),
+                calls: rows("calls"), copies: rows("copies"), over: document.querySelectorAll(".over path").length > 2,
+                change: document.querySelector(".worse, .tog .ok")?.textContent ?? "", red: [...document.querySelectorAll("#t-calls .worse, #t-copies .worse")].map((cell) => [+cell.dataset.v > 0, / slower$/.test(cell.textContent)]),
+                units: [...document.querySelectorAll("#t-calls tbody tr")].map((row) => row.cells[5].textContent).filter((text) => text !== "0").map((text) => text.replace(/^\d+/, "").replace(/\d/g, "0")),
+                colours: [...document.querySelectorAll("#came .sbar rect:last-child")].map((bar) => bar.getAttribute("class")), legend: [...document.querySelectorAll(".where .lg b")].map((each) => each.textContent),
             };
         });
         const sides = [json.before, json.after], both = (value) => sides.map(value), pairs = (row, ...keys) => keys.flatMap((key) => [row.before[key], row.after[key]]);
@@ -319,11 +408,18 @@ test("a comparison has the numbers of its JSON, of traces and of reports", async
         if (seen.facts["Page faults, host"]) assert.deepEqual(seen.facts["Page faults, host"], both((side) => side.managed?.host_faults ?? null));
         assert.deepEqual(seen.savings.map((list) => list.map((each) => [each.before, each.after].map((ns) => (ns === undefined ? null : +ns)))), [
             json.went.map((each) => [each.saving_ns, null]), json.came.map((each) => [null, each.saving_ns]), json.changed.map((each) => [each.before.saving_ns, each.after.saving_ns])]);
+        // What is worse is red and says so, and a new finding is no saving. Both runs are drawn where both are traces.
+        const [was, is] = both((side) => side.net_ns);
+        assert.match(seen.change, is > was * 1.01 ? / slower / : is < was * 0.99 ? / faster / : /^/);
+        assert.ok(seen.red.every(([more, says]) => more && says) && seen.red.length === [...json.calls, ...json.copies].filter((row) => row.after.time_ns > row.before.time_ns).length);
+        assert.equal(new Set(seen.units).size, seen.units.length ? 1 : 0, seen.units.join());
+        assert.ok(seen.colours.every((colour) => colour === "c-worse"));
+        assert.equal(seen.over, pair.every((each) => each.endsWith(".umtrace")));
         assert.equal(seen.same, `${json.same} unchanged`);
         const change = (row) => row.after.time_ns - row.before.time_ns;
         assert.deepEqual(seen.calls, json.calls.map((row) => [row.call, ...pairs(row, "count", "failed", "time_ns"), change(row)]));
         assert.deepEqual(seen.copies.map((row) => row.slice(1)), json.copies.map((row) => [...pairs(row, "count", "bytes", "time_ns"), change(row)]));
-        const parts = ["own_ns", "calls_ns", "copies_ns", "start_ns"].filter((key) => sides.some((side) => side.where[key] > 0));
+        const parts = ["own_ns", "calls_ns", "copies_ns"].filter((key) => sides.some((side) => side.where[key] > 0));
         assert.deepEqual(seen.legend, parts.map((key) => both((side) => timeText(side.where[key])).join(" → ")));
         assert.deepEqual(complaints, []);
         await page.close();
@@ -355,6 +451,60 @@ test("nothing of a hostile report is obeyed", async () => {
     assert.ok(await page.evaluate(() => document.querySelector("#went .ttl b").textContent.startsWith("</script>") && !window.ran));
     assert.deepEqual(complaints, []);
     await page.close();
+});
+
+/** A job of `count` ranks; rank 5 has more of its own code, and the others wait for it. */
+function jobOf(count, findings) {
+    const measured = (rank) => ({ run_ns: 1e9, own_ns: rank === 5 ? 4.2e8 : 3e8, copies_ns: 1e8, calls_ns: 5e7, waits_ns: 4e8, kernels_ns: 3e8,
+        collectives_ns: rank === 5 ? 3e7 : 1.5e8, to_device_bytes: 1 << 30, to_host_bytes: 0, to_device_bytes_per_s: 5e10, to_host_bytes_per_s: 0, managed_bytes: 0, gain_ns: 1e8 });
+    const step = (rank) => ({ name: "forward", domain: "", count: 10, median_ns: rank === 5 ? 4e7 : 3e7, worst_ns: 5e7, total_ns: rank === 5 ? 4e8 : 3e8 });
+    return Array.from({ length: count }, (_, rank) => JSON.stringify({ schema: "umadvisor-summary-1", rank: String(rank), host: `node${rank >> 3}`, pid: 100 + rank, begin_ns: 1, trace: `train.${rank}.umtrace`,
+        program: "train", device: "NVIDIA H100", node: 0, complete: true, calls: 1000, measured: measured(rank), steps: [step(rank)],
+        lines: [{ line: "train.cu:12 in step()", ns: 1e8, bytes: 1 << 30 }],
+        findings: Array.from({ length: findings }, (_, i) => ({ rule: "UMA-101", title: "Pageable copies", line: `train.cu:${i}`, confidence: "high", saving_ns: 1e6 * (i + 1), saving_bytes: 0 })), findings_beyond: 0 })).join("\n") + "\n";
+}
+
+test("a job shows its ranks, the odd one first, and who waits for it", async () => {
+    const job = join(folder, "job.umjob"), file = join(folder, "job.html");
+    writeFileSync(job, jobOf(8, 3));
+    writeFileSync(join(folder, "train.3.html"), "<title>rank 3</title>");
+    run("report", "--html", "-f", "-o", file, job);
+    const json = JSON.parse(run("report", "--json", job)), { page, complaints } = await open(file);
+    const seen = await page.evaluate(() => ({
+        ranks: [...document.querySelectorAll("#t-ranks tbody tr")].map((row) => row.cells[0].textContent),
+        odd: document.querySelector("#t-ranks .odd").textContent, links: [...document.querySelectorAll("#t-ranks a")].map((link) => [link.textContent, link.getAttribute("href")]),
+        columns: [...document.querySelectorAll("#t-ranks thead th")].map((heading) => heading.dataset.key),
+        runs: [...document.querySelectorAll("#t-ranks .run")].map((cell) => +cell.dataset.v),
+        waits: [...document.querySelectorAll("#t-waits tbody tr")].map((row) => [...row.cells].map((cell) => +(cell.dataset.v ?? 0))),
+        cards: [...document.querySelectorAll(".card .save")].map((save) => +save.dataset.ns),
+    }));
+    assert.deepEqual(seen.ranks, [5, 0, 1, 2, 3, 4, 6, 7].map((rank) => `rank ${rank}`));
+    assert.match(seen.odd, /120 ms more in the program's own code \(420 ms, the others 300 ms\), most of it at step forward \(400 ms there, the others 300 ms\)/);
+    assert.deepEqual(seen.links, [["rank 3", "./train.3.html"]]);
+    assert.ok(seen.columns.includes("to_device_bytes") && !seen.columns.includes("managed_bytes"), seen.columns.join());
+    assert.deepEqual(seen.runs, json.ranks.map((rank) => rank.measured.run_ns));
+    assert.deepEqual(seen.waits[0], [0, 0, 0, 0, 0, 0, 1.2e8, 0, 0]); // rank 0 waits for rank 5
+    assert.deepEqual(seen.cards, json.findings.map((finding) => finding.saving_ns.sum));
+    assert.deepEqual(complaints, []);
+    await page.close();
+    for (const theme of ["light", "dark"])
+        for (const width of [1280, 320]) {
+            const { page } = await open(file, { theme, width });
+            assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `sideways scroll at ${width}`);
+            await page.click("#openall");
+            await checkForAll(page, `job ${theme} ${width}`);
+            await page.close();
+        }
+});
+
+test("a job of 1,000 ranks is a small page, and soon made", () => {
+    const job = join(folder, "large.umjob");
+    writeFileSync(job, jobOf(1000, 200));
+    const file = join(folder, "large.html"), times = execFileSync("/bin/sh", ["-c", '"$0" report --html -o "$2" "$1"; times', umadvisor, job, file], { cwd: folder, env: environment }).toString();
+    const html = readFileSync(file, "utf8"), [minutes, seconds] = /\n(\d+)m([\d.]+)s/.exec(times).slice(1); // of the processor: others may use it meanwhile
+    assert.ok(html.length < 3 << 20, `${html.length} bytes`);
+    assert.ok(minutes * 60 + +seconds < 5, `${minutes} min ${seconds} s`);
+    assert.equal(html.match(/<th scope="row">rank /g).length, 1000 + 16);
 });
 
 test("options say what they cannot do", async () => {

@@ -9,6 +9,7 @@
 #include "analyzer/reader/plain.hpp"
 #include "analyzer/reports/comparison/comparison.hpp"
 #include "analyzer/reports/html/comparison_page.hpp"
+#include "analyzer/reports/html/over_time.hpp"
 #include "analyzer/reports/html/page.hpp"
 #include "analyzer/text/json_text.hpp"
 
@@ -55,11 +56,19 @@ int diff(const Arguments& arguments) {
     const symbols::Options options = stack_options(arguments);
     const std::string &old = arguments.rest.front(), &now = arguments.rest.back();
     reports::ComparedSide before{reader::plain(old), {}}, after{reader::plain(now), {}};
-    add_compared(before.runs, old, options);
-    add_compared(after.runs, now, options);
+    const bool as_page = arguments.has("--html");
+    html::OverTimePass before_time, after_time;
+    const auto beside = [as_page](html::OverTimePass& pass) {
+        return as_page ? BesideReport{[&pass](advice::Report& report) { return pass.beside(report); },
+                                      [&pass](advice::Report& report) { pass.finish(report); }}
+                       : BesideReport{};
+    };
+    add_compared(before.runs, old, options, beside(before_time));
+    add_compared(after.runs, now, options, beside(after_time));
     end_progress();
-    if (arguments.has("--html")) {
-        const std::string page = html::comparison_page(to_json(before, after), UMADVISOR_VERSION);
+    if (as_page) {
+        const std::string page = html::comparison_page(to_json(before, after), UMADVISOR_VERSION,
+                                                       before_time.made(), after_time.made());
         if (arguments.has("--output"))
             write_output_file(arguments.value("--output"), arguments.has("--force"), page);
         else

@@ -25,6 +25,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 #include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -100,6 +101,11 @@ std::string_view page_of_rule(std::string_view id) {
     return {};
 }
 
+bool editor_is(std::string_view name) {
+    const char* const named = std::getenv("UMADVISOR_EDITOR");
+    return named != nullptr && name == named;
+}
+
 /// Says why not, if so.
 bool html_is_possible(const Arguments& arguments) {
     if (!arguments.has("--html")) {
@@ -114,7 +120,7 @@ bool html_is_possible(const Arguments& arguments) {
     if (arguments.has("--json") || arguments.has("--sarif") || arguments.has("--markdown"))
         trouble = "--html, --json, --sarif and --markdown are four formats: give one";
     else if (arguments.rest.size() != 1)
-        trouble = "--html takes one trace";
+        trouble = "--html takes one trace or job";
     else if (arguments.has("--force") && !arguments.has("--output"))
         trouble = "--force needs -o FILE";
     if (!trouble.empty())
@@ -196,7 +202,8 @@ int report(const Arguments& given) {
     options.source.named = !arguments.has("--no-source");
     const advice::RatesOf rates = rates_of(arguments);
     for (const std::string& path : arguments.rest) {
-        html::PageMaker maker({!arguments.has("--no-source"), &page_of_rule, UMADVISOR_VERSION});
+        html::PageMaker maker(
+            {!arguments.has("--no-source"), &page_of_rule, UMADVISOR_VERSION, editor_is("vscode")});
         std::function<std::function<void()>(advice::Report&)> beside;
         if (as_page)
             beside = [&maker](advice::Report& report) { return maker.beside(report); };

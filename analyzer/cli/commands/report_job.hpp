@@ -7,8 +7,8 @@
 namespace umadvisor::cli {
 
 /// Where one of the files that were named holds summaries. The whole job is shown: options that choose
-/// findings, lines or ranges, and other formats, are of one trace. Returns the exit status. May throw
-/// reader::Error.
+/// findings, lines or ranges, and formats but the text, JSON and the page, are of one trace. Returns the exit
+/// status. May throw reader::Error.
 int report_job(const Arguments& arguments, const text::Terminal& shown_on);
 
 } // namespace umadvisor::cli

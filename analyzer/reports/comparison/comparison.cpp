@@ -67,7 +67,7 @@ std::string place_text(const ReportedFinding& finding) {
 std::string totals_text(const ReportedTotals& totals) {
     std::string text =
         fmt::format("{}, {} to save of {} · {}, {} in {}", text::count_text(totals.findings, "finding"),
-                    text::time_text(totals.saving_ns), text::time_text(totals.duration_ns),
+                    text::time_text(totals.saving_ns), text::time_text(totals.net_ns),
                     text::count_text(totals.copies.count, "copy"), text::bytes_text(totals.copies.bytes),
                     text::time_text(totals.copies.time_ns));
     if (totals.managed) {
@@ -179,15 +179,16 @@ DiffJson compared_json(const std::vector<ReportedFinding>& findings) {
     return list;
 }
 
-std::ostream& write_head(std::ostream& out, char sign, const ReportedFinding& finding) {
+/// What could be saved is time that the run takes: more of it than before is worse.
+std::ostream& write_head(std::ostream& out, char sign, const ReportedFinding& finding, bool worse) {
     return out << "  " << sign << " " << text::Styled{text::Style::title, name_text(finding)} << "   "
                << text::saving_lead(finding.saving_ns, finding.saving_bytes)
-               << text::Styled{text::Style::saving, saving_text(finding)};
+               << text::Styled{worse ? text::Style::worse : text::Style::saving, saving_text(finding)};
 }
 
 void write_compared(std::ostream& out, char sign, const std::vector<ReportedFinding>& findings) {
     for (const ReportedFinding& finding : findings)
-        write_head(out, sign, finding) << "   " << place_text(finding) << "\n";
+        write_head(out, sign, finding, sign == '+') << "   " << place_text(finding) << "\n";
 }
 
 } // namespace
@@ -226,14 +227,39 @@ Comparison compare(const ReportedRuns& before, const ReportedRuns& after) {
     return result;
 }
 
+RunChange run_change(double before_ns, double after_ns) {
+    if (before_ns <= 0 || after_ns <= 0)
+        return {};
+    constexpr double alike = 0.01; // of the time before: two runs of one program differ by as much
+    const double more = after_ns - before_ns;
+    RunChange change{more > alike * before_ns, more < -alike * before_ns, {}};
+    change.text =
+        change.slower || change.faster
+            ? fmt::format("{} -> {}, {} {} ({})", text::time_text(before_ns), text::time_text(after_ns),
+                          text::time_text(std::fabs(more)), change.slower ? "slower" : "faster",
+                          text::percent_text(std::fabs(more) / before_ns))
+            : fmt::format("{} -> {}, within 1%", text::time_text(before_ns), text::time_text(after_ns));
+    return change;
+}
+
 void write_text(const ComparedSide& before, const ComparedSide& after, std::ostream& out) {
     const Comparison found = compare(before.runs, after.runs);
     out << "before: " << before.file << " · " << totals_text(before.runs.totals()) << "\n"
-        << "after:  " << after.file << " · " << totals_text(after.runs.totals()) << "\n\n";
+        << "after:  " << after.file << " · " << totals_text(after.runs.totals()) << "\n";
+    if (const RunChange change = run_change(static_cast<double>(before.runs.totals().net_ns),
+                                            static_cast<double>(after.runs.totals().net_ns));
+        !change.text.empty())
+        out << "run:    "
+            << text::Styled{change.slower   ? text::Style::worse
+                            : change.faster ? text::Style::saving
+                                            : text::Style::plain,
+                            change.text}
+            << ", without the start of CUDA\n";
+    out << "\n";
     write_compared(out, '-', found.went);
     write_compared(out, '+', found.came);
     for (const Comparison::Pair& pair : found.changed)
-        write_head(out, '~', pair.after)
+        write_head(out, '~', pair.after, pair.after.saving_ns > pair.before.saving_ns)
             << ", before " << saving_text(pair.before) << "   " << place_text(pair.after) << "\n";
     out << "  = " << found.same << " unchanged\n";
 }

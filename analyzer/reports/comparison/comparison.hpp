@@ -30,6 +30,14 @@ struct ComparedSide {
     ReportedRuns runs;
 };
 
+/// What became of the time of a run, as words: "1.2 s -> 1.5 s, 300 ms slower (25%)". Neither slower nor
+/// faster: both times are alike. No text: a time is not known.
+struct RunChange {
+    bool slower = false, faster = false;
+    std::string text;
+};
+RunChange run_change(double before_ns, double after_ns);
+
 /// What `umadvisor diff` prints.
 void write_text(const ComparedSide& before, const ComparedSide& after, std::ostream& out);
 /// The document that docs/comparison.md describes.

@@ -3,6 +3,7 @@
 #include "analyzer/rules/words.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -76,14 +77,37 @@ std::string why_it_costs(std::string_view page) {
     return text;
 }
 
-void write_source(Markup& out, const Json& line, std::string_view what, bool with_source) {
+/// The address under which an editor opens the line; empty: it is no file with a path. All bytes are escaped
+/// that could end a path.
+std::string editor_address(const Json& line) {
+    const auto file = line["file"].get<std::string>();
+    const int number = line["line"].get<int>();
+    if (!file.starts_with('/') || number <= 0)
+        return {};
+    std::string address = "vscode://file";
+    for (const char c : file)
+        if (std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+            std::string_view("/._-+").find(c) != std::string_view::npos)
+            address += c;
+        else
+            address += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+    return fmt::format("{}:{}", address, number);
+}
+
+void write_source(Markup& out, const Json& line, std::string_view what, const PageOptions& options) {
     if (line.is_null())
         return;
-    out.markup("<div class=\"src\"><div class=\"loc\"><span class=\"m\">")
-        .text(line["text"].get<std::string>());
-    out.markup("</span><span class=\"mut\">").text(what).markup("</span></div>");
+    const auto text = line["text"].get<std::string>();
+    const std::string address = options.links_to_editor ? editor_address(line) : std::string();
+    out.markup("<div class=\"src\"><div class=\"loc\"><span class=\"m\">");
+    if (address.empty())
+        out.text(text);
+    else
+        out.markup("<a href=\"").text(address).markup("\">").text(text).markup("</a>");
+    out.markup("</span><span class=\"mut\">").text(what);
+    out.markup("</span><button class=\"btn js\" data-place>Copy</button></div>");
     const auto source = line["source"].get<std::string>();
-    if (with_source && !source.empty()) {
+    if (options.with_source && !source.empty()) {
         out.markup("<pre tabindex=\"0\" aria-label=\"source line\"><span class=\"f\"><i>");
         out.text(std::to_string(line["line"].get<int>())).markup("</i>").text(source).markup("</span></pre>");
     }
@@ -93,14 +117,14 @@ void write_source(Markup& out, const Json& line, std::string_view what, bool wit
 void write_where_column(Markup& out, const Json& finding, const PageOptions& options,
                         std::size_t& stack_text_left, std::size_t explained) {
     out.markup("<div><h3>Look here</h3>");
-    write_source(out, finding["line"], "", options.with_source);
+    write_source(out, finding["line"], "", options);
     out.element("p class=\"what\"", finding["summary"].get<std::string>());
     if (const Json& memory = finding["allocation"]; !memory.is_null()) {
         out.markup("<h3>Allocated here</h3>");
         if (memory["line"].is_null())
             out.element("p", memory["text"].get<std::string>());
         else
-            write_source(out, memory["line"], memory["text"].get<std::string>(), options.with_source);
+            write_source(out, memory["line"], memory["text"].get<std::string>(), options);
     }
     if (!finding["places"].empty())
         out.element("h3", "Also");
@@ -112,7 +136,7 @@ void write_where_column(Markup& out, const Json& finding, const PageOptions& opt
         if (place["line"].is_null())
             out.element("p", place["text"].get<std::string>());
         else
-            write_source(out, place["line"], place["text"].get<std::string>(), options.with_source);
+            write_source(out, place["line"], place["text"].get<std::string>(), options);
     }
     if (finding["places"].size() > most_places)
         out.element("p class=\"mut\"",

@@ -1,5 +1,6 @@
 #include "analyzer/reports/html/comparison_page.hpp"
 
+#include "analyzer/reports/comparison/comparison.hpp"
 #include "analyzer/reports/html/parts.hpp"
 #include "analyzer/reports/html/shell.hpp"
 #include "analyzer/rules/words.hpp"
@@ -20,13 +21,13 @@ struct WherePart {
 /// The parts of the bar, from left to right.
 constexpr WherePart where_parts[] = {{"own_ns", "host code, page faults", "code"},
                                      {"calls_ns", "waits and other calls", "launch"},
-                                     {"copies_ns", "copies", "fill"},
-                                     {"start_ns", "start of CUDA", "start"}};
+                                     {"copies_ns", "copies", "fill"}};
 
 std::string ns_text(const Json& ns) {
     return text::time_text(ns.get<double>());
 }
 
+/// Without the start of CUDA, as the run time beside it.
 double where_sum(const Json& side) {
     double sum = 0;
     for (const WherePart& part : where_parts)
@@ -53,7 +54,8 @@ void write_where_of_both(Markup& out, const Json& document) {
     if (scale <= 0)
         return;
     out.markup("<div class=\"where\"><h2 class=\"cap\">Where the time went <span class=\"mut\">(calls of all "
-               "threads added up; both bars have one scale)</span></h2><div class=\"stk\">");
+               "threads added up, without the start of CUDA; both bars have one scale)</span></h2><div "
+               "class=\"stk\">");
     write_where_bar(out, "before", document["before"], scale);
     write_where_bar(out, "after", document["after"], scale);
     out.markup("</div><ul class=\"lg pairs\">");
@@ -97,10 +99,17 @@ void write_both(Markup& out, const Json& document) {
     out.text(ns_text(document["before"]["net_ns"]))
         .markup(" → </span>")
         .text(ns_text(document["after"]["net_ns"]));
-    out.markup("</p><p class=\"mut\">as recorded, without the start of CUDA</p><table "
+    const reports::RunChange change = reports::run_change(document["before"]["net_ns"].get<double>(),
+                                                          document["after"]["net_ns"].get<double>());
+    out.markup("</p>");
+    if (change.slower || change.faster)
+        out.element(change.slower ? "p class=\"worse\"" : "p class=\"ok\"",
+                    change.text.substr(change.text.find(", ") + 2));
+    out.markup("<p class=\"mut\">as recorded, without the start of CUDA</p><table "
                "class=\"both\"><thead><tr><td></td><th scope=\"col\" class=\"r\">Before</th><th scope=\"col\" "
                "class=\"r\">After</th></tr></thead><tbody>");
-    write_fact(out, document, "Whole run", "/duration_ns", ns_text);
+    write_fact(out, document, "Start of CUDA", "/where/start_ns", ns_text);
+    write_fact(out, document, "Whole process", "/duration_ns", ns_text);
     write_fact(out, document, "Findings", "/findings", count);
     write_fact(out, document, "They save", "/saving_ns", ns_text);
     write_fact(out, document, "Copies", "/copies/count", count);
@@ -163,10 +172,18 @@ void write_compared_card(Markup& out, std::string_view sign, const Json& before,
     };
     out.markup("<svg class=\"sbar\" width=\"100%\" height=\"10\" aria-hidden=\"true\"><rect class=\"c-launch\" "
                "width=\"");
+    const auto costs = [](const Json& side) {
+        return side.is_null()
+                   ? std::pair(0.0, std::uint64_t{0})
+                   : std::pair(side["saving_ns"].get<double>(), side["saving_bytes"].get<std::uint64_t>());
+    };
+    const bool worse = before.is_null() || (!after.is_null() && costs(after) > costs(before));
     out.markup(width(before))
-        .markup("\" height=\"4\"/><rect class=\"c-good\" y=\"6\" width=\"")
+        .markup(worse ? "\" height=\"4\"/><rect class=\"c-worse\" y=\"6\" width=\""
+                      : "\" height=\"4\"/><rect class=\"c-good\" y=\"6\" width=\"")
         .markup(width(after));
-    out.markup("\" height=\"4\"/></svg><span class=\"save\"");
+    out.markup(worse ? "\" height=\"4\"/></svg><span class=\"save worse\""
+                     : "\" height=\"4\"/></svg><span class=\"save ok\"");
     for (const auto& [name, side] : {std::pair("data-before", &before), std::pair("data-after", &after)})
         if (!side->is_null())
             out.markup(" ").markup(name).markup("=\"").text((*side)["saving_ns"].dump()).markup("\"");
@@ -189,8 +206,8 @@ void write_compared_card(Markup& out, std::string_view sign, const Json& before,
 struct ComparedList {
     std::string_view key, heading, sign, words;
 };
-constexpr ComparedList compared_lists[] = {{"went", "Gone", "−", "before only"},
-                                           {"came", "New", "+", "after only"},
+constexpr ComparedList compared_lists[] = {{"went", "Gone", "−", "before only: this time is no longer lost"},
+                                           {"came", "New", "+", "after only: this time is lost now"},
                                            {"changed", "Changed", "~", "in both, with another saving"}};
 
 void write_compared_findings(Markup& out, const Json& document) {
@@ -286,7 +303,7 @@ void write_compared_tables(Markup& out, const Json& document) {
                "id=\"h-tables\">Tables</h2><span class=\"mut\">largest change of time first</span></div>");
     for (const text::Table* const table : {&calls, &copies})
         if (!table->rows.empty())
-            write_table(out, *table, std::string(whole_document));
+            write_table(out, *table, std::string(whole_document), true);
     if (calls.rows.empty() && copies.rows.empty())
         out.element("p class=\"none\"", "Neither report has calls or copies.");
     out.markup("</section>");
@@ -294,13 +311,19 @@ void write_compared_tables(Markup& out, const Json& document) {
 
 } // namespace
 
-std::string comparison_page(const Json& document, std::string_view version) {
+std::string comparison_page(const Json& document, std::string_view version,
+                            const std::optional<OverTime>& before, const std::optional<OverTime>& after) {
     Markup out;
+    std::vector<Section> sections{{"findings", "Findings"}, {"tables", "Tables"}};
+    if (before && after)
+        sections.insert(sections.begin(), {"over-time", "Over time"});
     begin_page(out,
                fmt::format("{}, {} → {}", title_of_both(document), ns_text(document["before"]["net_ns"]),
                            ns_text(document["after"]["net_ns"])),
-               {{"findings", "Findings"}, {"tables", "Tables"}}, "");
+               sections, "");
     write_comparison_head(out, document);
+    if (before && after)
+        write_over_time(out, *before, *after);
     write_compared_findings(out, document);
     write_compared_tables(out, document);
     end_page(out, {fmt::format("umadvisor {} · comparison of two runs", version)}, Json::object());

@@ -1,6 +1,8 @@
 #include "analyzer/reports/html/finding_marks.hpp"
 
 #include <algorithm>
+#include <map>
+#include <memory>
 #include <string_view>
 #include <utility>
 
@@ -21,11 +23,35 @@ struct OfLine {
     std::vector<Shown> shown; ///< the longest that each detail has
 };
 
+/// Something that a finding costs: a call of its line, or bytes of its memory that moved.
+struct Cost {
+    double time = 0, length = 0, weight = 0;
+};
+
+/// Rounds of the loop, or NVTX ranges of the depth that has most of them, in the order of time.
+std::vector<StepPiece> rounds_of(const Timeline& timeline) {
+    std::map<std::uint32_t, std::vector<StepPiece>> by_depth;
+    for (const StepPiece& step : timeline.steps)
+        by_depth[step.depth].push_back(step);
+    const auto most =
+        std::ranges::max_element(by_depth, {}, [](const auto& each) { return each.second.size(); });
+    if (most == by_depth.end())
+        return {};
+    std::ranges::sort(most->second, {}, &StepPiece::begin);
+    return std::move(most->second);
+}
+
 class Marker {
 public:
     Marker(advice::Report& report, const Timeline& timeline,
            const std::unordered_map<std::size_t, std::size_t>& line_numbers)
-        : report_(report), timeline_(timeline), line_numbers_(line_numbers) {
+        : report_(report), timeline_(timeline), line_numbers_(line_numbers), rounds_(rounds_of(timeline)) {
+        for (const std::unique_ptr<ThreadRow>& thread : timeline.threads)
+            if (thread && !rounds_.empty())
+                for (const Piece& piece : thread->calls.pieces())
+                    if (piece.name != 0)
+                        costs_[report.symbolizer.line_stack(timeline.names[piece.name].stack)].push_back(
+                            {piece.begin, piece.end - piece.begin, piece.end - piece.begin});
         for (const auto& [stack, worst] : timeline.calls)
             if (worst.last != 0) // else no call of it was placed
                 add(worst, lines_[report.symbolizer.line_stack(stack)]);
@@ -136,7 +162,54 @@ private:
             mark["length"] = shown->length;
         }
         mark_line(finding, mark, shown != nullptr);
+        if (shown == nullptr)
+            mark_rounds(finding, mark);
         return mark;
+    }
+
+    /// The round that costs most of the finding, and the one in the middle of those that cost anything. Where
+    /// memory of the finding moves, its bytes are the cost, else the time of its line's calls.
+    void mark_rounds(const rules::Finding& finding, Json& mark) {
+        std::vector<Cost> costs;
+        if (finding.rule->group() == '2' && mark["row"].is_number())
+            for (const auto& [line, number] : line_numbers_)
+                if (number == mark["row"])
+                    for (const MoveMark& move : timeline_.lines[line].moves)
+                        costs.push_back({move.time, 0, static_cast<double>(move.bytes)});
+        if (costs.empty() && finding.stack.known())
+            if (const auto found = costs_.find(report_.symbolizer.line_stack(finding.stack));
+                found != costs_.end())
+                costs = found->second;
+        struct Round {
+            std::size_t number = 0;
+            double sum = 0;
+            const Cost* most = nullptr;
+        };
+        std::map<std::size_t, Round> sums;
+        for (const Cost& cost : costs) {
+            const auto next = std::ranges::upper_bound(rounds_, cost.time, {}, &StepPiece::begin);
+            if (next == rounds_.begin() || cost.time >= std::prev(next)->end || cost.weight <= 0)
+                continue;
+            const auto number = static_cast<std::size_t>(next - rounds_.begin()) - 1;
+            Round& round = sums[number];
+            round.number = number;
+            round.sum += cost.weight;
+            if (round.most == nullptr || cost.weight > round.most->weight)
+                round.most = &cost;
+        }
+        if (sums.size() < 2)
+            return;
+        std::vector<Round> rounds;
+        for (const auto& [number, round] : sums)
+            rounds.push_back(round);
+        std::ranges::stable_sort(rounds, std::ranges::greater{}, &Round::sum);
+        const Round &worst = rounds.front(), &typical = rounds[rounds.size() / 2];
+        mark["at"] = worst.most->time;
+        mark["length"] = worst.most->length;
+        const auto window = [this](const Round& round) {
+            return Json{rounds_[round.number].begin, rounds_[round.number].end};
+        };
+        mark["rounds"] = {{"count", rounds.size()}, {"worst", window(worst)}, {"typical", window(typical)}};
     }
 
     void mark_line(const rules::Finding& finding, Json& mark, bool is_shown) {
@@ -165,8 +238,10 @@ private:
     const Timeline& timeline_;
     const std::unordered_map<std::size_t, std::size_t>& line_numbers_;
     std::unordered_map<ids::StackId, OfLine> lines_;
-    std::vector<ids::StackId> chosen_; ///< stacks of details that the page has
-    std::size_t pieces_left_ = 64'000; ///< that these may have
+    std::vector<StepPiece> rounds_;
+    std::unordered_map<ids::StackId, std::vector<Cost>> costs_; ///< of calls, by line, where all are known
+    std::vector<ids::StackId> chosen_;                          ///< stacks of details that the page has
+    std::size_t pieces_left_ = 64'000;                          ///< that these may have
 };
 
 } // namespace

@@ -17,6 +17,7 @@ struct PageOptions {
     bool with_source = true;                                           ///< quote lines of the source
     std::function<std::string_view(std::string_view id)> page_of_rule; ///< as `umadvisor explain` prints it
     std::string_view version;
+    bool links_to_editor = false; ///< places lead to Visual Studio Code
 };
 
 class TimelinePass;

@@ -26,7 +26,10 @@ void write_head(Markup& out, const nlohmann::ordered_json& document, const Timel
                 const After& after);
 void write_cards(Markup& out, const nlohmann::ordered_json& document, const PageOptions& options);
 void write_tables(Markup& out, advice::Report& report);
+/// All of a table up to its headings: `</tr></thead>` and the rest are the caller's.
+void begin_table(Markup& out, const std::string& name, std::string_view title, const std::string& words);
 /// Sorts, filters and copies by script. `more_in`: the command that shows rows which the page leaves out.
-void write_table(Markup& out, const text::Table& table, const std::string& more_in);
+/// `compared`: rows are of two runs, and the column "change_ns" says which is slower.
+void write_table(Markup& out, const text::Table& table, const std::string& more_in, bool compared = false);
 
 } // namespace umadvisor::html

@@ -257,12 +257,22 @@ BOOST_AUTO_TEST_CASE(people_read_it_line_by_line) {
                                "managed: 4 KiB to the device, 8 KiB to the host\n"),
                result.out);
     BOOST_TEST(result.out.starts_with("before: "));
+    BOOST_TEST(has(result.out, "\nrun:    20 ms -> 20 ms, within 1%, without the start of CUDA\n"));
     BOOST_TEST(has(result.out, "\nafter:  "));
     BOOST_TEST(has(result.out, "\n  - UMA-101 title of UMA-101   saves about 2 ms   a.cu:1\n"
                                "  + UMA-103 title of UMA-103   saves about 5 ms   b.cu:4\n"
                                "  ~ UMA-202 title of UMA-202   saves about 6 ms, before 3 ms   a.cu:7\n"
                                "  = 1 unchanged\n"),
                result.out);
+}
+
+BOOST_AUTO_TEST_CASE(a_run_that_takes_longer_is_slower) {
+    const std::string before = file_of("b.json", report({}));
+    json longer = report({});
+    longer["process"] = {{"duration_ns", 90'000'000}, {"recorded_ns", 90'000'000}, {"net_ns", 25'000'000}};
+    const std::string after = file_of("a.json", longer);
+    BOOST_TEST(has(run({"diff", before, after}).out, "\nrun:    20 ms -> 25 ms, 5 ms slower (25%), without"));
+    BOOST_TEST(has(run({"diff", after, before}).out, "\nrun:    25 ms -> 20 ms, 5 ms faster (20%), without"));
 }
 
 BOOST_AUTO_TEST_CASE(a_trace_is_as_good_as_its_report) {

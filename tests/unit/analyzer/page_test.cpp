@@ -3,6 +3,7 @@
 #include "analyzer/reports/html/markup.hpp"
 #include "analyzer/reports/html/page.hpp"
 #include "analyzer/reports/html/rows.hpp"
+#include "analyzer/reports/html/timeline/allocated_variable.hpp"
 #include "analyzer/reports/html/timeline/blocks.hpp"
 #include "analyzer/reports/html/timeline/closeups.hpp"
 #include "analyzer/reports/html/timeline/placement.hpp"
@@ -121,6 +122,18 @@ struct Story {
         return bytes;
     }
 };
+
+BOOST_AUTO_TEST_CASE(a_row_has_the_name_of_the_variable_that_cuda_allocates) {
+    for (const auto& [source, name] :
+         {std::pair("float* hostA = load(n & 7); cudaMalloc(&d_a, n);", "d_a"),
+          {"CHECK(cudaMalloc((void**)&grid->cells[i], n * sizeof(float)));", "grid->cells[i]"},
+          {"cudaMallocManaged<float>(&x, n, cudaMemAttachGlobal);", "x"},
+          {"float* hostA = malloc(n); cuMemAlloc(out, n);", ""},
+          {"    float *h = (float*)malloc(n);", "h"},
+          {"self.work = torch.empty(n)", "self.work"},
+          {"allocate(n);", ""}})
+        BOOST_TEST(html::allocated_variable(source) == name, source);
+}
 
 BOOST_FIXTURE_TEST_CASE(a_launch_after_which_the_host_has_nothing_left_brought_it_to_the_device, Story) {
     look(100, 4 * mib, false).round(200, 300).look(310, 0, true).until(400);

@@ -103,6 +103,43 @@ BOOST_AUTO_TEST_CASE(what_a_rank_does_more_of_is_named) {
     BOOST_TEST(contains(text_of(job), "waited 120 ms in the median for rank 5"));
 }
 
+BOOST_AUTO_TEST_CASE(the_line_that_has_most_of_what_a_rank_does_more_is_named) {
+    std::vector<Summary> summaries = ranks_like(8);
+    for (Summary& summary : summaries) {
+        summary.of(Quantity::copies) = 100 * ms;
+        summary.lines = {{"a.cu:1", 90 * ms, 0}, {"b.cu:2", 200 * ms, 0}};
+    }
+    summaries[5].of(Quantity::copies) = 300 * ms;
+    summaries[5].lines[0].ns = 280 * ms;
+    const auto place_of = [&] {
+        const Comparison job = compared(summaries);
+        const auto deviations = job.deviations();
+        BOOST_TEST_REQUIRE(deviations.size() == 1u);
+        return job.places(deviations).front();
+    };
+    BOOST_TEST_REQUIRE(place_of().has_value());
+    BOOST_TEST(place_of()->text == "a.cu:1");
+    BOOST_TEST(place_of()->others == 90 * ms);
+    BOOST_TEST(contains(text_of(compared(summaries)), "most of it at a.cu:1 (280 ms there, the others 90 ms)"));
+    summaries[5].lines[0].ns = 180 * ms; // less than half of what it does more
+    BOOST_TEST(!place_of().has_value());
+}
+
+BOOST_AUTO_TEST_CASE(a_summary_has_the_trace_and_the_lines_and_one_without_them_can_be_read) {
+    Summary summary = rank_like(0);
+    summary.trace = "train.0.umtrace";
+    summary.lines = {{"a.cu:1", 90, 7}};
+    const std::string line = ranks::to_line(summary);
+    const Summary read = ranks::from_line(line, "");
+    BOOST_TEST(read.trace == "train.0.umtrace");
+    BOOST_TEST_REQUIRE(read.lines.size() == 1u);
+    BOOST_TEST((read.lines[0].text == "a.cu:1" && read.lines[0].ns == 90 && read.lines[0].bytes == 7));
+    auto old = nlohmann::json::parse(line);
+    old.erase("trace");
+    old.erase("lines");
+    BOOST_TEST(ranks::from_line(old.dump(), "").lines.empty());
+}
+
 BOOST_AUTO_TEST_CASE(own_code_for_which_nobody_waits_is_no_deviation) {
     std::vector<Summary> summaries = ranks_like(8);
     summaries[5].of(Quantity::own) = 420 * ms; // of its start

@@ -4,6 +4,7 @@
 #include "analyzer/reader/saturated.hpp"
 #include "analyzer/reader/shown_name.hpp"
 #include "analyzer/reports/html/finding_marks.hpp"
+#include "analyzer/reports/html/timeline/allocated_variable.hpp"
 #include "analyzer/reports/html/timeline/row_bytes.hpp"
 #include "analyzer/reports/managed_lines.hpp"
 #include "analyzer/rules/words.hpp"
@@ -156,34 +157,10 @@ private:
                 {"capacity", devices.empty() ? 0 : devices.front().memory_bytes}};
     }
 
-    /// "work" of "cudaMalloc(&work, bytes)" and of "work = torch.empty(n)".
     std::string variable(const LineRow& line, const symbols::CodePlace& place) {
         if (const std::string_view symbol = report_.trace.dictionary.string(line.symbol); !symbol.empty())
             return shown(symbols::demangle(symbol));
-        if (!with_source_)
-            return {};
-        const std::string source = report_.symbolizer.source_text(place);
-        const auto is_part = [](char c) {
-            return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-                   c == '.' || c == '>' || c == '-' || c == '[' || c == ']';
-        };
-        std::size_t at = source.find("lloc");
-        if (at != std::string::npos)
-            at = source.find('&', at);
-        if (at != std::string::npos) {
-            std::size_t end = ++at;
-            while (end < source.size() && is_part(source[end]))
-                ++end;
-            if (end > at)
-                return shown(source.substr(at, end - at));
-        }
-        const std::size_t equals = source.find(" = ");
-        if (equals == std::string::npos || equals == 0)
-            return {};
-        std::size_t begin = equals;
-        while (begin > 0 && is_part(source[begin - 1]))
-            --begin;
-        return begin == equals ? std::string() : shown(source.substr(begin, equals - begin));
+        return with_source_ ? shown(allocated_variable(report_.symbolizer.source_text(place))) : std::string();
     }
 
     Json lines() {

@@ -38,7 +38,8 @@ export interface LineMeta {
   name: string; place: string; call: string; memory: string; count: number; bytes: number; largest: number; first: number;
   up: number; down: number; basis: string | null; launches_told: boolean; at: number; blocks: { number: number; bytes: number; at: number }[];
 }
-export interface FindingMark { row: number | null; at: number | null; from: number | null; until: number | null; length: number }
+export type Window = [number, number];
+export interface FindingMark { row: number | null; at: number | null; from: number | null; until: number | null; length: number; rounds?: { count: number; worst: Window; typical: Window } }
 export interface Flame { words: string; sum: number; time: boolean; count: boolean; frames: string[]; stacks: number[][] }
 export interface Document {
   timeline: {

@@ -39,6 +39,12 @@ function openCard(number: number) {
   card.querySelector("summary")!.focus({ preventScroll: true });
 }
 
+/** "#f3": the third finding's card, open. */
+function followAddress() {
+  const found = /^#f(\d+)$/.exec(location.hash);
+  if (found) openCard(+found[1]);
+}
+
 function makeCards(show: (finding: number) => void) {
   const cards = [...document.querySelectorAll<HTMLDetailsElement>(".card")], all = document.getElementById("openall");
   all?.addEventListener("click", () => {
@@ -49,6 +55,8 @@ function makeCards(show: (finding: number) => void) {
   });
   for (const button of document.querySelectorAll<HTMLButtonElement>("button[data-copy]"))
     button.addEventListener("click", () => copy(button.parentElement!.querySelector("pre")!.textContent!, button));
+  for (const button of document.querySelectorAll<HTMLButtonElement>("button[data-place]"))
+    button.addEventListener("click", () => copy(button.parentElement!.querySelector(".m")!.textContent!, button));
   for (const button of document.querySelectorAll<HTMLButtonElement>("button[data-show]"))
     button.addEventListener("click", () => show(+button.dataset.show!));
   let were: boolean[] = [];
@@ -67,14 +75,25 @@ function makeZoom(view: View) {
   );
 }
 
+/** What is cut says all of it under the pointer. */
+function nameCutTexts() {
+  addEventListener("pointerover", (event) => {
+    const cut = (event.target as Element).closest<HTMLElement>(".d td, .ttl > span, .n, .s, .v, .pn, .a2");
+    if (cut && !cut.title && cut.scrollWidth > cut.clientWidth) cut.title = cut.textContent!;
+  });
+}
+
 async function start() {
   let redraw = () => {};
   const theme = makeTheme(() => redraw());
   makeTables();
+  nameCutTexts();
+  addEventListener("hashchange", followAddress);
   addEventListener("beforeprint", () => theme("light"));
   addEventListener("afterprint", () => theme(null));
   if (!document.getElementById("timeline")) { // a comparison has none
     makeCards(() => {});
+    followAddress();
     root.dataset.ready = "";
     return;
   }
@@ -84,6 +103,7 @@ async function start() {
   redraw = timeline.redraw;
   makeCards(timeline.show);
   makeZoom(view);
+  followAddress();
   root.dataset.ready = "";
 }
 

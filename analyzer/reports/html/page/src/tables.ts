@@ -20,7 +20,7 @@ const quoted = (text: string) => (/[",\n]/.test(text) ? `"${text.replace(/"/g, '
 
 export function csvOf(table: HTMLTableElement): string {
   const heads = [...table.tHead!.rows[0].cells].map((cell) => quoted(cell.dataset.key ?? cell.textContent ?? ""));
-  const rows = [...table.tBodies[0].rows].filter((row) => !row.hidden).map((row) => [...row.cells].map((cell) => quoted(cell.dataset.v ?? cell.textContent ?? "")).join(","));
+  const rows = [...table.tBodies[0].rows].filter((row) => !row.hidden).map((row) => [...row.cells].map((cell) => quoted(cell.dataset.v ?? cell.dataset.full ?? cell.textContent ?? "")).join(","));
   return [heads.join(","), ...rows].join("\n") + "\n";
 }
 
@@ -53,7 +53,7 @@ export function makeTables() {
   for (const field of document.querySelectorAll<HTMLInputElement>("input[data-filter]"))
     field.addEventListener("input", () => {
       const text = field.value.trim().toLowerCase(), table = document.getElementById(field.dataset.filter!) as HTMLTableElement;
-      for (const row of table.tBodies[0].rows) row.hidden = !!text && !row.textContent!.toLowerCase().includes(text);
+      for (const row of table.tBodies[0].rows) row.hidden = !!text && ![row.textContent!, ...[...row.cells].map((cell) => cell.dataset.full ?? "")].join(" ").toLowerCase().includes(text);
     });
   for (const button of document.querySelectorAll<HTMLButtonElement>("button[data-csv]"))
     button.addEventListener("click", () => copy(csvOf(document.getElementById(button.dataset.csv!) as HTMLTableElement), button));

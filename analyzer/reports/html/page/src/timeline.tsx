@@ -88,21 +88,38 @@ function Lane({ shared }: { shared: Shared }) {
   const fits = (x: number) => !crowded || taken.every((other) => Math.abs(other - x) >= 24);
   const shown = new Set([...inside].sort((a, b) => a.number - b.number).filter((mark) => fits(view.x(mark.at)) && taken.push(view.x(mark.at))).map((mark) => mark.number));
   let last = -99;
+  const badges = inside.filter((mark) => shown.has(mark.number)).map((mark) => {
+    const at = view.x(mark.at), x = Math.min(view.width - 10, Math.max(10 + leftWidth, at, last + 20));
+    last = x;
+    return { number: mark.number, at, x };
+  });
   return (
     <div class="lane">
+      <svg class="leaders" width="100%" height={laneHeight} aria-hidden="true">{badges.map(({ number, at, x }) => <line key={number} x1={x} y1="18" x2={at} y2={laneHeight} />)}</svg>
       {left.length > 0 && <button class="fb off" ref={(element) => { if (element) element.style.left = "4px"; }} aria-label="Go to the finding before this window" onClick={() => showFinding(shared, left[0].number, false)}>‹ {edge(left)}</button>}
-      {inside.filter((mark) => shown.has(mark.number)).map((mark) => {
-        const x = Math.min(view.width - 10, Math.max(10 + leftWidth, view.x(mark.at), last + 20));
-        last = x;
-        return <span key={mark.number} ref={(element) => { const button = element?.firstElementChild as HTMLElement | null; if (button) button.style.left = `${x}px`; }}><Badge number={mark.number} shared={shared} /></span>;
-      })}
+      {badges.map(({ number, x }) => <span key={number} ref={(element) => { const button = element?.firstElementChild as HTMLElement | null; if (button) button.style.left = `${x}px`; }}><Badge number={number} shared={shared} /></span>)}
       {right.length > 0 && <button class="fb off" ref={(element) => { if (element) element.style.right = "4px"; }} aria-label="Go to the finding after this window" onClick={() => showFinding(shared, right[0].number, false)}>{edge(right)} ›</button>}
     </div>
   );
 }
 
+const laneHeight = 30;
+type Which = "worst" | "typical";
+
 let flashRow: (id: string) => void = () => {};
-export let showFinding: (shared: Shared, number: number, scroll: boolean) => void = () => {};
+let nameShown: (number: number, which: Which) => void = () => {};
+export let showFinding: (shared: Shared, number: number, scroll: boolean, which?: Which) => void = () => {};
+
+/** Which finding is shown, and the way from its worst round to a typical one and back. */
+function ShownFinding({ shared }: { shared: Shared }) {
+  const [shown, set] = useState<{ number: number; which: Which } | null>(null);
+  nameShown = (number, which) => set({ number, which });
+  const rounds = shown && shared.rows.data.document.timeline.findings[shown.number - 1].rounds;
+  if (!rounds) return <span class="s">place where each costs most</span>;
+  const { number, which } = shown;
+  const go = (to: Which, sign: string) => <button class="btn step" disabled={which === to} aria-label={`Show the ${to} round of finding ${number}`} onClick={() => showFinding(shared, number, false, to)}>{sign}</button>;
+  return <>{go("typical", "‹")}<span class="s" id="round">{number}: {which} of {countText(rounds.count)} rounds</span>{go("worst", "›")}</>;
+}
 
 function Brush({ shared }: { shared: Shared }) {
   const { view } = shared, box = useRef<HTMLDivElement>(null), left = useRef<HTMLElement>(null), right = useRef<HTMLElement>(null);
@@ -165,7 +182,7 @@ function Overview({ shared }: { shared: Shared }) {
 }
 
 type Sort = "bytes" | "size" | "first" | "name";
-const firstLines = 30, most_streams = 4;
+const firstLines = 30, most_streams = 4, most_threads = 4;
 
 function Timeline({ shared }: { shared: Shared }) {
   const { rows, view } = shared, timeline = rows.data.document.timeline;
@@ -174,6 +191,7 @@ function Timeline({ shared }: { shared: Shared }) {
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
   const [allLines, setAllLines] = useState(false);
   const [allStreams, setAllStreams] = useState(false);
+  const [allThreads, setAllThreads] = useState(false);
   const [query, setQuery] = useState("");
   const [sort, setSort] = useState<Sort>("bytes");
   const [cause, setCause] = useState(-1);
@@ -189,7 +207,8 @@ function Timeline({ shared }: { shared: Shared }) {
   useLayoutEffect(() => view.watch(() => again(0)), []);
 
   const fixed = useMemo(() => ({ ruler: rows.ruler(), steps: rows.stepRow(), links: timeline.links.map((_, i) => i).sort((a, b) => timeline.links[a].low - timeline.links[b].low || (timeline.links[a].high ?? 1e9) - (timeline.links[b].high ?? 1e9)).map((i) => rows.link(i)), memory: rows.memoryRow() }), []);
-  const threads = useMemo(() => timeline.threads.map((_, i) => i).sort((a, b) => +timeline.threads[b].main - +timeline.threads[a].main || timeline.threads[b].calls - timeline.threads[a].calls).map((i) => rows.thread(i)), []);
+  const threadOrder = useMemo(() => timeline.threads.map((_, i) => i).sort((a, b) => +timeline.threads[b].main - +timeline.threads[a].main || timeline.threads[b].calls - timeline.threads[a].calls), []);
+  const threads = useMemo(() => threadOrder.map((i) => rows.thread(i)), []);
   const streams = useMemo(() => timeline.streams.map((_, i) => i).sort((a, b) => timeline.streams[b].kernels + timeline.streams[b].copies - timeline.streams[a].kernels - timeline.streams[a].copies).map((i) => rows.stream(i)), []);
   const lines = useMemo(() => timeline.lines.map((_, i) => rows.lineRow(i)), []);
 
@@ -225,7 +244,8 @@ function Timeline({ shared }: { shared: Shared }) {
     </div>
   );
   const shownStreams = allStreams ? streams : streams.slice(0, most_streams);
-  const all = [...(fixed.steps ? [fixed.steps] : []), ...threads, ...shownStreams, ...fixed.links, fixed.memory, ...shownLines];
+  const shownThreads = allThreads ? threads : threads.slice(0, most_threads), moreThreads = threadOrder.slice(shownThreads.length);
+  const all = [...(fixed.steps ? [fixed.steps] : []), ...shownThreads, ...shownStreams, ...fixed.links, fixed.memory, ...shownLines];
   current = { all, selected, select };
   const device = timeline.memory.device || "Device";
   return (
@@ -234,12 +254,13 @@ function Timeline({ shared }: { shared: Shared }) {
         <Overview shared={shared} />
         {draw(fixed.ruler, "", "ruler")}
         {timeline.findings.some((mark) => mark.at !== null) && (
-          <div class="row bare"><div class="h"><div class="a"><span class="n">Findings</span></div><div class="a2"><span class="s">place where each costs most</span></div></div><Lane shared={shared} /></div>
+          <div class="row bare"><div class="h"><div class="a"><span class="n">Findings</span></div><div class="a2"><ShownFinding shared={shared} /></div></div><Lane shared={shared} /></div>
         )}
         {fixed.steps && draw(fixed.steps)}
       </div>
       <div class="grp">Host <span class="mut">{countText(threads.length)} {threads.length === 1 ? "thread" : "threads"}</span></div>
-      {threads.map((row) => draw(row))}
+      {shownThreads.map((row) => draw(row))}
+      {moreThreads.length > 0 && <div class="grp"><button class="btn" id="more-threads" onClick={() => setAllThreads(true)}>{countText(moreThreads.length)} more threads, {countText(moreThreads.reduce((sum, i) => sum + timeline.threads[i].calls, 0))} calls</button></div>}
       <div class="grp">{timeline.memory.devices > 1 ? `${timeline.memory.devices} devices: ` : "Device 0: "}{device} <span class="mut">{countText(streams.length)} {streams.length === 1 ? "stream" : "streams"}</span></div>
       {shownStreams.map((row) => draw(row))}
       {shownStreams.length < streams.length && <div class="grp"><button class="btn" onClick={() => setAllStreams(true)}>{countText(streams.length - shownStreams.length)} more streams</button></div>}
@@ -328,7 +349,8 @@ function Legend({ told }: { told: boolean }) {
   const entry = (draw: (context: Context) => void, text: string) => <span key={text}><Swatch draw={draw} />{text}</span>;
   return (
     <>
-      <div class="legend first"><b>Place</b>{entry(ink("device"), "D device")}{entry(ink("host"), "H host")}{entry(ink("both"), "B both: copied or mapped")}{entry(ink("moving"), "M moving")}{entry(ink("evicted"), "E evicted")}{entry(ink("unpop"), "not populated")}{entry((context) => fill(context, "text", 0, 4, 22, 2), "a launch reaches it")}</div>
+      <div class="legend first"><b>Thread</b>{causeList.map((cause) => entry(ink(cause.ink), cause.name))}</div>
+      <div class="legend"><b>Place</b>{entry(ink("device"), "D device")}{entry(ink("host"), "H host")}{entry(ink("both"), "B both: copied or mapped")}{entry(ink("moving"), "M moving")}{entry(ink("evicted"), "E evicted")}{entry(ink("unpop"), "not populated")}{entry((context) => fill(context, "text", 0, 4, 22, 2), "a launch reaches it")}</div>
       <div class="legend"><b>Moves by cause</b>{causeNames.map((name, i) => entry((context) => glyph(context, i, 11, 7, 5), name))}</div>
       <div class="legend"><b>Stream</b>{entry(ink("kernel"), "kernel runs")}{entry(ink("dfault"), "stalled by page faults")}{entry(ink("fill"), "fill or copy")}</div>
       <div class="legend small"><b></b><span>A column is split by share when one pixel holds several places. Time in page faults is estimated from what the driver counted{told ? "; moves that it did not report one by one are derived from what was seen before and after them" : ""}.</span></div>
@@ -368,12 +390,19 @@ export function makeTimeline(data: Data, view: View, open: (finding: number) => 
   addEventListener("scroll", () => { scrolled ||= requestAnimationFrame(() => { scrolled = 0; plots.draw(); }); }, { passive: true });
   addEventListener("beforeprint", () => { plots.version++; plots.draw(true); });
 
-  showFinding = (_, number, scroll) => {
+  showFinding = (_, number, scroll, which = "worst") => {
     const mark = data.document.timeline.findings[number - 1];
     if (!mark || mark.at === null) return;
-    const at = mark.at, around = Math.max(mark.length * 6, windowAround(at));
-    const detail = data.document.timeline.details.find((each) => each.from <= at && at < each.until) ?? { from: 0, until: view.span };
-    view.set(Math.max(detail.from, at - around * 0.55), Math.min(detail.until, at + around * 0.45));
+    if (mark.rounds) {
+      const [from, until] = mark.rounds[which], margin = (until - from) * 0.15;
+      view.set(from - margin, until + margin);
+      say(`Finding ${number}: ${which} round`);
+    } else {
+      const at = mark.at, around = Math.max(mark.length * 6, windowAround(at));
+      const detail = data.document.timeline.details.find((each) => each.from <= at && at < each.until) ?? { from: 0, until: view.span };
+      view.set(Math.max(detail.from, at - around * 0.55), Math.min(detail.until, at + around * 0.45));
+    }
+    nameShown(number, which);
     flashRow(mark.row === null ? `thread${rows.mainIndex}` : `line${mark.row}`);
     if (!scroll) return;
     document.getElementById("timeline")!.scrollIntoView({ block: "start" });
