@@ -252,7 +252,8 @@ BOOST_AUTO_TEST_CASE(what_the_device_has_is_held_against_what_was_asked_for) {
     const Finding absurd = asked(std::uint64_t{1} << 50), fits = asked(2048 * mib), large = asked(6144 * mib);
     BOOST_TEST(absurd.details.back() == "it is larger than the device's whole memory");
     BOOST_TEST(contains(absurd.advice, "cudaMallocManaged"));
-    BOOST_TEST(fits.details.back().starts_with("the device is large enough for what it held and this allocation together"),
+    BOOST_TEST(fits.details.back().starts_with(
+                   "the device is large enough for what it held and this allocation together"),
                fits.details.back());
     BOOST_TEST(large.details.back().starts_with("the program held 8 GiB then"), large.details.back());
 }

@@ -150,7 +150,8 @@ BOOST_FIXTURE_TEST_CASE(a_graph_made_for_each_launch, Rounds) {
 BOOST_FIXTURE_TEST_CASE(a_graph_whose_arguments_change_is_updated, Rounds) {
     times(100, [&](std::uint64_t i) { graph_round(i + 1, 48, 1, i + 1); });
     const Finding finding = one("UMA-411");
-    BOOST_TEST(finding.advice.starts_with("keep the executable graph: call cudaGraphExecUpdate"), finding.advice);
+    BOOST_TEST(finding.advice.starts_with("keep the executable graph: call cudaGraphExecUpdate"),
+               finding.advice);
 }
 
 BOOST_FIXTURE_TEST_CASE(graphs_that_cannot_serve_again_or_are_kept, Rounds) {

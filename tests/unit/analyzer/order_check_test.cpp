@@ -145,8 +145,7 @@ BOOST_AUTO_TEST_CASE(a_line_that_also_waits_for_what_the_host_reads) {
     };
     const Checked reads = rounds(true), goes_on = rounds(false);
     BOOST_TEST((reads.order_of("UMA-506") == Order::named));
-    BOOST_TEST(
-        contains(reads.shown_of("UMA-506")->advice, "add a wait: cudaStreamSynchronize(stream)"));
+    BOOST_TEST(contains(reads.shown_of("UMA-506")->advice, "add a wait: cudaStreamSynchronize(stream)"));
     BOOST_TEST((goes_on.order_of("UMA-506") == Order::kept));
     BOOST_TEST(!contains(goes_on.shown_of("UMA-506")->advice, "add a wait"));
 }
