@@ -10,7 +10,7 @@
 namespace umadvisor::symbols {
 namespace {
 
-constexpr std::size_t longest_expression = 60, longest_call = 4096, largest_source = 2 << 20;
+constexpr std::size_t longest_expression = 60, longest_call = 4096, longest_source = 2 << 20;
 
 /// Which arguments of a call mean what; -1: none.
 struct Form {
@@ -65,7 +65,7 @@ bool is_space(char c) {
     return std::isspace(static_cast<unsigned char>(c)) != 0;
 }
 
-std::string_view trimmed(std::string_view text) {
+std::string_view stripped(std::string_view text) {
     while (!text.empty() && is_space(text.front()))
         text.remove_prefix(1);
     while (!text.empty() && is_space(text.back()))
@@ -142,7 +142,7 @@ std::size_t behind_closing(std::string_view code, std::size_t at) {
     return std::string_view::npos;
 }
 
-std::vector<std::string_view> split(std::string_view arguments) {
+std::vector<std::string_view> parts_of(std::string_view arguments) {
     std::vector<std::string_view> parts;
     std::size_t begin = 0;
     int depth = 0;
@@ -150,7 +150,7 @@ std::vector<std::string_view> split(std::string_view arguments) {
         const char c = at == arguments.size() ? ',' : arguments[at];
         depth += c == '(' || c == '[' || c == '{' ? 1 : c == ')' || c == ']' || c == '}' ? -1 : 0;
         if (c == ',' && (depth == 0 || at == arguments.size())) {
-            parts.push_back(trimmed(arguments.substr(begin, at - begin)));
+            parts.push_back(stripped(arguments.substr(begin, at - begin)));
             begin = at + 1;
         }
     }
@@ -178,7 +178,7 @@ std::string_view word_before(std::string_view text, std::size_t end) {
 
 /// Whether what stands before a bracket makes it a call that may do something.
 bool may_act(std::string_view text, std::size_t bracket) {
-    const std::string_view before = trimmed(text.substr(0, bracket));
+    const std::string_view before = stripped(text.substr(0, bracket));
     if (before.empty())
         return false;
     if (before.back() == '>') { // a cast of C++
@@ -187,7 +187,7 @@ bool may_act(std::string_view text, std::size_t bracket) {
     }
     if (before.back() == ')') { // a cast of C
         const std::size_t open = before.rfind('(');
-        const std::string_view type = trimmed(before.substr(open + 1, before.size() - open - 2));
+        const std::string_view type = stripped(before.substr(open + 1, before.size() - open - 2));
         return !type.ends_with('*') && !is_type_word(word_before(type, type.size()));
     }
     const std::string_view word = word_before(before, before.size());
@@ -195,16 +195,16 @@ bool may_act(std::string_view text, std::size_t bracket) {
         return before.back() == ']' || before.back() == '}';
     if (word == "sizeof" || word == "raw_pointer_cast" || is_type_word(word))
         return false;
-    const std::string_view owner = trimmed(before.substr(0, before.size() - word.size()));
+    const std::string_view owner = stripped(before.substr(0, before.size() - word.size()));
     const bool looks = word == "data" || word == "size" || word == "get";
     return !looks || !(owner.ends_with('.') || owner.ends_with("->")) ||
-           trimmed(text.substr(bracket + 1)).substr(0, 1) != ")";
+           stripped(text.substr(bracket + 1)).substr(0, 1) != ")";
 }
 
 /// An expression that may be evaluated again, on one line; empty: this may not.
 std::string plain(std::string_view code) {
     std::string text;
-    for (const char c : trimmed(code))
+    for (const char c : stripped(code))
         if (!is_space(c))
             text += c;
         else if (!text.empty() && text.back() != ' ')
@@ -250,7 +250,7 @@ std::string plain(std::string_view code) {
 
 /// What an expression in brackets, or casts, are around.
 std::string_view without_casts(std::string_view code) {
-    code = trimmed(code);
+    code = stripped(code);
     for (bool again = true; again;) {
         again = false;
         std::size_t open = 0;
@@ -260,10 +260,10 @@ std::string_view without_casts(std::string_view code) {
             break;
         const std::size_t end = behind_closing(code, open);
         if (end == code.size()) {
-            code = trimmed(code.substr(open + 1, end - open - 2));
+            code = stripped(code.substr(open + 1, end - open - 2));
             again = true;
-        } else if (open == 0 && end != code.npos && trimmed(code.substr(0, end - 1)).ends_with('*')) {
-            code = trimmed(code.substr(end));
+        } else if (open == 0 && end != code.npos && stripped(code.substr(0, end - 1)).ends_with('*')) {
+            code = stripped(code.substr(end));
             again = true;
         }
     }
@@ -277,9 +277,9 @@ std::string pointee(std::string_view argument) {
         const bool path = std::ranges::all_of(argument, [](char c) { return is_letter(c) || c == '.'; });
         return path && !argument.empty() && !is_number(argument) ? "*" + std::string(argument) : std::string();
     }
-    argument = trimmed(argument.substr(1));
+    argument = stripped(argument.substr(1));
     if (!argument.empty() && argument.front() == '(' && behind_closing(argument, 0) == argument.size())
-        argument = trimmed(argument.substr(1, argument.size() - 2));
+        argument = stripped(argument.substr(1, argument.size() - 2));
     return plain(argument);
 }
 
@@ -327,7 +327,7 @@ SourceCall launch_of(const std::vector<std::string_view>& configuration) {
 } // namespace
 
 SourceCall call_at(std::string_view source, int line) {
-    if (source.size() > largest_source)
+    if (source.size() > longest_source)
         return {};
     const std::string code = code_of(source);
     const std::string_view text = code;
@@ -349,7 +349,7 @@ SourceCall call_at(std::string_view source, int line) {
             if (open == text.npos || text.substr(at, close - at).find(';') != text.npos)
                 continue;
             end = behind_closing(text, open);
-            call = launch_of(split(text.substr(at + 3, close - at - 3)));
+            call = launch_of(parts_of(text.substr(at + 3, close - at - 3)));
             at += 2;
         } else if (text.substr(at).starts_with("cu") && (at == 0 || !is_letter(text[at - 1]))) {
             std::size_t behind = at;
@@ -357,7 +357,7 @@ SourceCall call_at(std::string_view source, int line) {
                 ++behind;
             const std::string_view name = text.substr(at, behind - at);
             const std::string_view before =
-                trimmed(text.substr(at < 64 ? 0 : at - 64, std::min<std::size_t>(at, 64)));
+                stripped(text.substr(at < 64 ? 0 : at - 64, std::min<std::size_t>(at, 64)));
             at = behind - 1;
             while (behind < text.size() && is_space(text[behind]))
                 ++behind;
@@ -365,7 +365,7 @@ SourceCall call_at(std::string_view source, int line) {
                 continue;
             end = behind_closing(text, behind);
             if (end != text.npos)
-                call = call_of(name, split(text.substr(behind + 1, end - behind - 2)));
+                call = call_of(name, parts_of(text.substr(behind + 1, end - behind - 2)));
         }
         if (call && end != text.npos && end > line_begin)
             found.push_back(std::move(*call));
@@ -375,11 +375,11 @@ SourceCall call_at(std::string_view source, int line) {
 
 bool holds_at(std::string_view source, std::string_view expression, int first, int second) {
     for (std::size_t at = expression.find('['); at != expression.npos; at = expression.find('[', at + 1))
-        if (!is_number(trimmed(expression.substr(at + 1))))
+        if (!is_number(stripped(expression.substr(at + 1))))
             return false;
     if (first == second)
         return true;
-    if (first > second || source.size() > largest_source)
+    if (first > second || source.size() > longest_source)
         return false;
     const std::string code = code_of(source);
     int line = 1, depth = 0;
