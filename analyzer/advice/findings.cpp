@@ -237,7 +237,7 @@ void claim_calls_once(const rules::Profile& profile, const rules::LineOf& line_o
     };
     std::map<ids::CallSite, Calls> sites;
     for (rules::Finding* const finding : edited_of(all)) {
-        std::set<Calls*> claimed;
+        std::map<ids::CallSite, Calls*> claimed;
         const bool of_calls_alone =
             finding->statement_ns == 0 &&
             std::ranges::all_of(finding->edit.changes, [&](const timeline::Change& change) {
@@ -248,14 +248,14 @@ void claim_calls_once(const rules::Profile& profile, const rules::LineOf& line_o
                     change.less_after_share > 0)
                     return false;
                 const auto left_ns = static_cast<double>(profile.nanoseconds(held->second));
-                claimed.insert(&sites.try_emplace(change.site, Calls{left_ns}).first->second);
+                claimed.emplace(change.site, &sites.try_emplace(change.site, Calls{left_ns}).first->second);
                 return true;
             });
         if (!of_calls_alone)
             continue;
         double left_ns = 0;
         const rules::Rule* other = nullptr;
-        for (const Calls* const calls : claimed) {
+        for (const auto& [site, calls] : claimed) {
             left_ns += calls->left_ns;
             other = calls->claimed_by != nullptr ? calls->claimed_by : other;
         }
@@ -267,7 +267,7 @@ void claim_calls_once(const rules::Profile& profile, const rules::LineOf& line_o
             for (double* const end : {&finding->saving_at_least_ns, &finding->saving_at_most_ns})
                 *end = std::min(*end, left_ns);
         }
-        for (Calls* const calls : claimed) {
+        for (const auto& [site, calls] : claimed) {
             calls->left_ns *= left_ns > 0 ? std::max(0.0, 1 - finding->saving_ns / left_ns) : 0;
             calls->claimed_by = finding->rule;
         }

@@ -108,8 +108,8 @@ std::string unseen_text(const rules::Profile& profile) {
     for (const rules::CountedEntry& entry : profile.counted())
         counted += entry.moves_memory ? entry.count : 0;
     if (counted != 0)
-        parts.push_back(
-            fmt::format("{} that were counted but not recorded", text::count_text(counted, "call")));
+        parts.push_back(fmt::format("{} that {} counted but not recorded", text::count_text(counted, "call"),
+                                    counted == 1 ? "was" : "were"));
     if (const std::uint64_t copies = profile.copies().uncompared(); copies != 0)
         parts.push_back(fmt::format("whether {} {} bytes (not compared)", text::count_text(copies, "copy"),
                                     copies == 1 ? "repeats" : "repeat"));

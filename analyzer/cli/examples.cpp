@@ -30,7 +30,7 @@ constexpr Examples all[] = {
       "umadvisor flame --by copied --format speedscope -o app.json app.umtrace"}},
     {"tree", {"umadvisor tree app.umtrace", "umadvisor tree --by faults --threshold 5 app.umtrace"}},
     {"dump",
-     {"umadvisor dump app.umtrace", "umadvisor dump --json app.umtrace | jq 'select(.type == \"Copy\")'"}},
+     {"umadvisor dump app.umtrace", "umadvisor dump --json app.umtrace | jq 'select(.record == \"Copy\")'"}},
     {"export",
      {"umadvisor export --perfetto -o app.pftrace app.umtrace",
       "umadvisor export --sqlite -o app.db app.umtrace"}},

@@ -1,11 +1,14 @@
 #include "analyzer/cli/pager.hpp"
 
+#include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <fcntl.h>
 #include <iostream>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,6 +18,8 @@ namespace {
 bool is_installed(const std::string& program) {
     const char* const path = std::getenv("PATH");
     std::istringstream folders(path == nullptr ? "" : path);
+    if (program.find('/') != std::string::npos)
+        return ::access(program.c_str(), X_OK) == 0;
     for (std::string folder; std::getline(folders, folder, ':');)
         if (::access((folder + "/" + program).c_str(), X_OK) == 0)
             return true;
@@ -27,7 +32,9 @@ std::string wanted() {
     if (::isatty(STDOUT_FILENO) == 0 || (term != nullptr && std::string_view(term) == "dumb"))
         return {};
     if (const char* const named = std::getenv("PAGER"); named != nullptr)
-        return std::string_view(named) == "cat" ? "" : named;
+        return std::string_view(named) == "cat" || !is_installed(std::string(named, std::strcspn(named, " ")))
+                   ? ""
+                   : named;
     return is_installed("less") ? "less" : "";
 }
 

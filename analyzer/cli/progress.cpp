@@ -40,9 +40,9 @@ private:
              !stopped.wait_for(lock, stop, pause, [&stop] { return stop.stop_requested(); });
              pause = interval) {
             constexpr double passes = 3; // of a report: what happened, its replay, the order of work
-            const double all = passes * static_cast<double>(reader::read_count.found.load());
-            const double share =
-                std::min(static_cast<double>(reader::read_count.read.load()) / std::max(all, 1.0), 0.99);
+            const double all = passes * static_cast<double>(reader::read_count.found.load() - found_before_);
+            const auto read = static_cast<double>(reader::read_count.read.load() - read_before_);
+            const double share = std::min(read / std::max(all, 1.0), 0.99);
             const std::chrono::duration<double> passed = Clock::now() - begin;
             shown = true;
             std::cerr << "\r\033[Kumadvisor: reading: " << std::lround(share * 100) << "%"
@@ -53,6 +53,7 @@ private:
         }
     }
 
+    const std::uint64_t found_before_ = reader::read_count.found, read_before_ = reader::read_count.read;
     std::jthread thread_;
 };
 

@@ -49,11 +49,11 @@ std::string slow_text(const advice::Report& report, const tables::LockedTotals& 
                      1e9 * bytes * (1 / own.host_first_touch + 1 / std::max(own.page_lock, usual.page_lock));
     if (ns < least_slow_ns || ns < slow_times * price)
         return "";
-    return fmt::format("; locking took {:.0f} times as long as on {}: {}", ns / price, own.whose(),
+    return fmt::format("; locking took {:.0f} times as long as at the rates of {}: {}", ns / price, own.whose(),
                        bytes < count * call_bytes
                            ? "one call for many of these pieces takes less"
                            : "huge pages (MADV_HUGEPAGE) help, and several threads that touch them before "
-                             "cudaHostRegister");
+                             "page-locking them");
 }
 
 std::string line_text(advice::Report& report, const LockedLine& line) {

@@ -373,6 +373,30 @@ SourceCall call_at(std::string_view source, int line) {
     return found.size() == 1 ? found[0] : SourceCall();
 }
 
+namespace {
+
+/// Whether this code may give `name` another value: an assignment, ++, --, or its address given away.
+bool may_change(std::string_view code, std::string_view name) {
+    for (std::size_t at = code.find(name); at != code.npos; at = code.find(name, at + 1)) {
+        const std::size_t end = at + name.size();
+        if ((at > 0 && is_letter(code[at - 1])) || (end < code.size() && is_letter(code[end])))
+            continue;
+        const std::string_view before = stripped(code.substr(0, at)), behind = stripped(code.substr(end, 64));
+        const bool assigned =
+            !behind.starts_with("==") && (behind.starts_with('=') ||
+                                          (behind.size() > 1 && behind[1] == '=' &&
+                                           std::string_view("+-*/%&|^").find(behind[0]) != behind.npos) ||
+                                          behind.starts_with("<<=") || behind.starts_with(">>="));
+        const bool counted = behind.starts_with("++") || behind.starts_with("--") || before.ends_with("++") ||
+                             before.ends_with("--");
+        if (assigned || counted || (before.ends_with('&') && !before.ends_with("&&")))
+            return true;
+    }
+    return false;
+}
+
+} // namespace
+
 bool holds_at(std::string_view source, std::string_view expression, int first, int second) {
     for (std::size_t at = expression.find('['); at != expression.npos; at = expression.find('[', at + 1))
         if (!is_number(stripped(expression.substr(at + 1))))
@@ -383,16 +407,34 @@ bool holds_at(std::string_view source, std::string_view expression, int first, i
         return false;
     const std::string code = code_of(source);
     int line = 1, depth = 0;
-    for (const char c : code) {
+    std::size_t begin = code.npos, end = code.size(); // of the lines between both
+    for (std::size_t i = 0; i < code.size(); ++i) {
+        const char c = code[i];
         if (c == '\n' && ++line > second)
-            return true;
+            break;
+        if (c == '\n' && line == first + 1)
+            begin = i;
+        if (c == '\n' && line == second)
+            end = i;
         // A block that begins on the first line may be around the call.
         if (line >= first && c == '{')
             depth += line == first ? 0 : 1;
         else if (line >= first && c == '}' && --depth < 0)
             return false;
     }
-    return line >= second;
+    if (line < second || begin == code.npos)
+        return line >= second;
+    const std::string_view between = std::string_view(code).substr(begin, std::max(begin, end) - begin);
+    for (std::size_t at = 0; at < expression.size();) {
+        std::size_t word = at;
+        while (word < expression.size() && is_letter(expression[word]))
+            ++word;
+        if (word > at && !is_number(expression.substr(at, word - at)) &&
+            may_change(between, expression.substr(at, word - at)))
+            return false;
+        at = word + 1;
+    }
+    return true;
 }
 
 } // namespace umadvisor::symbols

@@ -205,7 +205,7 @@ void read_options() noexcept {
 
 void warn_of_options() noexcept {
     for_each_setting([](std::string_view name, std::string_view value) {
-        bool known = false;
+        bool known = name == "EDITOR"; // of umadvisor's page
         for (const std::string_view each : names)
             known = known || each == name;
         const int length = static_cast<int>(name.size());
@@ -216,7 +216,7 @@ void warn_of_options() noexcept {
         else if (name == "OUTPUT" && value.size() >= path_bytes)
             say("UMADVISOR_OUTPUT is longer than %zu bytes; the trace is written to the working directory",
                 path_bytes - 1);
-        else if (name != "OUTPUT" && name != "RUN" && !set(name, value, ignored))
+        else if (name != "OUTPUT" && name != "RUN" && name != "EDITOR" && !set(name, value, ignored))
             say("UMADVISOR_%.*s=%.*s is not understood and ignored; see `umadvisor help env`", length,
                 name.data(), static_cast<int>(value.size()), value.data());
     });

@@ -91,7 +91,6 @@ public:
         const int status = run_program(plan_.side(arm).program, plan_.side(arm).command, environment, streams);
         const std::chrono::duration<double> time = std::chrono::steady_clock::now() - begin;
         const std::optional<double> simulated = take_simulated_seconds(report);
-        simulated_ |= simulated.has_value();
         if (recorded && !last)
             entered_cuda_ |= remove_traces();
         if (warm_up || status != 0)
@@ -103,17 +102,26 @@ public:
         results_.add(arm, status);
         if (status != 0)
             return false;
-        if (!warm_up)
-            seconds_[static_cast<int>(arm)].push_back(simulated.value_or(time.count()));
+        if (!warm_up) {
+            seconds_[static_cast<int>(arm)].push_back(time.count());
+            if (simulated)
+                simulated_[static_cast<int>(arm)].push_back(*simulated);
+        }
         return true;
     }
 
     const Plan& plan() const { return plan_; }
     int first_status() const { return first_status_.value_or(0); }
     bool entered_cuda() const { return entered_cuda_; }
-    bool simulated() const { return simulated_; } ///< the times are those of simcuda's clock
+    /// The times are those of simcuda's clock: each run used it.
+    bool simulated() const {
+        return !seconds_[0].empty() && simulated_[0].size() == seconds_[0].size() &&
+               simulated_[1].size() == seconds_[1].size();
+    }
     const RunResults& results() const { return results_; }
-    const std::vector<double>& seconds(Arm arm) const { return seconds_[static_cast<int>(arm)]; }
+    const std::vector<double>& seconds(Arm arm) const {
+        return (simulated() ? simulated_ : seconds_)[static_cast<int>(arm)];
+    }
 
 private:
     bool remove_traces() {
@@ -134,8 +142,8 @@ private:
     Plan plan_;
     RunResults results_;
     std::optional<int> first_status_;
-    bool entered_cuda_ = false, simulated_ = false;
-    std::vector<double> seconds_[2]; ///< by arm
+    bool entered_cuda_ = false;
+    std::vector<double> seconds_[2], simulated_[2]; ///< by arm
 };
 
 /// Which of the two comes first changes from pair to pair, so that a machine that grows slower is no gain.

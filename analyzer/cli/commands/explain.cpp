@@ -74,7 +74,7 @@ void write_page(std::ostream& out, std::string_view page) {
         else if (code || row || line.empty())
             out << line << "\n";
         else
-            paragraph += (paragraph.empty() ? "" : " ") + std::string(line);
+            paragraph += (paragraph.empty() ? "" : " ") + std::string(line.substr(line.find_first_not_of(' ')));
     }
     end_paragraph();
 }

@@ -26,6 +26,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
+#include <deque>
 #include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -42,6 +43,10 @@ public:
           sarif_(arguments.has("--sarif")),
           markdown_(arguments.has("--markdown")) {}
 
+    ReportWriter(const ReportWriter&) = delete;
+    ReportWriter& operator=(const ReportWriter&) = delete;
+    ~ReportWriter() { print_texts(); } // also where a further trace cannot be read
+
     bool one_format() const { return json_ + sarif_ + markdown_ <= 1; }
 
     void add(advice::Report& report) {
@@ -55,6 +60,7 @@ public:
 
     void finish() {
         end_progress();
+        print_texts();
         if (json_)
             print(documents_.size() == 1 ? documents_[0] : documents_);
         else if (sarif_)
@@ -64,22 +70,28 @@ public:
 private:
     void print(advice::Report& report) {
         // Symbols are looked up meanwhile, with a line of their own on the terminal.
-        text::TerminalText text(markdown_ ? text::Terminal() : terminal_);
+        text::TerminalText& text = texts_.emplace_back(markdown_ ? text::Terminal() : terminal_);
         markdown_ ? reports::write_markdown(report, text.stream()) : reports::write_text(report, text.stream());
+    }
+    /// Behind all messages, which a pager would hide.
+    void print_texts() {
+        if (texts_.empty())
+            return;
         end_progress();
-        if (!pager_)
-            pager_.emplace();
-        std::cout << (first_ ? "" : "\n");
-        text.print(std::cout);
-        first_ = false;
+        const Pager pager;
+        for (text::TerminalText& text : texts_) {
+            std::cout << (&text == &texts_.front() ? "" : "\n");
+            text.print(std::cout);
+        }
+        texts_.clear();
     }
     static void print(const nlohmann::ordered_json& document) {
         std::cout << text::json_text(document, 2) << "\n";
     }
 
-    std::optional<Pager> pager_; ///< from the first report of text on
     text::Terminal terminal_;
-    bool json_, sarif_, markdown_, first_ = true;
+    bool json_, sarif_, markdown_;
+    std::deque<text::TerminalText> texts_;
     nlohmann::ordered_json documents_ = nlohmann::ordered_json::array();
     reports::SarifLog log_;
 };
@@ -220,14 +232,12 @@ int report(const Arguments& given) {
             open_in_browser(arguments.value("--output"));
         partial = say_losses(made.trace) || partial;
     }
+    const bool passes = failed || !fail_on || !partial;
+    if (!passes)
+        say("--fail-on: no such finding is left, but not all that was recorded could be read");
     if (!as_page)
         writer.finish();
-    if (failed)
-        return findings_left;
-    if (!fail_on || !partial)
-        return done;
-    say("--fail-on: no such finding is left, but not all that was recorded could be read");
-    return operational_error;
+    return failed ? findings_left : passes ? done : operational_error;
 }
 
 } // namespace

@@ -76,6 +76,7 @@ bool summarize(const RunProcess& process, bool keep) {
             keep_summary(report, process.path);
         return report.profile.records() != 0 || !report.trace.dropped_calls.empty();
     } catch (const reader::Error& error) {
+        end_progress();
         say(error.what());
         return false;
     }
@@ -93,8 +94,8 @@ void summarize(const std::vector<RunProcess>& processes, bool listed, bool keep)
     if (!next.empty())
         say("next: umadvisor report" + next);
     else if (processes.empty() && driver_found())
-        say("no trace: no process reported one. Either none used CUDA, or it could not report its trace: it "
-            "ran as another user, in a container, or without UMADVISOR_RUN");
+        say("no trace: no process reported one. Either none used CUDA, or one did and could not report its "
+            "trace: it ran as another user, in a container, or without UMADVISOR_RUN");
     else if (processes.empty())
         say("no trace: no CUDA driver here (libcuda.so.1 is not found); umadvisor doctor says more");
 }
@@ -103,7 +104,10 @@ void keep_summaries(const std::vector<RunProcess>& processes) {
     for (const RunProcess& process : processes)
         try {
             if (!process.path.empty()) {
-                advice::Report report(process.path, stack_options());
+                symbols::Options options = stack_options();
+                end_progress(); // nothing is said here but errors
+                options.progress = {};
+                advice::Report report(process.path, options);
                 write_summary(report, process.path);
             }
         } catch (const reader::Error& error) {

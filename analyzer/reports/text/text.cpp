@@ -140,7 +140,7 @@ void write_finding(std::ostream& out, advice::Report& report, const rules::Findi
         out << "    " << detail << "\n";
     out << "    do: " << finding.advice << "   (umadvisor explain " << finding.rule->id << ")\n";
     if (finding.saving_at_most_ns > 0)
-        out << "    the calls do not show how the run went: it saves "
+        out << "    the calls leave the saving open: "
             << text::open_saving_text(finding.saving_at_least_ns, finding.saving_at_most_ns) << "\n";
     out << "    basis: " << finding.basis << "\n";
 }

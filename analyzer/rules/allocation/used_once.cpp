@@ -6,7 +6,7 @@ namespace umadvisor::rules {
 namespace {
 
 void describe_used_once(const Profile& profile, const WastedLine& line, Finding& finding) {
-    finding.summary = fmt::format("{}, held for {} and used only once in that time",
+    finding.summary = fmt::format("{}, held for {} and used only within 1% of that time",
                                   allocations_text(profile, line), time_text(line.mean_life_ns()));
     finding.evidence.emplace_back("mean_idle_ns", line.mean_idle_ns());
     finding.advice = fmt::format(
@@ -22,7 +22,7 @@ void describe_used_once(const Profile& profile, const WastedLine& line, Finding&
 constinit const Rule uma_403{
     .id = "UMA-403",
     .name = "used-once",
-    .title = "device memory held long for a single use",
+    .title = "device memory held long for a short time of use",
     .find = &find_wasted<uma_403, trace::Memory::device, tables::Waste::used_once, describe_used_once>};
 
 } // namespace umadvisor::rules

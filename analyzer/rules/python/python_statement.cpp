@@ -46,7 +46,7 @@ constexpr struct LoggingCode {
 
 } // namespace
 
-PythonFramework framework_at(const reader::Dictionary& dictionary, ids::StackId stack) {
+PythonFramework innermost_framework(const reader::Dictionary& dictionary, ids::StackId stack) {
     const auto joined = dictionary.frames.find(stack.number());
     if (joined == dictionary.frames.end())
         return PythonFramework::none;
@@ -160,7 +160,7 @@ std::vector<Finding> constant_uploads(const Profile& profile, const LineOf& line
         line.time.add(statements.of_copy(site, line.calls));
         line.rounds = std::max(line.rounds, site.count);
         line.bytes += site.bytes;
-        line.framework = framework_at(profile.dictionary(), site.site.stack);
+        line.framework = innermost_framework(profile.dictionary(), site.site.stack);
     }
     const auto judge = [&](const Profile&, ids::StackId, const StatementLine& line) {
         const double ns = line.time.sum_ns();
@@ -280,7 +280,7 @@ std::vector<Finding> filled_batches(const Profile& profile, const LineOf& line_o
         line.repeated += copy.content.repeated;
         line.left_out += left_out;
         line.time.call_ns += kept * static_cast<double>(profile.nanoseconds(copy.ticks));
-        line.framework = framework_at(profile.dictionary(), site.stack);
+        line.framework = innermost_framework(profile.dictionary(), site.stack);
         timeline::Change sooner;
         sooner.site = site;
         sooner.what = timeline::Change::What::shorter;
@@ -327,7 +327,7 @@ std::vector<Finding> awaited_uploads(const Profile& profile, const LineOf& line_
         if (more.uploads == 0)
             continue;
         auto& [line, awaited] = lines[line_of(site.site.stack)];
-        line.framework = framework_at(profile.dictionary(), site.site.stack);
+        line.framework = innermost_framework(profile.dictionary(), site.site.stack);
         awaited.rounds += more.rounds;
         awaited.uploads += more.uploads;
         awaited.bytes += more.bytes;

@@ -232,7 +232,7 @@ std::vector<Finding> element_loops(const Profile& profile, const LineOf& line_of
         loop.groups += read.count - read.advances;
         loop.bytes += read.bytes;
         loop.function = function;
-        loop.framework = framework_at(profile.dictionary(), read.site.stack);
+        loop.framework = innermost_framework(profile.dictionary(), read.site.stack);
         loop.read.add(statements.of_copy(read, loop.calls, spared));
         for (const PythonSite& upload : sites) {
             const double others = std::abs(static_cast<double>(upload.count) - static_cast<double>(read.count));

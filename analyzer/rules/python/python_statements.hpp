@@ -85,7 +85,7 @@ struct Fills {
 std::map<ids::CallSite, Fills> fills_before_uploads(const Profile& profile);
 
 /// The framework whose code made a call, the innermost one.
-symbols::PythonFramework framework_at(const reader::Dictionary& dictionary, ids::StackId stack);
+symbols::PythonFramework innermost_framework(const reader::Dictionary& dictionary, ids::StackId stack);
 /// Whether the calls of a site read the elements of arrays in device memory one by one.
 bool reads_elements(const PythonSite& site);
 /// Whether the calls of a site bring the same few bytes of pageable memory to the device again and again.

@@ -109,11 +109,11 @@ std::optional<Finding> describe_pageable(const Profile& profile, const Key& key,
         finding.details.push_back("the call returns only when the copy is staged: the host waited " +
                                   time_text(spent_ns) + " in it, and nothing overlapped");
     if (group.from_disk.count != 0)
-        finding.details.push_back(fmt::format(
-            "{} more of {} in all waited for pages of the file to come from the disk: not counted, "
-            "page-locking does "
-            "not spare that; read ahead in another thread (MADV_WILLNEED), or map with MAP_POPULATE",
-            group.from_disk.count, bytes_text(group.from_disk.bytes)));
+        finding.details.push_back(fmt::format("{} more, {} in all, waited for pages of the file to come from "
+                                              "the disk; they are not counted, because "
+                                              "page-locking does not avoid that: read ahead in another thread "
+                                              "(MADV_WILLNEED), or map with MAP_POPULATE",
+                                              group.from_disk.count, bytes_text(group.from_disk.bytes)));
     finding.evidence = {{"copies", static_cast<double>(group.copies.count)},
                         {"bytes", bytes},
                         {"largest_bytes", static_cast<double>(group.largest)},

@@ -256,7 +256,7 @@ std::optional<Finding> describe_read(const Profile& profile, ids::StackId, const
         line.copies.count != 0 ? "time of the copies" : "",
         line.copies.count != 0 && line.downloads.count != 0 ? ", and " : "",
         line.downloads.count != 0 ? "the host's time after the downloads, at most the time to read them at " +
-                                        rate_text(rates.write_combined_read) + " takes"
+                                        rate_text(rates.write_combined_read)
                                   : "",
         rate_text(rates.host_to_host));
     finding.confidence = line.spared_copies_ns >= line.spared_host_ns ? Confidence::high : Confidence::low;

@@ -115,24 +115,25 @@ std::optional<Finding> find_device_ping_pong(const ManagedMemory& memory, const 
 std::optional<Finding> find_passed_on(const ManagedMemory& memory, const LineOf& line_of) {
     const std::pair<const facts::DevicePair, managed::DeviceTurns>* most = nullptr;
     managed::PassedOn passed;
+    bool only_read = false;
     for (const auto& each : memory.activity.devices.pairs())
-        for (const managed::PassedOn& of_pair : {each.second.read, each.second.torn})
+        for (const auto& [of_pair, is_read] : {std::pair{each.second.read, true}, {each.second.torn, false}})
             if (of_pair.calls >= least_turns && of_pair.bytes > passed.bytes) {
                 most = &each;
                 passed = of_pair;
+                only_read = is_read;
             }
     if (most == nullptr)
         return std::nullopt;
     const auto& [pair, turns] = *most;
-    const bool only_read = turns.read.bytes == passed.bytes;
     const machine::Rates& rates = memory.profile.rates();
     const auto bytes = static_cast<double>(passed.bytes);
     const double moved_ns = bytes / rates.to_peer(false) * 1e9;
 
     Finding finding;
     finding.rule = &uma_210;
-    finding.title =
-        fmt::format("prefetches take memory from device {} for device {} and back", pair.low, pair.high);
+    finding.title = fmt::format("prefetches move memory between device {} and device {} again and again",
+                                pair.low, pair.high);
     finding.summary = fmt::format("{} brought it to one device while the other had it, {}, {}: {}",
                                   prefetch_name(memory), count_text(passed.calls, "time"), bytes_text(bytes),
                                   only_read ? "kernels of both only read it"

@@ -62,9 +62,8 @@ std::vector<Place> places_of(const ManagedRule& rule, const Habit& habit, const 
                           kernel.stack});
     // A verdict names the first few of its lines; where memory goes back and forth, all of the host's lines
     // take part.
-    static const std::set<std::uint64_t> any;
-    for (auto& [what, code] : host_lines(habit.memory, takes_turns(rule.kind) ? any : habit.totals.host_codes,
-                                         rule.host_line, line_of))
+    const std::set<std::uint64_t>* const codes = takes_turns(rule.kind) ? nullptr : &habit.totals.host_codes;
+    for (auto& [what, code] : host_lines(habit.memory, codes, rule.host_line, line_of))
         places.push_back({Lead::host, std::move(what), code});
     for (const ids::StackId stack : habit.totals.prefetches)
         places.push_back({Lead::prefetch, "prefetched here", stack});
@@ -279,7 +278,7 @@ double nanoseconds_at(std::uint64_t bytes, double bytes_per_second) {
 } // namespace
 
 std::vector<std::pair<std::string, ids::StackId>> host_lines(const ManagedMemory& memory,
-                                                             const std::set<std::uint64_t>& codes,
+                                                             const std::set<std::uint64_t>* codes,
                                                              std::string_view what, const LineOf& line_of) {
     constexpr std::size_t most_lines = 3;
     struct Line {
@@ -289,7 +288,7 @@ std::vector<std::pair<std::string, ids::StackId>> host_lines(const ManagedMemory
     std::map<ids::StackId, Line> by_line;
     double all = 0;
     for (const auto& [code, access] : memory.activity.host_codes) {
-        if (code == 0 || (!codes.empty() && !codes.contains(code)))
+        if (code == 0 || (codes != nullptr && !codes->contains(code)))
             continue;
         Line& line = by_line[line_of(ids::StackId(code))];
         line.faults += static_cast<double>(access.faults);
@@ -299,9 +298,10 @@ std::vector<std::pair<std::string, ids::StackId>> host_lines(const ManagedMemory
             line.code_faults = access.faults;
         }
     }
-    for (const std::uint64_t code : codes) // known without faults: by samples
-        if (Line& line = by_line[line_of(ids::StackId(code))]; line.code == 0)
-            line.code = code;
+    if (codes != nullptr)
+        for (const std::uint64_t code : *codes) // known without faults: by samples
+            if (Line& line = by_line[line_of(ids::StackId(code))]; line.code == 0)
+                line.code = code;
     std::vector<Line> lines;
     for (const auto& [stack, line] : by_line)
         lines.push_back(line);

@@ -87,10 +87,11 @@ inline constexpr std::array<const ManagedRule*, managed::verdict_kinds> managed_
     &false_sharing,      &remote_access,   &oversubscribed,    &prefetch_ping_pong, &late_prefetch,
     &redundant_prefetch, &unused_prefetch, &read_only_bouncing};
 
-/// The lines of `codes` (empty: of all recorded) where the host page-faults on this memory, most faults first:
-/// the one that has half of them, else up to three with their shares. Each with `what` the host does there.
+/// The lines of `codes` (nullptr: of all recorded) where the host page-faults on this memory, most faults
+/// first: the one that has half of them, else up to three with their shares. Each with `what` the host does
+/// there.
 std::vector<std::pair<std::string, ids::StackId>> host_lines(const ManagedMemory& memory,
-                                                             const std::set<std::uint64_t>& codes,
+                                                             const std::set<std::uint64_t>* codes,
                                                              std::string_view what, const LineOf& line_of);
 
 /// The finding on memory that two devices take from each other. Nothing where they do not, or where the trace

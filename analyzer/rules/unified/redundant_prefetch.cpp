@@ -13,7 +13,7 @@ Advice advise_redundant_prefetch(const Habit& habit) {
     const machine::Rates& rates = habit.memory.profile.rates();
     const std::uint64_t calls = habit.totals.times;
     const auto blocks = static_cast<double>(std::max(calls, habit.totals.bytes / looked_at_bytes));
-    return {.text = "remove " + prefetch_name(habit.memory) +
+    return {.text = "move " + prefetch_name(habit.memory) +
                     " out of the loop: call it once, and again only after the other side has used the memory",
             .spared = {.prefetch_ns = static_cast<double>(calls) * rates.prefetch_call_ns +
                                       blocks * rates.prefetch_block_ns,

@@ -223,7 +223,7 @@ std::optional<RemoteAtomics> remote_atomics(const ManagedMemory& memory, const P
             finding.places.emplace_back(kernels_text(memory.profile, {each.function}) + " is launched here",
                                         each.stack);
     }
-    for (auto& place : host_lines(memory, {}, "the host touches it here", line_of))
+    for (auto& place : host_lines(memory, nullptr, "the host touches it here", line_of))
         finding.places.push_back(std::move(place));
     finding.rule = &uma_215;
     finding.title = finding.rule->title;

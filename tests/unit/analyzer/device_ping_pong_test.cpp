@@ -184,7 +184,7 @@ BOOST_AUTO_TEST_SUITE(passed_on_by_prefetch, *umadvisor::test::on_rules("UMA-202
 BOOST_FIXTURE_TEST_CASE(memory_that_kernels_of_both_devices_only_read, Passed) {
     waits = true;
     const Finding finding = lone(rounds("_Z3sumPKf"), "UMA-210");
-    BOOST_TEST(finding.title == "prefetches take memory from device 0 for device 1 and back");
+    BOOST_TEST(finding.title == "prefetches move memory between device 0 and device 1 again and again");
     BOOST_TEST(finding.stack == prefetched);
     BOOST_TEST(finding.allocation_stack == line);
     BOOST_TEST(evidence(finding, "times") == 18); // of 20, all but the first to each device
