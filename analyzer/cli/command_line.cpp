@@ -58,8 +58,6 @@ std::string footer(const Command& command) {
     return text + (special ? "\n" + exit_status_text() : "");
 }
 
-constexpr int most_values = 1 << 10; ///< of a repeatable option
-
 /// Says in the usage line what is given besides options: FILE, FILE FILE, FILE..., [RULE].
 class PlainFormatter : public CLI::Formatter {
 public:
@@ -95,7 +93,9 @@ void add_options(Pending& pending) {
                 : pending.app
                       ->add_option(std::string(spec.flags), *pending.values.back(), std::string(spec.help))
                       ->type_name(std::string(spec.value))
-                      ->expected(1, spec.repeatable ? most_values : 1)
+                      ->expected(1) // each time that it is given: what follows is a FILE
+                      ->multi_option_policy(spec.repeatable ? CLI::MultiOptionPolicy::TakeAll
+                                                            : CLI::MultiOptionPolicy::Throw)
                       ->allow_extra_args(false);
         if (spec.help.empty())
             option->group("");

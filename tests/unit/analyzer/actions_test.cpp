@@ -90,7 +90,7 @@ BOOST_FIXTURE_TEST_CASE(prefetches_are_told_by_reason_and_by_the_line_they_were_
                               "failed), 256 MiB, 2.1 ms in calls"));
     BOOST_TEST(contains(text, "0x400010   1 call, 256 MiB, 50 us in calls\n"));
     BOOST_TEST(contains(text, "0x400020   2 calls (1 failed), 4 KiB, 2.05 ms in calls"));
-    BOOST_TEST(contains(text, "1 call, 2 MiB, 50 us in calls\n        gain not known: "));
+    BOOST_TEST(contains(text, "1 call, 2 MiB, 50 us in calls\n        gain unknown: "));
 }
 
 BOOST_FIXTURE_TEST_CASE(refusals_are_told_once_and_in_the_section, Scenario) {
@@ -132,7 +132,7 @@ BOOST_AUTO_TEST_CASE(what_the_host_was_given_for_nothing_is_told) {
     const json actions = actions_of(s.path());
     BOOST_TEST(actions["lines"][1]["action"] == "prefetch_to_host");
     BOOST_TEST(actions["lines"][1]["unused_bytes"].get<std::uint64_t>() >= 512 * mib);
-    BOOST_TEST(contains(text_of(s.path()), "for nothing"));
+    BOOST_TEST(contains(text_of(s.path()), "without use"));
 }
 
 BOOST_AUTO_TEST_CASE(prefetches_for_nothing_are_told_apart) {

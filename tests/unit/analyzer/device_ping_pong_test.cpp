@@ -63,7 +63,7 @@ BOOST_FIXTURE_TEST_CASE(two_devices_that_use_it_in_turn, TwoDevices) {
     const Finding finding = lone(*this, "UMA-202");
     BOOST_TEST(finding.title == "ping-pong of managed memory between device 0 and device 1");
     BOOST_TEST(contains(finding.summary, "20 times"));
-    BOOST_TEST(contains(finding.summary, "1.25 GiB went between device 0 and device 1"));
+    BOOST_TEST(contains(finding.summary, "1.25 GiB moved between device 0 and device 1"));
     BOOST_TEST((finding.stack == launched[0] || finding.stack == launched[1]));
     BOOST_TEST(finding.places.size() == 1u);
     BOOST_TEST(finding.allocation_stack == line);
@@ -107,7 +107,7 @@ BOOST_FIXTURE_TEST_CASE(moves_of_which_a_part_was_told, TwoDevices) {
     turns(15, 0);
     totals(4 * faults);
     const Finding finding = lone(*this, "UMA-202");
-    BOOST_TEST(contains(finding.summary, "at least 1 GiB went"));
+    BOOST_TEST(contains(finding.summary, "at least 1 GiB moved"));
     BOOST_TEST((finding.confidence == Confidence::low));
 }
 
@@ -189,7 +189,8 @@ BOOST_FIXTURE_TEST_CASE(memory_that_kernels_of_both_devices_only_read, Passed) {
     BOOST_TEST(finding.allocation_stack == line);
     BOOST_TEST(evidence(finding, "times") == 18); // of 20, all but the first to each device
     BOOST_TEST(contains(finding.advice, "cudaMemAdviseSetReadMostly"));
-    BOOST_TEST(finding.saving_ns == 18 * 64 * mib / 55.5, about);
+    BOOST_TEST(finding.saving_ns <= 18 * 64 * mib / 55.5); // what of it a replay gains
+    BOOST_TEST(finding.saving_ns > 6 * 64 * mib / 55.5);
     BOOST_TEST((finding.confidence == Confidence::medium));
 }
 

@@ -91,7 +91,7 @@ BOOST_FIXTURE_TEST_CASE(copies_of_far_memory_against_near_ones_of_the_trace, Soc
     BOOST_TEST(finding.saving_ns == saved_ns, nearly);
     BOOST_TEST((finding.confidence == Confidence::high));
     BOOST_TEST(contains(finding.summary, "from memory on NUMA node 0 to a device at node 1"));
-    BOOST_TEST(contains(finding.advice, "allocate it on a thread that runs on NUMA node 1"));
+    BOOST_TEST(contains(finding.advice, "allocate it on a thread that runs on the device's NUMA node 1"));
     BOOST_TEST(contains(finding.advice, "numactl --cpunodebind=1 --membind=1"));
 }
 
@@ -124,7 +124,8 @@ BOOST_AUTO_TEST_CASE(registered_memory_lies_where_it_was_written_first) {
     Sockets s(1, Memory::registered);
     s.uploads(s.near, 64 * mib, 50, Memory::registered);
     s.uploads(s.far, 16 * mib, 25, Memory::registered);
-    BOOST_TEST(contains(only(s).advice, "write it for the first time on a thread that runs on NUMA node 1"));
+    BOOST_TEST(contains(only(s).advice,
+                        "write it for the first time on a thread that runs on the device's NUMA node 1"));
 }
 
 BOOST_FIXTURE_TEST_CASE(downloads_have_a_rate_of_their_own, Sockets) {

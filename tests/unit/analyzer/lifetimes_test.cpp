@@ -428,7 +428,7 @@ BOOST_AUTO_TEST_CASE(failures_of_one_line_are_one_finding) {
     BOOST_TEST(of_line(own_line).size() == 2u);
     const Finding finding = lone(of_line([](ids::StackId) { return ids::StackId(1); }), "UMA-408");
     BOOST_TEST(finding.saving_bytes == 256 * mib);
-    BOOST_TEST(contains(finding.summary, "failed for want of memory, 3 times"));
+    BOOST_TEST(contains(finding.summary, "failed because memory ran out, 3 times"));
 }
 
 BOOST_AUTO_TEST_CASE(those_that_save_time_come_first) {

@@ -264,9 +264,9 @@ BOOST_AUTO_TEST_CASE(the_report_names_the_pageable_memory_that_kernels_reach) {
 
 BOOST_AUTO_TEST_CASE(markdown_has_what_has_no_price) {
     const std::string markdown = printed({"report", "--markdown", trace_without_price()});
-    BOOST_TEST(contains(markdown, "| UMA-217 | kernels reach pageable memory"));
+    BOOST_TEST(contains(markdown, "| UMA-217 | kernels access pageable memory"));
     BOOST_TEST(contains(markdown, "| not known | low |"));
-    BOOST_TEST(contains(markdown, "**Saving** (confidence low): not known: a trace does not tell"));
+    BOOST_TEST(contains(markdown, "**Saving** (confidence low): unknown: a trace does not show"));
     BOOST_TEST(lacks(markdown, "Mend it first"));
 }
 
@@ -279,7 +279,7 @@ BOOST_AUTO_TEST_CASE(sarif_has_what_has_no_price_without_a_rank) {
     BOOST_TEST(!results[0].contains("rank"));
     BOOST_TEST(results.at(0).at("properties").at("unpriced") == true);
     const auto message = results[0]["message"]["text"].get<std::string>();
-    BOOST_TEST(contains(message, "Saving: not known: a trace does not tell"));
+    BOOST_TEST(contains(message, "Saving: unknown: a trace does not show"));
     BOOST_TEST(lacks(message, "Mend it first"));
 }
 
@@ -290,7 +290,7 @@ BOOST_AUTO_TEST_CASE(the_page_has_a_card_for_what_has_no_price) {
     BOOST_TEST(contains(page, "0, biggest saving first; 1, saving not known"));
     BOOST_TEST(contains(page, "UMA-217"));
     BOOST_TEST(contains(page, ">saving not known</span>"));
-    BOOST_TEST(contains(page, "Saving not known: a trace does not tell"));
+    BOOST_TEST(contains(page, "Saving unknown: a trace does not show"));
     BOOST_TEST(lacks(page, "data-show=")); // nothing of it is on the timeline
     BOOST_TEST(lacks(page, "fix this first"));
 }

@@ -166,15 +166,15 @@ BOOST_AUTO_TEST_CASE(remote_access_names_the_advice_that_was_given) {
         };
         BOOST_TEST(is_place(prefer) == preferred);
         BOOST_TEST(is_place(map) == mapped);
-        return finding.advice.substr(finding.advice.find("drop"));
+        return finding.advice.substr(finding.advice.find("remove "));
     };
     const std::string host = "cudaMemAdvise(ptr, bytes, cudaMemAdviseSetPreferredLocation, "
                              "{cudaMemLocationTypeHost, 0})",
                       map = "cudaMemAdvise(ptr, bytes, cudaMemAdviseSetAccessedBy, "
                             "{cudaMemLocationTypeDevice, device})";
-    BOOST_TEST(remote(true, false) == "drop " + host);
-    BOOST_TEST(remote(false, true) == "drop " + map);
-    BOOST_TEST(remote(true, true) == "drop " + host + " and " + map);
+    BOOST_TEST(remote(true, false) == "remove " + host);
+    BOOST_TEST(remote(false, true) == "remove " + map);
+    BOOST_TEST(remote(true, true) == "remove " + host + " and " + map);
 }
 
 BOOST_AUTO_TEST_CASE(oversubscribed) {

@@ -193,15 +193,15 @@ BOOST_AUTO_TEST_CASE(each_source_says_what_it_cannot_see) {
         s.builder.add(trace::ManagedSource{.source = kind, .trouble = trouble});
         return section_of(s.path());
     };
-    BOOST_TEST(section(trace::ManagedSourceKind::pagemap, "this driver is not known") ==
-               "managed memory\n    from: the page table of the host, looked at around launches and "
-               "synchronisations: no faults, no causes, and nothing of what comes and goes in between (this "
-               "driver is not known)\n");
+    BOOST_TEST(
+        section(trace::ManagedSourceKind::pagemap, "this driver is not known") ==
+        "managed memory\n    from: the host's page table, sampled around launches and synchronisations: no "
+        "faults, no causes, and no moves in between (this driver is not known)\n");
     BOOST_TEST(contains(section(trace::ManagedSourceKind::none, "no /dev/nvidia-uvm"),
-                        "from: nobody tells what happens to it (no /dev/nvidia-uvm)\n"));
+                        "from: nothing reports what happens to it (no /dev/nvidia-uvm)\n"));
     BOOST_TEST(contains(section(trace::ManagedSourceKind::queue, ""), "without single moves"));
     BOOST_TEST(contains(section(trace::ManagedSourceKind::cupti, ""),
-                        "from: CUPTI's unified-memory counters: totals are the sums of what it told"));
+                        "from: CUPTI's unified-memory counters: totals are the sums of its records"));
     BOOST_TEST(contains(section(static_cast<trace::ManagedSourceKind>(200), ""), "newer than this version"));
 }
 

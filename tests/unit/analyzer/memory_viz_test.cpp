@@ -227,7 +227,7 @@ BOOST_FIXTURE_TEST_CASE(a_long_history_keeps_its_newest_entries, Scenario) {
     const std::string file = path(), output = temporary_path("limited.pickle");
     BOOST_TEST(exported({}, file).at("device_traces")[0].size() == 7500u);
     check_one_line(run({"export", "--memory-viz", "--limit", "4", "-o", output, file}), 0,
-                   "the newest 4 entries of its history are told, 7496 older ones are not (--limit)");
+                   "the newest 4 entries of its history are written, 7496 older ones are not (--limit)");
     const std::vector<std::string> expected{"alloc", "free_requested", "free_completed", "segment_free"};
     BOOST_TEST(actions(unpickled(output).at("device_traces")[0]) == expected, boost::test_tools::per_element());
 }

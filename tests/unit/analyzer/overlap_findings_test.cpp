@@ -70,7 +70,7 @@ BOOST_FIXTURE_TEST_CASE(in_kernel_and_out_on_one_stream, Serial) {
                    evidence(finding, "serial_ns") -
                        std::min(evidence(finding, "per_stream_ns"), evidence(finding, "phase_wise_ns")),
                close);
-    BOOST_TEST(contains(finding.advice, "split the data in 4 chunks"));
+    BOOST_TEST(contains(finding.advice, "split the data into 4 chunks"));
     BOOST_TEST((finding.confidence == Confidence::medium));
 }
 

@@ -54,7 +54,7 @@ BOOST_FIXTURE_TEST_CASE(a_kernel_that_uses_it_first_has_its_pages_made, Program)
     BOOST_TEST((finding.confidence == Confidence::high));
     BOOST_TEST(
         contains(finding.advice, "cudaMemPrefetchAsync(ptr, bytes, {cudaMemLocationTypeDevice, device}"));
-    BOOST_TEST(contains(finding.advice, "or cudaMalloc where the host never looks at it"));
+    BOOST_TEST(contains(finding.advice, "or cudaMalloc if the host never uses it"));
 }
 
 BOOST_FIXTURE_TEST_CASE(launches_that_were_not_timed_make_pages_as_fast, Program) {

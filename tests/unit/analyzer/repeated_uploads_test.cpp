@@ -17,7 +17,7 @@ BOOST_AUTO_TEST_CASE(the_same_bytes_again_and_again) {
     const Finding finding = one("UMA-106");
     BOOST_TEST(finding.stack == uploading);
     BOOST_TEST(finding.allocation_stack == allocated);
-    BOOST_TEST(contains(finding.summary, "cudaMemcpy 8 MiB x 9 of the very bytes"));
+    BOOST_TEST(contains(finding.summary, "cudaMemcpy 8 MiB x 9 of the same bytes"));
     BOOST_TEST(evidence(finding, "transfers") == 9);
     BOOST_TEST(finding.saving_ns == 9.0 * copy_ns, roughly);
     BOOST_TEST((finding.confidence == Confidence::high));

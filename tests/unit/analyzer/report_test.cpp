@@ -279,7 +279,7 @@ BOOST_FIXTURE_TEST_CASE(empty_result_says_why, Scenario) {
     s.allocate(mib, Memory::managed);
     s.launch(s.function("_Z6kernelv"), {});
     const std::string text = text_of(s.path());
-    BOOST_TEST(contains(text, "looked at 1 copy, 1 launch and 1 managed allocation; the residency of 1 "
+    BOOST_TEST(contains(text, "checked 1 copy, 1 launch and 1 managed allocation; the residency of 1 "
                               "of them was never sampled"));
 }
 
