@@ -83,8 +83,10 @@ static Finding prefetched_and_read_back(std::uint64_t first, std::uint64_t end) 
     p.filled();
     for (int i = 0; i < 8; ++i) {
         p.to_device().round();
-        for (const std::uint64_t offset : {first, end - 4096})
+        for (const std::uint64_t offset : {first, end - 4096}) {
             p.fault(Kind::host_fault, address_of(p.id) + offset, {.access = trace::FaultAccess::read});
+            p.now += ms;
+        }
         p.look(end - first, before);
     }
     return lone(p, "UMA-205");
