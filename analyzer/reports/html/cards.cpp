@@ -211,7 +211,8 @@ void write_what_column(Markup& out, const Json& finding, const Card& card, const
         }
     }
     const double saving = finding["saving_ns"].get<double>();
-    out.markup("<h3>Why</h3>").element("p", "Basis: " + finding["basis"].get<std::string>());
+    out.markup("<h3>Why</h3>")
+        .element("p", (card.unpriced ? "Saving " : "Basis: ") + finding["basis"].get<std::string>());
     if (finding.contains("saving_at_most_ns"))
         out.element("p", fmt::format("The calls leave the saving open: {}.",
                                      text::open_saving_text(finding["saving_at_least_ns"].get<double>(),

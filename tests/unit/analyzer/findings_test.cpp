@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(copies_that_wait_for_pages_of_a_file_are_not_counted) {
     BOOST_TEST(evidence(finding, "copies") == 4);
     BOOST_TEST(finding.saving_ns == 4 * (26e6 - 256 * mib / 55.5) - lock_ns(256 * mib), exactly);
     BOOST_REQUIRE(finding.details.size() == 1u);
-    BOOST_TEST(finding.details.front().starts_with("1 more of 256 MiB in all waited for pages of the file"),
+    BOOST_TEST(finding.details.front().starts_with("1 more, 256 MiB in all, waited for pages of the file"),
                finding.details.front());
     nothing_in(all);
     BOOST_TEST(lone(none, "UMA-101").details.empty());
