@@ -41,7 +41,8 @@ std::string length_text(const rules::Profile& profile) {
         return fmt::format("recorded {} of {}", time_text(profile.recorded_ns()), whole);
     const std::uint64_t start_ns =
         profile.inside() ? 0 : profile.duration_ns() - std::min(profile.net_ns(), profile.duration_ns());
-    return start_ns == 0
+    constexpr std::uint64_t least_part = 1000; // simcuda starts at once
+    return start_ns * least_part < profile.duration_ns()
                ? whole
                : fmt::format("{} + {} to start CUDA", time_text(profile.net_ns()), time_text(start_ns));
 }
