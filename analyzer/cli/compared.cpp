@@ -57,7 +57,7 @@ void add_compared(reports::ReportedRuns& runs, const std::string& path, const sy
         return;
     }
     if (runs.add(path, reader::read_whole_file(path, most_bytes)))
-        say(path + ": is a report of an incomplete trace: not all that was recorded could be read");
+        say(path + ": is a report of a trace that lacks records: not all that was recorded could be read");
 }
 
 } // namespace umadvisor::cli
