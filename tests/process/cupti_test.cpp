@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(cupti_is_loaded_when_it_is_asked_for_and_not_otherwise) {
 BOOST_AUTO_TEST_CASE(a_seat_that_is_taken_is_left_to_who_has_it) {
     const Watched watched = profiled("before", cupti + " UMADVISOR_QUIET=0");
     BOOST_TEST(says(watched.outcome.out, "seat 0\n"));
-    check_refused(watched, "seat");
+    check_refused(watched, "another profiler");
 }
 
 BOOST_AUTO_TEST_CASE(a_cupti_that_refuses_gets_its_seat_back) {
