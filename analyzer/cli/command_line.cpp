@@ -6,7 +6,7 @@
 #include "analyzer/cli/message.hpp"
 #include "analyzer/cli/nearest.hpp"
 #include "analyzer/cli/newest_trace.hpp"
-#include "analyzer/cli/progress.hpp"
+#include "analyzer/cli/terminal/progress.hpp"
 #include "analyzer/files/short_lived.hpp"
 #include "analyzer/text/plain_output.hpp"
 

@@ -1,7 +1,7 @@
 #include "analyzer/cli/losses.hpp"
 
 #include "analyzer/cli/message.hpp"
-#include "analyzer/cli/progress.hpp"
+#include "analyzer/cli/terminal/progress.hpp"
 #include "analyzer/reports/completeness_text.hpp"
 
 #include <string>

@@ -1,6 +1,6 @@
 #include "analyzer/cli/stack_options.hpp"
 
-#include "analyzer/cli/progress.hpp"
+#include "analyzer/cli/terminal/progress.hpp"
 #include "analyzer/cli/user_folders.hpp"
 #include "analyzer/reader/error.hpp"
 

@@ -2,8 +2,8 @@
 #include "analyzer/cli/losses.hpp"
 
 #include "analyzer/cli/message.hpp"
-#include "analyzer/cli/progress.hpp"
 #include "analyzer/cli/stack_options.hpp"
+#include "analyzer/cli/terminal/progress.hpp"
 
 namespace umadvisor::cli {
 

@@ -3,7 +3,7 @@
 #include "analyzer/cli/message.hpp"
 #include "analyzer/cli/run/left_segments.hpp"
 #include "analyzer/cli/run/recording_trial.hpp"
-#include "analyzer/cli/terminal.hpp"
+#include "analyzer/cli/terminal/terminal.hpp"
 #include "analyzer/cli/trace_names.hpp"
 #include "analyzer/cli/usual_rates.hpp"
 #include "analyzer/reader/error.hpp"

@@ -1,8 +1,8 @@
 #include "analyzer/cli/command.hpp"
 #include "analyzer/cli/message.hpp"
-#include "analyzer/cli/pager.hpp"
 #include "analyzer/cli/rule_pages.hpp"
-#include "analyzer/cli/terminal.hpp"
+#include "analyzer/cli/terminal/pager.hpp"
+#include "analyzer/cli/terminal/terminal.hpp"
 #include "analyzer/text/terminal_text.hpp"
 
 #include <algorithm>

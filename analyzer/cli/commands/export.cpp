@@ -2,9 +2,9 @@
 #include "analyzer/cli/commands/export_format.hpp"
 #include "analyzer/cli/losses.hpp"
 #include "analyzer/cli/message.hpp"
-#include "analyzer/cli/progress.hpp"
 #include "analyzer/cli/run/trace_output.hpp"
 #include "analyzer/cli/stack_options.hpp"
+#include "analyzer/cli/terminal/progress.hpp"
 
 #include <algorithm>
 #include <set>

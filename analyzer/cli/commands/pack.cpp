@@ -2,9 +2,9 @@
 #include "analyzer/cli/command.hpp"
 #include "analyzer/cli/losses.hpp"
 #include "analyzer/cli/message.hpp"
-#include "analyzer/cli/progress.hpp"
 #include "analyzer/cli/run/trace_output.hpp"
 #include "analyzer/cli/stack_options.hpp"
+#include "analyzer/cli/terminal/progress.hpp"
 #include "analyzer/reader/packed_section.hpp"
 #include "analyzer/reports/json/json.hpp"
 

@@ -4,8 +4,8 @@
 #include "analyzer/cli/losses.hpp"
 #include "analyzer/cli/message.hpp"
 #include "analyzer/cli/output_file.hpp"
-#include "analyzer/cli/progress.hpp"
 #include "analyzer/cli/stack_options.hpp"
+#include "analyzer/cli/terminal/progress.hpp"
 #include "analyzer/reader/error.hpp"
 #include "analyzer/text/json_text.hpp"
 

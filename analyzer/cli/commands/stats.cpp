@@ -4,11 +4,11 @@
 #include "analyzer/cli/command.hpp"
 #include "analyzer/cli/losses.hpp"
 #include "analyzer/cli/message.hpp"
-#include "analyzer/cli/pager.hpp"
-#include "analyzer/cli/progress.hpp"
 #include "analyzer/cli/range_options.hpp"
 #include "analyzer/cli/stack_options.hpp"
-#include "analyzer/cli/terminal.hpp"
+#include "analyzer/cli/terminal/pager.hpp"
+#include "analyzer/cli/terminal/progress.hpp"
+#include "analyzer/cli/terminal/terminal.hpp"
 #include "analyzer/text/json_text.hpp"
 
 #include <algorithm>

@@ -2,10 +2,10 @@
 
 #include "analyzer/cli/command.hpp"
 #include "analyzer/cli/message.hpp"
-#include "analyzer/cli/pager.hpp"
 #include "analyzer/cli/range_options.hpp"
 #include "analyzer/cli/stack_options.hpp"
-#include "analyzer/cli/terminal.hpp"
+#include "analyzer/cli/terminal/pager.hpp"
+#include "analyzer/cli/terminal/terminal.hpp"
 #include "analyzer/cli/weighing.hpp"
 
 #include <cstdlib>

@@ -1,7 +1,7 @@
 #include "analyzer/cli/run/trace_output.hpp"
 
 #include "analyzer/cli/message.hpp"
-#include "analyzer/cli/progress.hpp"
+#include "analyzer/cli/terminal/progress.hpp"
 #include "analyzer/reader/error.hpp"
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-#include "analyzer/cli/progress.hpp"
+#include "analyzer/cli/terminal/progress.hpp"
 
 #include "analyzer/reader/plain.hpp"
 #include "analyzer/reader/trace_file.hpp"

@@ -1,4 +1,4 @@
-#include "analyzer/cli/pager.hpp"
+#include "analyzer/cli/terminal/pager.hpp"
 
 #include <cerrno>
 #include <csignal>

@@ -1,4 +1,4 @@
-#include "analyzer/cli/terminal.hpp"
+#include "analyzer/cli/terminal/terminal.hpp"
 
 #include "analyzer/cli/message.hpp"
 
