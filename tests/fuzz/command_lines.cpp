@@ -17,11 +17,11 @@ namespace {
 constexpr std::array<std::string_view, 7> other_commands{"run",     "ab",         "doctor", "calibrate",
                                                          "explain", "completion", "help"};
 
-/// They name files or servers of the user's own, or write a file in place of the standard output.
-/// The last two are not there without npm.
-constexpr std::array<std::string_view, 10> other_options{
-    "--debug-dir", "--sysroot", "--debuginfod", "--suppressions", "--machine",
-    "--output",    "--force",   "--no-cache",   "--html",         "--no-source"};
+/// They name files or servers of the user's own, start a browser, or write a file in place of the standard
+/// output. The last three are not there without npm.
+constexpr std::array<std::string_view, 11> other_options{
+    "--debug-dir", "--sysroot",  "--debuginfod", "--suppressions", "--machine", "--output",
+    "--force",     "--no-cache", "--html",       "--no-source",    "--open"};
 
 template <class Range>
 bool holds(const Range& range, std::string_view value) {
