@@ -88,8 +88,8 @@ void check_missing(const std::string& path, const std::string& whole, const std:
                                         std::pair(told, whole), std::pair(whole, told)}) {
         const Result check = run({"check", "--baseline", before, "--ignore", "UMA-101", after});
         BOOST_TEST(check.status == 1, before << " " << after << " " << check.out << check.err);
-        BOOST_TEST(check.err.find(before == told || after == told ? "lacks records"
-                                                                  : what) != std::string::npos,
+        BOOST_TEST(check.err.find(before == told || after == told ? "lacks records" : what) !=
+                       std::string::npos,
                    check.err);
         BOOST_TEST(lacks(check.out, "none is new\n"));
         BOOST_TEST(run({"diff", before, after}).err.find("records") != std::string::npos);
