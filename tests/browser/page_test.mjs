@@ -503,7 +503,7 @@ test("a job of 1,000 ranks is a small page", () => {
     run("report", "--html", "-o", file, job);
     const html = readFileSync(file, "utf8");
     assert.ok(html.length < 3 << 20, `${html.length} bytes`);
-    assert.equal(html.match(/<th scope="row">rank /g).length, 1000 + 16);
+    assert.equal(new Set(html.match(/<th scope="row">rank \d+/g)).size, 1000);
 });
 
 test("options say what they cannot do", async () => {
