@@ -22,7 +22,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr auto patience = std::chrono::milliseconds(700), interval = std::chrono::milliseconds(100);
 
-bool shown = false;
+bool line_shown = false;
 
 /// Says from a thread of its own how far reading is.
 class ReadingLine {
@@ -44,7 +44,7 @@ private:
             const auto read = static_cast<double>(reader::read_count.read.load() - read_before_);
             const double share = std::min(read / std::max(all, 1.0), 0.99);
             const std::chrono::duration<double> passed = Clock::now() - begin;
-            shown = true;
+            line_shown = true;
             std::cerr << "\r\033[Kumadvisor: reading: " << std::lround(share * 100) << "%"
                       << (share > 0.02
                               ? fmt::format(", {:.0f} s left", std::ceil(passed.count() * (1 - share) / share))
@@ -71,7 +71,7 @@ decltype(symbols::Options::progress) symbol_progress() {
         if (now < next)
             return;
         next = now + interval;
-        shown = true;
+        line_shown = true;
         std::cerr << "\r\033[Kumadvisor: looking up symbols: " << text::count_text(frames, "frame") << ", "
                   << reader::plain(std::string(file.substr(file.rfind('/') + 1))) << std::flush;
     };
@@ -79,9 +79,9 @@ decltype(symbols::Options::progress) symbol_progress() {
 
 void end_progress() {
     reading_line.reset();
-    if (shown)
+    if (line_shown)
         std::cerr << "\r\033[K" << std::flush;
-    shown = false;
+    line_shown = false;
 }
 
 } // namespace umadvisor::cli
