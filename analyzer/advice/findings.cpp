@@ -226,9 +226,9 @@ bool is_negligible(const rules::Profile& profile, const rules::Finding& finding)
                                         rules::least_saving_of_run * static_cast<double>(profile.net_ns()));
 }
 
-/// Of calls that hold their thread, all findings together claim no more time than the calls took. The finding
-/// that saves most claims first. Where an edit changes other calls, too, or what the host does around a call,
-/// more than these calls can be saved: such a finding neither claims here nor gives way.
+/// Limits what all findings together claim of the calls that hold their thread to the time that these calls
+/// took. The finding that saves most claims first. A finding whose edit also changes other calls, or the host's
+/// work around a call, can save more than these calls: it neither claims here nor is limited.
 void claim_calls_once(const rules::Profile& profile, const rules::LineOf& line_of,
                       std::vector<rules::Finding>& all) {
     struct Calls {

@@ -17,7 +17,7 @@ using symbols::SourceCall;
 /// lines; the allocation's; or those of all launches that it names.
 enum class Of : std::uint8_t { own, only, place, allocation, launches };
 
-/// What a rule's remedy calls an argument of a call.
+/// A placeholder in a rule's remedy, and the argument of the program's call that replaces it.
 struct Name {
     std::string_view rule; ///< its id, or what ids begin with
     std::string_view name;
@@ -86,7 +86,7 @@ public:
     Remedy(const rules::Finding& finding, symbols::Symbolizer& symbolizer)
         : finding_(finding), symbolizer_(symbolizer) {}
 
-    /// Of a remedy in words: that of a way through the host stands where the way ends.
+    /// The names for the remedy's text. The remedy of UMA-111 stands at the upload, where the detour ends.
     OwnNames names() {
         const bool at_place = id() == "UMA-111" && !finding_.places.empty();
         return names_at(at_place ? finding_.places.front().second : finding_.stack);
@@ -141,7 +141,7 @@ private:
         return value;
     }
 
-    /// Of the copy there, where its source says which end that is.
+    /// The host's pointer of the copy at this line; empty where the source does not say which argument that is.
     std::string host_end(const CodePlace& at) {
         const SourceCall copy = symbolizer_.source_call(at);
         return copy.copies == "cudaMemcpyHostToDevice"   ? copy.from
@@ -196,7 +196,7 @@ std::string in_own_names(std::string text, const OwnNames& names) {
 void advise_in_own_names(std::vector<rules::Finding>& findings, symbols::Symbolizer& symbolizer) {
     for (rules::Finding& finding : findings) {
         Remedy remedy(finding, symbolizer);
-        // What keeps the order speaks of other streams and events than the remedy.
+        // The advice on order names other streams and events than the remedy, so it keeps its placeholders.
         const std::string order = finding.advice.ends_with(finding.order_advice) ? finding.order_advice : "";
         finding.advice.resize(finding.advice.size() - order.size());
         finding.advice = in_own_names(std::move(finding.advice), remedy.names()) + order;

@@ -11,7 +11,7 @@
 
 namespace umadvisor::advice {
 
-/// What a remedy calls something, and what the program calls it.
+/// Pairs of a remedy's placeholder ("ptr") and the program's own expression for it ("data").
 using OwnNames = std::vector<std::pair<std::string_view, std::string>>;
 
 /// Replaces each argument of a call of CUDA that is one of these names, and nothing else of the text; of names

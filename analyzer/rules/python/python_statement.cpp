@@ -30,7 +30,7 @@ constexpr double least_logging_of_run = 0.02;
 /// Code that keeps records of a run, by the names under which it is installed; `function`: only there.
 constexpr struct LoggingCode {
     const char *file, *function;
-    bool lightning; ///< PyTorch Lightning's, whatever package it comes in
+    bool lightning; ///< PyTorch Lightning's: packages lightning and pytorch_lightning
 } logging_code[] = {
     {"*/trainer/connectors/logger_connector/*", "*", true},
     {"*-packages/lightning/pytorch/core/module.py", "LightningModule.log*", true},

@@ -66,7 +66,7 @@ public:
     /// Those that lead back to where they came from, with hardly time to look at any of the bytes.
     const std::map<ThroughHostSite, ThroughHostTotals>& back() const { return back_; }
     /// Those by which one Python framework gives another what it had on the device, seen by the hash of the
-    /// bytes: whatever the host does with them, wherever it copies them in between.
+    /// bytes, also where the host copies them to another address in between.
     const std::map<ThroughHostSite, ThroughHostTotals>& handed_over() const { return handed_over_; }
     /// Whether most copies of this call go through the host for nothing.
     bool tells_of(const ids::CallSite& site) const;

@@ -33,7 +33,8 @@ std::size_t arguments_of(std::string_view source) {
 
 std::string allocated_variable(std::string_view source) {
     if (const std::size_t open = arguments_of(source); open != std::string_view::npos) {
-        // The first argument, whatever it is cast to. A host's pointer before the call is another's name.
+        // The variable behind & in the first argument, without its cast. A name before the call is that of
+        // another pointer.
         const std::string_view first = source.substr(open, source.find(',', open) - open);
         std::size_t begin = first.find('&');
         if (begin == std::string_view::npos)
