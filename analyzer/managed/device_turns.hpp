@@ -27,7 +27,9 @@ struct DeviceTurns {
     std::uint64_t whole_bytes = 0; ///< what would have moved if each turn moved all of it
     std::uint64_t known_bytes = 0; ///< that moved between the two, not by prefetch calls
     PassedOn read; ///< that kernels only read, and that had been there since the host last used it
-    PassedOn torn; ///< while kernels that may use it ran on the device that had it, and no call orders the two
+    /// While kernels that may use it ran on the device that had it, and no call orders the two; and what
+    /// brought that back.
+    PassedOn torn;
 
     void add(const DeviceTurns& other) {
         reader::add_saturated(turns, other.turns);

@@ -191,7 +191,7 @@ void ManagedActivity::pass_on(ManagedAllocation& allocation, const trace::Prefet
         return;
     const std::uint64_t end = reader::saturated_sum(record.address, record.bytes);
     const std::uint64_t bit = record.location_id < 64 ? std::uint64_t{1} << record.location_id : 0;
-    allocation.on_device = {record.location_id, record.address, end, before.had | bit};
+    allocation.on_device = {record.location_id, record.address, end, false, before.had | bit};
     const std::uint64_t first = std::max(before.first, record.address), last = std::min(before.end, end);
     if (first >= last || before.device == record.location_id || allocation.device != before.device)
         return;
@@ -200,8 +200,9 @@ void ManagedActivity::pass_on(ManagedAllocation& allocation, const trace::Prefet
     if ((before.had & bit) != 0)
         again.add(passed);
     // In a stream of the device that has it, the call waits for that device's kernels.
-    if (allocation.launched_on && allocation.joins == joins_ &&
-        contexts_.of(thread, record.stream).device == record.location_id)
+    allocation.on_device.torn = allocation.launched_on && allocation.joins == joins_ &&
+                                contexts_.of(thread, record.stream).device == record.location_id;
+    if (allocation.on_device.torn || before.torn)
         torn.add(passed);
 }
 

@@ -36,6 +36,7 @@ struct PrefetchCall {
 /// What the program's last prefetch brought to a device, while nothing else took it from there.
 struct Prefetched {
     std::uint64_t device = 0, first = 0, end = 0; ///< first and end: addresses; equal: nothing
+    bool torn = false;                            ///< from kernels of the device that had it before
     std::uint64_t had = 0; ///< devices, a bit each, that prefetches have brought it to since the host used it
 };
 

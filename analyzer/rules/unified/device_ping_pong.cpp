@@ -137,8 +137,9 @@ std::optional<Finding> find_passed_on(const ManagedMemory& memory, const LineOf&
     finding.summary = fmt::format("{} brought it to one device while the other had it, {}, {}: {}",
                                   prefetch_name(memory), count_text(passed.calls, "time"), bytes_text(bytes),
                                   only_read ? "kernels of both only read it"
-                                            : "kernels that use it were still running on the other, and no "
-                                              "call orders them before the prefetch");
+                                            : "kernels that use it were still running on the other when a "
+                                              "prefetch took it away, and no call orders them before that "
+                                              "prefetch; the next one moved it back");
     finding.evidence = {{"allocations", static_cast<double>(memory.allocations)},
                         {"allocation_bytes", static_cast<double>(memory.bytes)},
                         {"times", static_cast<double>(passed.calls)},

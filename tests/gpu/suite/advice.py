@@ -17,6 +17,7 @@ MEDIAN_ERROR = 0.15
 LARGEST_ERROR = 1  # a factor of two
 SHOWN = 0.01       # of the time, or of the device's memory: less is told in one line
 HAZARDS = "UMA-6"  # rules of the group: told in full whatever they save, and none may be false
+FAILS = "UMA-701"  # likewise, as it saves nothing
 REPEATS = 4        # in one process, of which the first is not counted
 ROUNDS = 3         # processes of the fault and of its clean twin in turn: what the machine does meets both
 
@@ -97,7 +98,7 @@ def told(report, full=False):
         least_bytes = SHOWN * max((each["memory_bytes"] for each in report["devices"]), default=0)
     found = [each for each in report["findings"]
              if each["saving_ns"] >= max(1, least_ns) or each["saving_bytes"] >= max(1, least_bytes)
-             or each["rule"].startswith(HAZARDS)]
+             or each["rule"].startswith((HAZARDS, FAILS))]
     unpriced = () if full else report.get("unpriced", ())
     return frozenset({rule for each in [*found, *unpriced] for rule in (each["rule"], *each["parts"])})
 
