@@ -227,7 +227,7 @@ void ManagedActivity::add(const trace::Prefetch& record, std::uint32_t thread) {
         allocation->marks.by_umadvisor || record.origin == trace::Origin::umadvisor;
     const std::uint64_t offset = record.address - std::min(record.address, allocation->address);
     // From the device that had it to another: it was not there before, and it does not leave the devices.
-    const bool passed_on = !to_host && allocation->device && *allocation->device != record.location_id;
+    const bool passed_on = !to_host && allocation->on_another(record);
     pass_on(*allocation, record, thread);
     if (!passed_on)
         allocation->stays.add(
@@ -237,8 +237,8 @@ void ManagedActivity::add(const trace::Prefetch& record, std::uint32_t thread) {
              .bytes = std::min(record.bytes, allocation->bytes() - std::min(offset, allocation->bytes())),
              .place = ids::StackId::of(record)});
     allocation->add({record.address, record.address + std::min(record.bytes - 1, UINT64_MAX - record.address),
-                     record.start, ids::CallSite::of(record), is_host(record.location),
-                     record.origin == trace::Origin::umadvisor});
+                     record.start, ids::CallSite::of(record), to_host,
+                     record.origin == trace::Origin::umadvisor, record.location_id});
 }
 
 void ManagedActivity::add(const trace::Advise& record) {

@@ -39,6 +39,13 @@ const PrefetchCall* ManagedAllocation::find_prefetch(std::uint64_t byte, std::ui
     return nullptr;
 }
 
+bool ManagedAllocation::on_another(const trace::Prefetch& record) const {
+    if (const PrefetchCall* const call = find_prefetch(record.address, record.start, false))
+        return call->device != record.location_id;
+    return device && *device != record.location_id &&
+           std::ranges::all_of(prefetches, [](const PrefetchCall& call) { return call.to_host; });
+}
+
 ManagedRanges::Live::iterator ManagedRanges::retire(Live::iterator at, std::uint64_t end) {
     ManagedAllocation& allocation = *at->second;
     allocation.until = end;

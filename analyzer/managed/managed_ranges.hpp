@@ -31,6 +31,7 @@ struct PrefetchCall {
     std::uint64_t start = 0;
     ids::CallSite site;
     bool to_host = false, by_umadvisor = false;
+    std::uint64_t device = 0; ///< where not to the host
 };
 
 /// What the program's last prefetch brought to a device, while nothing else took it from there.
@@ -83,6 +84,9 @@ struct ManagedAllocation {
     void add(const PrefetchCall& call);
     /// The last such call before `time` that moves `byte` that way; nullptr: none.
     const PrefetchCall* find_prefetch(std::uint64_t byte, std::uint64_t time, bool to_host) const;
+    /// Whether another device than that of `record` has the part that it is to bring. What no prefetch brought
+    /// is where the last launch ran, unless prefetches bring parts of the allocation.
+    bool on_another(const trace::Prefetch& record) const;
 };
 
 /// Memory: the live ones and `most_freed`.

@@ -179,7 +179,7 @@ struct Passed : TwoDevices {
     }
 };
 
-BOOST_AUTO_TEST_SUITE(passed_on_by_prefetch, *umadvisor::test::on_rules("UMA-202 UMA-210"))
+BOOST_AUTO_TEST_SUITE(passed_on_by_prefetch, *umadvisor::test::on_rules("UMA-202 UMA-203 UMA-210"))
 
 BOOST_FIXTURE_TEST_CASE(memory_that_kernels_of_both_devices_only_read, Passed) {
     waits = true;
@@ -209,6 +209,7 @@ BOOST_AUTO_TEST_CASE(memory_that_one_device_makes_and_the_other_uses) {
     halves.parts = 2;
     for (Passed* const each : {&in_turn, &by_event, &by_stream, &halves})
         BOOST_TEST(each->rounds("_Z5scalePfi").empty());
+    BOOST_TEST(of_rule(findings_of(halves), "UMA-203").empty()); // the prefetch of its half brought it
     updated.waits = updated.host_writes = true; // the host's new data has to go to both anyway
     BOOST_TEST(updated.rounds("_Z3sumPKf").empty());
 }
