@@ -215,19 +215,20 @@ std::optional<Call> Calls::of(const trace::Copy& record, const reader::ThreadCur
         record.source_memory == Memory::managed || record.destination_memory == Memory::managed;
     const bool pageable = (from_host && !is_page_locked(record.source_memory)) ||
                           (to_host && !is_page_locked(record.destination_memory));
+    const std::optional<PeerCopy> way = peers_.between_devices(record);
     if (record.asynchronous == 0)
         call.waits = from_host || to_host || managed ? Waits::itself : Waits::nothing;
     else if (pageable && (to_host || record.bytes > staged_bytes))
         call.waits = Waits::itself;
     else
-        call.staged = pageable && from_host;
+        call.staged = (pageable && from_host) || (way && way->plain && !peers_.enabled(way->pair()));
     const double rate = from_host ? (pageable ? rates_.pageable_to_device : rates_.pinned_to_device)
                         : to_host ? (pageable ? rates_.device_to_pageable : rates_.device_to_pinned)
                                   : rate_on_devices(record);
     call.expected_ns = (call.waits == Waits::itself ? rates_.small_copy_ns : least_work_ns) +
                        static_cast<double>(record.bytes) / rate * 1e9;
-    const bool to_peer = peers_.between_devices(record).has_value(); // by which way is the driver's to choose
-    call.doubt = pageable || managed || to_peer ? pageable_doubt : pinned_doubt;
+    // The driver chooses the way between devices.
+    call.doubt = pageable || managed || way ? pageable_doubt : pinned_doubt;
     call.group = group(mixed(mixed(mixed(6, record.stack), record.entry), record.bytes) | 1);
     return call;
 }

@@ -17,7 +17,8 @@ constexpr std::uint64_t through_host_ns = 1820 * us, linked_ns = 190 * us;
 struct TwoDevices : BusyDevice {
     std::uint64_t here = memory(0), there = memory(1), line = stack(), stream = make_stream();
     std::string_view symbol = "cuMemcpyPeerAsync";
-    std::uint64_t copy_bytes = 64 * mib, rows = 0;
+    std::uint64_t copy_bytes = 64 * mib, rows = 0, call_ns = 1300;
+    bool waits = true; ///< after each copy
 
     void link(bool access = true, bool native_atomics = true) {
         builder.add(
@@ -30,7 +31,7 @@ struct TwoDevices : BusyDevice {
     }
     /// `ns` of the device; 0: not sampled.
     void pass(std::uint64_t from, std::uint64_t to, std::uint64_t ns, std::uint64_t at = 0) {
-        copy(copy_bytes, 1300,
+        copy(copy_bytes, call_ns,
              {.symbol = symbol,
               .source = Memory::device,
               .stack = at != 0 ? at : line,
@@ -41,7 +42,8 @@ struct TwoDevices : BusyDevice {
               .from = from,
               .to = to});
         kernel({to}, stream, 5 * us);
-        wait(ns + 50 * us);
+        if (waits)
+            wait(ns + 50 * us);
     }
     void passes(std::uint64_t ns = through_host_ns, int count = 20) {
         for (int round = 0; round < count; ++round)
@@ -96,6 +98,18 @@ BOOST_AUTO_TEST_CASE(devices_that_cannot_reach_each_other) {
     is_silent(out_of_reach, rates);
     not_told.passes();
     is_silent(not_told);
+}
+
+/// The driver passes the bytes through a few buffers: calls that find them full take as long as the copies.
+BOOST_FIXTURE_TEST_CASE(calls_that_wait_for_the_buffers_of_the_driver, TwoDevices) {
+    link();
+    waits = false;
+    call_ns = through_host_ns;
+    passes();
+    wait(50 * us);
+    const double saving_ns = told_once(*this).saving_ns;
+    BOOST_TEST(saving_ns > 0.9 * 20 * (through_host_ns - linked_ns));
+    BOOST_TEST(saving_ns <= 20.0 * through_host_ns);
 }
 
 /// What copies reach over the host's links nobody knows before it is measured.
