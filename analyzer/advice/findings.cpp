@@ -396,7 +396,7 @@ Findings find_all(const rules::Profile& profile, const rules::LineOf& line_of) {
         });
     });
     std::ranges::stable_sort(all, std::ranges::greater{}, [](const rules::Finding& finding) {
-        return std::tuple(finding.rule->urgency, finding.saving_ns, finding.saving_bytes);
+        return std::tuple(!finding.harmless, finding.rule->urgency, finding.saving_ns, finding.saving_bytes);
     });
     Findings findings{.all = fold_same_calls(std::move(all)),
                       .hidden = std::move(waits),

@@ -187,7 +187,7 @@ std::string saving_text(const Comparison& job, const SharedFinding& finding) {
     if (finding.unpriced)
         return std::string(text::saving_unknown);
     if (finding.is_urgent())
-        return "fix this first";
+        return "fixes an error";
     return text::bytes_text(finding.bytes) + " of memory in all";
 }
 

@@ -77,6 +77,7 @@ struct Finding {
     std::string advice{};               ///< what to write instead
     std::vector<CodeEdit> code_edits{}; ///< the same, line by line; empty where it is a rework
     double saving_ns = 0;
+    bool harmless = false; ///< an error that changes neither results nor times: reported below all others
     bool unpriced = false; ///< what it saves is not known: `saving_ns` is 0, and `basis` says why
     /// Least and most that the recorded calls allow, if these lie far apart; 0: `saving_ns` alone holds.
     double saving_at_least_ns = 0, saving_at_most_ns = 0;

@@ -12,6 +12,7 @@
 #include <elfutils/libdwelf.h>
 #include <elfutils/libdwfl.h>
 #include <optional>
+#include <unistd.h>
 #include <utility>
 
 namespace umadvisor::symbols {
@@ -129,7 +130,11 @@ std::unique_ptr<ModuleSymbols::Session> ModuleSymbols::open(const std::string& f
     dwfl_report_end(s.dwfl, nullptr, nullptr);
     Elf* elf = s.module == nullptr ? nullptr : dwfl_module_getelf(s.module, &s.bias);
     if (elf == nullptr) {
-        trouble_ = file + ": " + dwfl_errmsg(-1);
+        const int error = dwfl_errno();
+        trouble_ = access(file.c_str(), F_OK) == 0
+                       ? file + ": " + dwfl_errmsg(error)
+                       : "no line numbers for " + file +
+                             ": the file is not on this machine (umadvisor pack keeps them, where it is)";
         return nullptr;
     }
     if (!build_id.empty() && !has_build_id(elf, build_id)) {

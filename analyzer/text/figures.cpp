@@ -65,7 +65,7 @@ std::string_view saving_lead(double nanoseconds, std::uint64_t bytes) {
 
 std::string saving_text(double nanoseconds, std::uint64_t bytes, double whole_ns) {
     if (nanoseconds == 0 && bytes == 0)
-        return "fix this first";
+        return "fixes an error";
     const std::string memory = bytes == 0 ? "" : bytes_text(bytes) + " of memory";
     if (nanoseconds == 0 && bytes != 0)
         return memory;

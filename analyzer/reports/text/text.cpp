@@ -158,7 +158,7 @@ bool saves_little(const advice::Report& report, const rules::Finding& finding) {
     const bool memory =
         finding.saving_bytes != 0 &&
         static_cast<double>(finding.saving_bytes) >= least_share * static_cast<double>(device_memory(report));
-    const bool fails = finding.saving_ns == 0 && finding.saving_bytes == 0;
+    const bool fails = finding.saving_ns == 0 && finding.saving_bytes == 0 && !finding.harmless;
     return !memory && !fails && finding.saving_ns < least_share * static_cast<double>(report.profile.net_ns());
 }
 

@@ -286,6 +286,12 @@ void add_frees(const Profile& profile, const LineOf& line_of, Finding& finding) 
     }
 }
 
+/// Whether the call would only have released something: what the program computes does not depend on it.
+bool releases(std::string_view entry) {
+    constexpr std::array<std::string_view, 4> parts{"Free", "Unregister", "Destroy", "Unmap"};
+    return std::ranges::any_of(parts, [&](std::string_view part) { return entry.find(part) != entry.npos; });
+}
+
 /// "cudaMemcpy from a null pointer"
 std::string call_text(const Profile& profile, const FailedLine& line) {
     const tables::FailedTotals& first = *line.first;
@@ -329,6 +335,7 @@ Finding describe(const Profile& profile, const LineOf& line_of, ids::StackId sta
     if (status == tables::not_permitted && first.host_function.stack.known())
         finding.advice = host_function_advice(profile, line_of, first.host_function, finding);
     finding.basis = "fixes an error; no time is saved";
+    finding.harmless = !ends_all && releases(profile.dictionary().symbol(line.entry));
     finding.confidence = Confidence::high;
     return finding;
 }

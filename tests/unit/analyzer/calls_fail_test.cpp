@@ -49,6 +49,16 @@ BOOST_FIXTURE_TEST_CASE(a_kernel_that_dies_is_told_once_and_first, Scenario) {
     BOOST_TEST(evidence(found[1], "copies") == 4);
 }
 
+BOOST_FIXTURE_TEST_CASE(a_failing_call_that_only_releases_comes_last, Scenario) {
+    copy_often(256 * mib, 26 * ms, {.stack = stack()});
+    call(trace::Free{.stack = stack(), .status = 1}, "cuMemFree_v2", 500);
+    const auto found = findings_of(*this);
+    BOOST_REQUIRE(found.size() == 2u);
+    BOOST_TEST(found[0].rule->id == "UMA-101");
+    BOOST_TEST(found[1].rule->id == "UMA-701");
+    BOOST_TEST(found[1].harmless);
+}
+
 BOOST_AUTO_TEST_CASE(an_illegal_access_names_the_free_of_memory_that_a_kernel_may_still_have_used) {
     for (const bool awaited : {false, true}) {
         hazards::Program p;

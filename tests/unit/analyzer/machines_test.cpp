@@ -292,7 +292,7 @@ BOOST_AUTO_TEST_CASE(the_page_has_a_card_for_what_has_no_price) {
     BOOST_TEST(contains(page, ">saving not known</span>"));
     BOOST_TEST(contains(page, "Saving unknown: a trace does not show"));
     BOOST_TEST(lacks(page, "data-show=")); // nothing of it is on the timeline
-    BOOST_TEST(lacks(page, "fix this first"));
+    BOOST_TEST(lacks(page, "fixes an error"));
 }
 
 BOOST_AUTO_TEST_CASE(a_job_has_what_has_no_price) {
