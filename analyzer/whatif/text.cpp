@@ -52,14 +52,18 @@ void write_row(const Outlook& outlook, const std::string& policy, const std::opt
                           timed ? "about " + time_text(outlook.job_ns(*moved)) : "not known"});
 }
 
+std::string whole_job(const Outlook& outlook) {
+    return fmt::format("the whole job took {}, the start of CUDA included, on {} with {}",
+                       time_text(outlook.recorded_ns), outlook.device, bytes_text(outlook.recorded_memory));
+}
+
 /// What the times are based on, or why there are none.
 void write_prices(const Outlook& outlook, std::ostream& out) {
     if (!outlook.unmeasured.empty()) {
         out << "the time for moving is unknown: the link was not measured of " << outlook.unmeasured
             << ". umadvisor calibrate measures it, and --machine FILE names what was measured elsewhere. What "
                "would move is computed for a card that migrates managed memory by page faults\n"
-            << "the whole job took " << time_text(outlook.recorded_ns) << " on " << outlook.device << " with "
-            << bytes_text(outlook.recorded_memory) << "\n";
+            << whole_job(outlook) << "\n";
         return;
     }
     out << "moving takes " << rate_text(outlook.prices.migrate_to_device) << " to the device and "
@@ -68,9 +72,8 @@ void write_prices(const Outlook& outlook, std::ostream& out) {
         << " more for the faults of 2 MiB or " << time_text(outlook.prices.prefetch_move)
         << " for a prefetch, measured on " << outlook.rates_of
         << "; it overlaps with nothing. What is evicted is always copied back\n";
-    out << "the whole job took " << time_text(outlook.recorded_ns) << " on " << outlook.device << " with "
-        << bytes_text(outlook.recorded_memory) << ", of which " << time_text(outlook.modelled_moving_ns())
-        << " were moving by the same model\n";
+    out << whole_job(outlook) << "; by the same model, moving took " << time_text(outlook.modelled_moving_ns())
+        << " of it\n";
 }
 
 /// What the run moved stands in the table; the other rows are the model's.
