@@ -77,6 +77,40 @@ public:
         return result;
     }
 
+    /// A mark is the place where the finding costs most, and the row that shows it. A row with too many pieces
+    /// is drawn in full in some windows only: then the mark is in one of these, on the finding's line or else
+    /// on a line that the finding names.
+    Json mark(const rules::Finding& finding) {
+        Json mark{{"row", nullptr}, {"at", nullptr}, {"from", nullptr}, {"until", nullptr}, {"length", 0}};
+        const Shown* shown = nullptr;
+        const auto look = [&](ids::StackId stack) {
+            const OfLine* const line = of_line(stack);
+            if (line == nullptr || shown != nullptr)
+                return;
+            shown = choose(*line);
+            if (mark["at"].is_null() || shown != nullptr)
+                mark = {{"row", nullptr},
+                        {"at", line->worst.time},
+                        {"from", line->worst.first},
+                        {"until", line->worst.last},
+                        {"length", line->worst.length}};
+        };
+        look(finding.stack);
+        if (!timeline_.details.empty()) {
+            for (const auto& [what, stack] : finding.places)
+                look(stack);
+            look(finding.allocation_stack);
+        }
+        if (shown != nullptr) {
+            mark["at"] = shown->begin;
+            mark["length"] = shown->length;
+        }
+        mark_line(finding, mark, shown != nullptr);
+        if (shown == nullptr)
+            mark_rounds(finding, mark);
+        return mark;
+    }
+
 private:
     static void add(const Worst& worst, OfLine& line) {
         line.worst.first = line.worst.last == 0 ? worst.first : std::min(line.worst.first, worst.first);
@@ -131,40 +165,6 @@ private:
         for (const auto& [number, line] : detail.lines)
             sum += line.stays.size() + line.moves.size() + line.launches.size();
         return sum;
-    }
-
-    /// A mark is the place where the finding costs most, and the row that shows it. A row with too many pieces
-    /// is drawn in full in some windows only: then the mark is in one of these, on the finding's line or else
-    /// on a line that the finding names.
-    Json mark(const rules::Finding& finding) {
-        Json mark{{"row", nullptr}, {"at", nullptr}, {"from", nullptr}, {"until", nullptr}, {"length", 0}};
-        const Shown* shown = nullptr;
-        const auto look = [&](ids::StackId stack) {
-            const OfLine* const line = of_line(stack);
-            if (line == nullptr || shown != nullptr)
-                return;
-            shown = choose(*line);
-            if (mark["at"].is_null() || shown != nullptr)
-                mark = {{"row", nullptr},
-                        {"at", line->worst.time},
-                        {"from", line->worst.first},
-                        {"until", line->worst.last},
-                        {"length", line->worst.length}};
-        };
-        look(finding.stack);
-        if (!timeline_.details.empty()) {
-            for (const auto& [what, stack] : finding.places)
-                look(stack);
-            look(finding.allocation_stack);
-        }
-        if (shown != nullptr) {
-            mark["at"] = shown->begin;
-            mark["length"] = shown->length;
-        }
-        mark_line(finding, mark, shown != nullptr);
-        if (shown == nullptr)
-            mark_rounds(finding, mark);
-        return mark;
     }
 
     /// The round that costs most of the finding, and the one in the middle of those that cost anything. Where
@@ -244,7 +244,39 @@ private:
     std::size_t pieces_left_ = 64'000;                          ///< that these may have
 };
 
+FindingTime time_of(const Json& mark) {
+    FindingTime time;
+    if (mark["at"].is_number())
+        time.at = mark["at"].get<double>();
+    if (mark.contains("rounds")) {
+        const auto round = [&](const char* which) {
+            return FindingTime::Round{mark["rounds"][which][0].get<double>(),
+                                      mark["rounds"][which][1].get<double>()};
+        };
+        time.worst = round("worst");
+        time.typical = round("typical");
+    }
+    return time;
+}
+
 } // namespace
+
+std::vector<FindingTime> finding_times(advice::Report& report) {
+    if (report.findings.empty() && report.unpriced.empty())
+        return {};
+    TimelinePass pass(report);
+    pass.run();
+    const Timeline timeline = pass.finish();
+    std::unordered_map<std::size_t, std::size_t> rows; // no page numbers them anew
+    for (std::size_t line = 0; line < timeline.lines.size(); ++line)
+        rows.emplace(line, line);
+    Marker marker(report, timeline, rows);
+    std::vector<FindingTime> times;
+    for (const std::vector<rules::Finding>* const list : {&report.findings, &report.unpriced})
+        for (const rules::Finding& finding : *list)
+            times.push_back(time_of(marker.mark(finding)));
+    return times;
+}
 
 FindingMarks finding_marks(advice::Report& report, const Timeline& timeline,
                            const std::unordered_map<std::size_t, std::size_t>& line_numbers) {

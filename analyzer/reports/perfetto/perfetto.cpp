@@ -1,5 +1,7 @@
 #include "analyzer/reports/perfetto/perfetto.hpp"
 
+#include "analyzer/reports/html/finding_marks.hpp"
+
 #include "analyzer/reports/perfetto/perfetto_memory.hpp"
 #include "analyzer/reports/perfetto/perfetto_ranges.hpp"
 #include "analyzer/reports/perfetto/perfetto_run.hpp"
@@ -22,46 +24,6 @@ namespace {
 
 using namespace perfetto;
 
-/// The call that took longest of each line that a finding is about.
-class WorstCalls {
-public:
-    explicit WorstCalls(advice::Report& report) : report_(report) {
-        for (const std::vector<rules::Finding>* const list : {&report.findings, &report.unpriced})
-            for (const rules::Finding& finding : *list)
-                if (finding.stack.known())
-                    worst_[line_of(finding.stack)];
-    }
-    void add(const WalkedCall& call) {
-        if (worst_.empty() || !call.stack.known())
-            return;
-        const auto worst = worst_.find(line_of(call.stack));
-        if (worst != worst_.end() && (!worst->second.any || call.duration_ns > worst->second.duration_ns))
-            worst->second = {true, call.start_ns, call.duration_ns};
-    }
-    /// When it began; the run's begin where no call of its line is known.
-    std::int64_t of(const rules::Finding& finding) {
-        const auto worst = worst_.find(finding.stack.known() ? line_of(finding.stack) : ids::StackId());
-        return worst == worst_.end() ? 0 : worst->second.start_ns;
-    }
-
-private:
-    struct Worst {
-        bool any = false;
-        std::int64_t start_ns = 0;
-        std::uint64_t duration_ns = 0;
-    };
-    ids::StackId line_of(ids::StackId stack) {
-        const auto [known, fresh] = lines_.try_emplace(stack, 0);
-        if (fresh)
-            known->second = report_.symbolizer.line_stack(stack);
-        return known->second;
-    }
-
-    advice::Report& report_;
-    std::unordered_map<ids::StackId, ids::StackId> lines_; ///< by stack
-    std::unordered_map<ids::StackId, Worst> worst_;        ///< by line
-};
-
 std::string dimensions(const std::array<std::uint64_t, 3>& size) {
     return fmt::format("{}x{}x{}", size[0], size[1], size[2]);
 }
@@ -69,10 +31,7 @@ std::string dimensions(const std::array<std::uint64_t, 3>& size) {
 class RunTracks final : public RunObserver {
 public:
     explicit RunTracks(Run& run)
-        : run_(run),
-          ranges_(run),
-          memory_(run, [this](std::uint64_t ordinal) { return device(ordinal); }),
-          worst_(run.report()) {}
+        : run_(run), ranges_(run), memory_(run, [this](std::uint64_t ordinal) { return device(ordinal); }) {}
 
     void event(const reader::ThreadCursor& cursor) override;
     void call(const WalkedCall& call) override;
@@ -90,12 +49,11 @@ private:
     std::string_view work_name(const WalkedCall& call);
     const std::string& call_name(std::uint64_t entry);
     const std::string& kernel_name(std::uint64_t function);
-    void tell_findings();
+    void add_findings();
 
     Run& run_;
     RangeTracks ranges_;
     MemoryTracks memory_;
-    WorstCalls worst_;
     std::map<std::uint32_t, std::unique_ptr<SliceTrack>> threads_;
     std::map<StreamKey, std::unique_ptr<SliceTrack>> streams_;
     std::map<trace::StreamId, std::uint64_t> stream_numbers_; ///< by handle
@@ -241,7 +199,6 @@ void RunTracks::call(const WalkedCall& call) {
                     .flow = flow,
                     .arguments = arguments_},
                    call.measured);
-        worst_.add(call);
     }
     if (call.work != WorkKind::none)
         tell_work(call, flow);
@@ -261,31 +218,52 @@ void RunTracks::event(const reader::ThreadCursor& cursor) {
         cursor.event());
 }
 
-void RunTracks::tell_findings() {
-    std::vector<std::pair<std::int64_t, const rules::Finding*>> all;
+void RunTracks::add_findings() {
+    struct Marked {
+        html::FindingTime time;
+        const rules::Finding* finding = nullptr;
+        std::string name{};
+    };
+    std::vector<Marked> all;
+    const std::vector<html::FindingTime> times = html::finding_times(run_.report());
     for (const std::vector<rules::Finding>* const list : {&run_.report().findings, &run_.report().unpriced})
         for (const rules::Finding& finding : *list)
-            all.emplace_back(worst_.of(finding), &finding);
+            all.push_back({times[all.size()], &finding, fmt::format("{} {}", finding.rule->id, finding.title)});
     if (all.empty())
         return;
-    std::ranges::stable_sort(all, {}, [](const auto& one) { return one.first; });
+    const auto at = [](double time) { return static_cast<std::int64_t>(time); };
+    std::ranges::stable_sort(all, {}, [](const Marked& one) { return one.time.at; });
     const std::unique_ptr<Track> track = run_.track({.name = "findings", .parent = run_.process()});
-    for (const auto& [at, finding] : all) {
-        const std::string name = fmt::format("{} {}", finding->rule->id, finding->title),
-                          line = run_.line(finding->stack),
-                          saving = finding->unpriced
-                                       ? finding->basis
-                                       : text::saving_text(finding->saving_ns, finding->saving_bytes);
+    for (const Marked& one : all) {
+        const rules::Finding& finding = *one.finding;
+        const std::string line = run_.line(finding.stack),
+                          saving = finding.unpriced
+                                       ? finding.basis
+                                       : text::saving_text(finding.saving_ns, finding.saving_bytes);
         const std::array<Argument, 5> arguments{{{"line", line},
-                                                 {"seen", finding->summary},
-                                                 {"advice", finding->advice},
+                                                 {"seen", finding.summary},
+                                                 {"advice", finding.advice},
                                                  {"saving", saving},
-                                                 {"confidence", rules::name(finding->confidence)}}};
-        track->add(at, {.type = EventType::instant,
-                        .name = name,
-                        .category = "finding",
-                        .stack = &run_.stack(finding->stack),
-                        .arguments = arguments});
+                                                 {"confidence", rules::name(finding.confidence)}}};
+        track->add(at(one.time.at), {.type = EventType::instant,
+                                     .name = one.name,
+                                     .category = "finding",
+                                     .stack = &run_.stack(finding.stack),
+                                     .arguments = arguments});
+    }
+    // The rounds of a loop are equal or apart, so that their slices nest.
+    std::erase_if(all, [](const Marked& one) { return !one.time.worst; });
+    std::ranges::stable_sort(all, {}, [](const Marked& one) { return one.time.worst->begin; });
+    std::unique_ptr<Track> rounds;
+    for (auto one = all.begin(); one != all.end();) {
+        if (!rounds)
+            rounds = run_.track({.name = "rounds that cost most", .parent = run_.process()});
+        const html::FindingTime::Round round = *one->time.worst;
+        std::size_t open = 0;
+        for (; one != all.end() && one->time.worst->begin == round.begin; ++one, ++open)
+            rounds->add(at(round.begin), {.type = EventType::begin, .name = one->name, .category = "finding"});
+        for (; open != 0; --open)
+            rounds->add(at(round.end), {.type = EventType::end});
     }
 }
 
@@ -296,7 +274,7 @@ void RunTracks::finish() {
         track->finish(end_);
     ranges_.finish(end_);
     memory_.finish(end_);
-    tell_findings();
+    add_findings();
 }
 
 } // namespace

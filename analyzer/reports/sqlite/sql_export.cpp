@@ -5,6 +5,7 @@
 #include "analyzer/reader/saturated.hpp"
 #include "analyzer/reader/shown_name.hpp"
 #include "analyzer/reports/completeness_text.hpp"
+#include "analyzer/reports/html/finding_marks.hpp"
 #include "analyzer/reports/managed_lines.hpp"
 #include "analyzer/reports/run_walk.hpp"
 #include "analyzer/reports/sqlite/sql_memory.hpp"
@@ -69,7 +70,7 @@ public:
           calls_(database, "calls", 12),
           copies_(database, "copies", 18),
           launches_(database, "launches", 18),
-          findings_(database, "findings", 16),
+          findings_(database, "findings", 21),
           ranks_(database, "ranks", 21),
           managed_lines_(database, "managed_lines", 12) {}
 
@@ -191,9 +192,20 @@ void RunRows::tell_entries() {
                      reader::plain(report_.profile.call_name(entry)));
 }
 
+std::int64_t whole(double ns) {
+    return static_cast<std::int64_t>(ns);
+}
+
 void RunRows::tell_findings() {
+    const std::vector<html::FindingTime> times = html::finding_times(report_);
     std::int64_t number = 0;
     const auto tell = [&](const rules::Finding& finding) {
+        const html::FindingTime& time = times[static_cast<std::size_t>(number)];
+        using Round = std::optional<html::FindingTime::Round>;
+        const auto begin = [](const Round& round) {
+            return round ? Nullable(whole(round->begin)) : Nullable();
+        };
+        const auto end = [](const Round& round) { return round ? Nullable(whole(round->end)) : Nullable(); };
         tell_stack(finding.stack);
         tell_stack(finding.allocation_stack);
         const auto known = [](bool is_known, double value) {
@@ -205,7 +217,9 @@ void RunRows::tell_findings() {
                       reader::plain(finding.basis), rules::name(finding.confidence),
                       known(!finding.unpriced, finding.saving_ns), known(open, finding.saving_at_least_ns),
                       known(open, finding.saving_at_most_ns), finding.saving_bytes, finding.stack,
-                      finding.allocation_stack, reader::plain(finding.allocation_text));
+                      finding.allocation_stack, reader::plain(finding.allocation_text),
+                      time.at > 0 ? Nullable(whole(time.at)) : Nullable(), begin(time.worst), end(time.worst),
+                      begin(time.typical), end(time.typical));
     };
     std::ranges::for_each(report_.findings, tell);
     std::ranges::for_each(report_.unpriced, tell);

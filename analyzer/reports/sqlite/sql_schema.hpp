@@ -66,7 +66,8 @@ CREATE TABLE faults (
 CREATE TABLE findings (
     run INTEGER REFERENCES runs, finding INTEGER, rule TEXT, name TEXT, title TEXT, seen TEXT, advice TEXT,
     basis TEXT, confidence TEXT, saving_ns REAL, saving_at_least_ns REAL, saving_at_most_ns REAL,
-    saving_bytes INTEGER, stack INTEGER, allocation_stack INTEGER, allocation TEXT,
+    saving_bytes INTEGER, stack INTEGER, allocation_stack INTEGER, allocation TEXT, at_ns INTEGER,
+    worst_begin_ns INTEGER, worst_end_ns INTEGER, typical_begin_ns INTEGER, typical_end_ns INTEGER,
     PRIMARY KEY (run, finding)) WITHOUT ROWID;
 )";
 
