@@ -99,10 +99,7 @@ void Report::finish_beside() {
         beside_.get();
 }
 
-namespace {
-
-/// What no finding could be based on, since it was not recorded.
-std::string unseen_text(const rules::Profile& profile) {
+std::string Report::unseen() const {
     std::vector<std::string> parts;
     std::uint64_t counted = 0;
     for (const rules::CountedEntry& entry : profile.counted())
@@ -119,8 +116,6 @@ std::string unseen_text(const rules::Profile& profile) {
         parts.emplace_back("whether the host reads a download before it has finished");
     return fmt::format("{}", fmt::join(parts, "; "));
 }
-
-} // namespace
 
 std::string Report::why_empty() const {
     if (left_out != 0)
@@ -145,8 +140,8 @@ std::string Report::why_empty() const {
                     text::count_text(managed, "managed allocation"));
     if (managed > observed)
         text += fmt::format("; the residency of {} of them was never sampled", managed - observed);
-    if (const std::string unseen = unseen_text(profile); !unseen.empty())
-        text += ". Not visible in this run: " + unseen;
+    if (const std::string what = unseen(); !what.empty())
+        text += ". Not visible in this run: " + what;
     return text;
 }
 

@@ -49,6 +49,8 @@ public:
     void finish_beside();
     /// Why there are no findings, in a sentence.
     std::string why_empty() const;
+    /// What no finding could be based on, since it was not recorded; empty: nothing known of that kind.
+    std::string unseen() const;
     struct StackLine {
         std::string text;
         bool inlined = false;

@@ -131,11 +131,11 @@ Finding begin_finding(const Profile& profile, const FateGroup& group) {
     if (group.wholes < group.in_part && group.places != 0) {
         finding.evidence.emplace_back("places", static_cast<double>(group.places));
         // Evenly spread, and so many equal: with a probability of 95%.
-        finding.details.push_back(fmt::format(
-            "compared: {}1 KiB each and {} other places in all; all are equal, so less than {} of the "
-            "bytes change, if any",
-            group.wholes == 0 ? "" : fmt::format("{} whole, of the others ", group.wholes), group.places,
-            percent_text(3 / static_cast<double>(group.places))));
+        finding.details.push_back(
+            fmt::format("compared {}by samples, 1 KiB each and {} more places; no difference: at most {} of "
+                        "the bytes can differ",
+                        group.wholes == 0 ? "" : fmt::format("{} in full, the others ", group.wholes),
+                        group.places, percent_text(3 / static_cast<double>(group.places))));
     }
     finding.allocation_stack = group.last.allocation_stack;
     if (group.last.allocation_entry != 0)

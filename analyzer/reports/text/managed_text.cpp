@@ -71,7 +71,7 @@ void write_totals(std::ostream& out, const managed::ManagedActivity& managed, tr
         << faults_text(totals) << "\n";
     if (totals.exact() != nullptr && totals.recorded_share() < 1)
         out << "    the driver reported " << static_cast<int>(std::floor(totals.recorded_share() * 100))
-            << "% of these bytes move by move; each line names the source of the rest\n";
+            << "% of these bytes; the rest is inferred, from what stands in brackets\n";
     if (!totals.uncounted().empty())
         out << "  ! without moves during the time in which --act relieve did not read the driver's queue\n";
     if (totals.lost() != 0)
@@ -100,11 +100,11 @@ std::string basis_text(managed::MovedBasis basis) {
     case managed::MovedBasis::counted:
         return " (counted)";
     case managed::MovedBasis::stays:
-        return " (as it was seen here and there)";
+        return " (sampled residency of pages)";
     case managed::MovedBasis::at_least:
         return " (at least)";
     case managed::MovedBasis::launches:
-        return " (as launches reached nothing else)";
+        return " (kernels use no other managed memory)";
     case managed::MovedBasis::none:
         break;
     }

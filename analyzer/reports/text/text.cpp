@@ -114,6 +114,18 @@ std::string per_step_text(const advice::Report& report, const rules::Finding& fi
     return " (" + time_text(finding.saving_ns / static_cast<double>(inside->times)) + " of each range)";
 }
 
+/// What the recorded calls leave open: a bound that is the saving itself is not repeated.
+std::string bounds_text(const rules::Finding& finding) {
+    constexpr double alike = 1.05;
+    const double least = finding.saving_at_least_ns, most = finding.saving_at_most_ns;
+    std::string text = "the recorded calls leave open whether it saves";
+    if (least * alike < finding.saving_ns)
+        text += " only " + (least > 0 ? time_text(least) : "nothing");
+    if (most > finding.saving_ns * alike)
+        text += (least * alike < finding.saving_ns ? " or " : " ") + ("as much as " + time_text(most));
+    return text;
+}
+
 void write_finding(std::ostream& out, advice::Report& report, const rules::Finding& finding,
                    std::size_t number) {
     const advice::ResolvedFinding resolved = resolve(report, finding);
@@ -141,9 +153,9 @@ void write_finding(std::ostream& out, advice::Report& report, const rules::Findi
         out << "    " << detail << "\n";
     out << "    do: " << finding.advice << "   (umadvisor explain " << finding.rule->id << ")\n";
     if (finding.saving_at_most_ns > 0)
-        out << "    the calls leave the saving open: "
-            << text::open_saving_text(finding.saving_at_least_ns, finding.saving_at_most_ns) << "\n";
-    out << "    basis: " << finding.basis << "\n";
+        out << "    " << bounds_text(finding) << "\n";
+    if (finding.saving_ns > 0 || finding.saving_bytes != 0)
+        out << "    basis: " << finding.basis << "\n";
 }
 
 /// The largest device's.
@@ -169,7 +181,9 @@ void write_small(std::ostream& out, advice::Report& report, const std::vector<co
     double saving_ns = 0;
     for (const rules::Finding* const finding : small)
         saving_ns += finding->saving_ns;
-    out << "\n    " << count_text(small.size(), "further finding")
+    const bool only_small = small.size() == report.findings.size();
+    out << "\n    " << (only_small ? "nothing large was found; " : "")
+        << count_text(small.size(), only_small ? "small finding" : "further finding")
         << (saving_ns > 0 ? fmt::format(", {} in all", time_text(saving_ns)) : "") << " (details: --all):\n";
     for (std::size_t i = 0; i < std::min(small.size(), most_small); ++i) {
         const rules::Finding& finding = *small[i];
@@ -181,6 +195,8 @@ void write_small(std::ostream& out, advice::Report& report, const std::vector<co
     }
     if (small.size() > most_small)
         out << "      and " << small.size() - most_small << " more\n";
+    if (const std::string unseen = only_small ? report.unseen() : ""; !unseen.empty())
+        out << "    not visible in this run: " << unseen << "\n";
 }
 
 /// Findings whose saving is unknown here.
@@ -207,9 +223,12 @@ std::string together_text(const advice::Report& report) {
     const auto whole_ns = static_cast<double>(report.profile.net_ns());
     if (report.left_out != 0 || std::ranges::count_if(report.findings, saves) < 2 || whole_ns <= 0)
         return {};
+    constexpr double adds_something = 1.01;
+    const double first_ns = report.findings.front().saving_ns;
     return fmt::format(
-        "all findings together: {} -> about {}{}", time_text(whole_ns),
+        "all findings together: {} -> about {}{}{}", time_text(whole_ns),
         time_text(std::max(0.0, whole_ns - report.together_ns)),
+        report.together_ns < first_ns * adds_something ? "; after the first, the others add nothing" : "",
         report.together_at_most_ns > 0
             ? "; the calls leave it open: " +
                   text::open_saving_text(report.together_at_least_ns, report.together_at_most_ns) + " less"
@@ -273,8 +292,8 @@ std::string replay_text(const advice::Report& report) {
         return {};
     const double error = report.profile.replay_error();
     return fmt::format(
-        "replay: {} off, at {} that it had to predict{}", text::percent_text(error),
-        count_text(accuracy.hidden, "wait"),
+        "check of the estimates: a replay predicts {} of this run, off by {} of its time{}",
+        count_text(accuracy.hidden, "wait"), text::percent_text(error),
         error > rules::most_replay_error ? "; savings are of low confidence: " + off_because(report) : "");
 }
 

@@ -150,23 +150,23 @@ std::optional<Finding> describe_handles(const Profile& profile, ids::StackId, co
     std::string libraries;
     for (const std::string_view each : line.libraries)
         libraries += (libraries.empty() ? "" : ", ") + std::string(each);
-    return Finding{.summary =
-                       fmt::format("a handle or plan of {} is created {} times: {} to create them and {} to "
-                                   "destroy them, with their memory, events and waits",
-                                   libraries, line.rounds, time_text(line.make_ns), time_text(line.end_ns)),
-                   .evidence = {{"rounds", static_cast<double>(line.rounds)},
-                                {"peak_live", static_cast<double>(line.peak_live)},
-                                {"make_time_ns", line.make_ns},
-                                {"end_time_ns", line.end_ns}},
-                   .library_stack = line.stack,
-                   .places = {{"given up here", line.end_stack}},
-                   .advice = "create the handle or plan once for each device and thread, before the loop, and "
-                             "keep it; call the library's SetStream where the stream changes",
-                   .saving_ns = saving_ns,
-                   .edit = line.calls.gone(profile, line.kept_ns),
-                   .basis = "time from the library's first driver call to its last, minus that of one round, "
-                            "which is still needed",
-                   .confidence = Confidence::high};
+    return Finding{
+        .summary = fmt::format("a handle or plan of {} is created and destroyed {} times: {} to create them "
+                               "and {} to destroy them, memory, events and waits included",
+                               libraries, line.rounds, time_text(line.make_ns), time_text(line.end_ns)),
+        .evidence = {{"rounds", static_cast<double>(line.rounds)},
+                     {"peak_live", static_cast<double>(line.peak_live)},
+                     {"make_time_ns", line.make_ns},
+                     {"end_time_ns", line.end_ns}},
+        .library_stack = line.stack,
+        .places = {{"destroyed here", line.end_stack}},
+        .advice = "create the handle or plan once for each device and thread, before the loop, and "
+                  "keep it; call the library's SetStream where the stream changes",
+        .saving_ns = saving_ns,
+        .edit = line.calls.gone(profile, line.kept_ns),
+        .basis = "time inside the library's calls that create and destroy it, minus that of one round, "
+                 "which is still needed",
+        .confidence = Confidence::high};
 }
 
 std::vector<Finding> find_library_handles(const Profile& profile, const LineOf& line_of) {

@@ -103,7 +103,8 @@ void add_followers(const Profile& profile, const FailedLines& lines, const Faile
         }
     if (calls == 0)
         return;
-    finding.summary += "; this ends the capture, and " + count_text(calls, "call") + " after it failed, too";
+    finding.summary +=
+        "; this invalidates the capture, so that " + count_text(calls, "later call") + " fail, too";
     for (auto& [name, value] : finding.evidence)
         if (name == "failed_after")
             value += static_cast<double>(calls);

@@ -64,7 +64,8 @@ Finding describe(const Profile& profile, const LineOf& line_of, const ids::Alloc
         {most == lines.end() ? EditKind::insert_after : EditKind::insert_before, wait, finding.stack}};
     finding.advice =
         fmt::format("{}{} (or {}); without it the result is undefined", wait,
-                    most == lines.end() ? " after the launch, before the host reads" : " before this line",
+                    most == lines.end() ? " after the launch, before the host reads"
+                                        : " after the launch and before the host first reads, outside its loop",
                     runtime ? "cudaDeviceSynchronize()" : "cuCtxSynchronize()");
     finding.basis = "fixes a wrong result; no time is saved";
     finding.confidence = Confidence::medium;

@@ -32,7 +32,7 @@ const PythonAdvice* python_advice(const Rule& rule, symbols::PythonFramework fra
 namespace {
 
 std::string text_of(const PythonAdvice& known) {
-    return std::string(known.advice) + (known.trap.empty() ? "" : fmt::format(". Mind: {}", known.trap));
+    return std::string(known.advice) + (known.trap.empty() ? "" : fmt::format(". Note: {}", known.trap));
 }
 
 /// A finding that was folded into another ends one of its details with its advice.

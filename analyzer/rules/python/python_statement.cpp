@@ -95,7 +95,7 @@ const char* keep_constant(PythonFramework framework) {
     switch (framework) {
     case PythonFramework::torch:
         return "make the tensor once, before the loop, and keep it on the device (in a module: "
-               "register_buffer); where it is one number, write the number: x * 0.5 needs no tensor. Mind: "
+               "register_buffer); where it is one number, write the number: x * 0.5 needs no tensor. Note: "
                "torch.tensor(list, device=device) and torch.tensor(list).to(device) build it, upload it and "
                "wait for it each time";
     case PythonFramework::cupy:
@@ -117,7 +117,7 @@ const char* pin_ahead(PythonFramework framework) {
     if (framework == PythonFramework::torch)
         return "pin the data once, before the loop (data = [d.pin_memory() for d in data], or torch.empty(..., "
                "pin_memory=True) filled in place), or let another thread do it: DataLoader(..., "
-               "pin_memory=True). Mind: .pin_memory() is a copy of its own, and the line waits for it";
+               "pin_memory=True). Note: .pin_memory() is a copy of its own, and the line waits for it";
     if (framework == PythonFramework::cupy)
         return "keep the host's array page-locked: cupyx.empty_pinned once, filled in place, instead of a copy "
                "to page-locked memory in each round";

@@ -94,11 +94,12 @@ std::optional<Finding> describe_loop(const Profile& profile, ids::StackId, const
                                      : fmt::format("{}()", code->second.function);
     Finding finding;
     finding.title = "the elements of an array are read one by one";
-    finding.summary = fmt::format("{} reads {} one by one, in {}, and waits for each: {} of the host's time, "
-                                  "and {} for the uploads after each, and up to {} to compute them",
-                                  function, count_text(loop.count, "element"), count_text(loop.groups, "group"),
-                                  time_text(loop.read.sum_ns() / count),
-                                  time_text(loop.uploads.sum_ns() / count), time_text(loop.between_ns / count));
+    finding.summary =
+        fmt::format("{} reads {} one by one, in {}, and waits for each; per element {} to read it, {} to "
+                    "upload what follows from it and up to {} to compute that",
+                    function, count_text(loop.count, "element"), count_text(loop.groups, "group"),
+                    time_text(loop.read.sum_ns() / count), time_text(loop.uploads.sum_ns() / count),
+                    time_text(loop.between_ns / count));
     finding.evidence = {{"elements", count},
                         {"groups", static_cast<double>(loop.groups)},
                         {"bytes", static_cast<double>(loop.bytes)},

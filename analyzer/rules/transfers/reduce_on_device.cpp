@@ -53,7 +53,8 @@ std::optional<Finding> describe_step(const Profile& profile, ids::StackId, const
         finding.places.emplace_back("the device gets its next work here", line.next_stack);
     finding.advice = "if the host sums, counts or searches these results, do that in a kernel "
                      "(cub::DeviceReduce, thrust::reduce, atomics) and download only the outcome; results that "
-                     "are saved or displayed must be downloaded";
+                     "the host must have: copy them on a second stream to two page-locked buffers in turn, and "
+                     "work on each one step later";
     finding.saving_at_most_ns = line.host_ns;
     finding.statement_ns = line.host_ns + line.call_ns;
     finding.saving_ns = likely_share * line.host_ns;

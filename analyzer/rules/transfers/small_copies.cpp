@@ -266,12 +266,12 @@ Finding describe(const Profile& profile, const Rule& rule, const SmallCopies& gr
                         {"calls_spared", group.spared}};
     for (const ids::StackId line : group.lines)
         if (line != group.stack)
-            finding.places.emplace_back("copied beside it", line);
+            finding.places.emplace_back("copied in the same group", line);
     finding.advice =
-        fmt::format("{}, or pass them together to {} (CUDA 12.8)",
+        fmt::format("{}, or pass them together to {} (CUDA 12.8; not on the default stream)",
                     group.direction == facts::Direction::DtoD
                         ? "let one kernel copy all pieces; it reads their addresses from an array on the device"
-                        : "gather the pieces in one buffer and copy it once",
+                        : "gather the pieces in one struct or buffer on both sides and copy it once",
                     profile.uses_runtime() ? "cudaMemcpyBatchAsync" : "cuMemcpyBatchAsync");
     finding.saving_ns = group.saving_ns;
     finding.edit = group.calls.gone(profile, group.carried_ns);

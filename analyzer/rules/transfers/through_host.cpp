@@ -75,7 +75,7 @@ void describe_hand_over(const ThroughHostLine& line, bool other_device, std::str
     finding.title = fmt::format("{}'s {} goes to {} through the host", name_of(line.gives),
                                 line.gives == PythonFramework::torch ? "tensor" : "array", name_of(line.takes));
     finding.advice = fmt::format(
-        "{}{}. Mind: both then share the memory, and what one writes the other sees{}", python_hand_over, way,
+        "{}{}. Note: both then share the memory, and what one writes the other sees{}", python_hand_over, way,
         other_device ? "; it stays on its device: copy it to the other device before, from "
                        "device to device"
                      : "");

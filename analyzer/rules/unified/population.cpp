@@ -141,7 +141,7 @@ std::string made_text(const Populated& all) {
     const std::string bytes =
         fmt::format("{} that had not been touched, in {}", bytes_text(all.bytes), time_text(all.longer_ns));
     return all.in_parts == 0 ? "the first to use it; page faults populate " + bytes
-                             : fmt::format("{} are the first to use its parts; page faults populate {}",
+                             : fmt::format("{} are the first to use parts of it; page faults populate {}",
                                            count_text(reader::saturated(all.in_parts), "launch"), bytes);
 }
 
@@ -149,7 +149,7 @@ std::string basis_of(const Profile& profile, const Populated& all) {
     if (all.in_parts != 0)
         return fmt::format("{}, minus a prefetch of unpopulated memory, at the rates of {}",
                            all.mostly_faults
-                               ? "device time of these launches, at least half of it page faults of this kind"
+                               ? "device time of these launches, at least half of which is such page faults"
                                : "one page for each fault that the driver counted",
                            profile.rates().whose());
     return all.measured == all.launches

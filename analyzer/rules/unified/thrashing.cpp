@@ -72,13 +72,14 @@ Advice advise_thrashing(const Habit& habit) {
                         prefetch_to_host(memory), prefetch_to_device(memory), pinned_of_its_own(runtime));
     const double spared_ns = std::max(0.0, faults_ns + throttled_ns - remote_ns);
     advice.spared = {.device_ns = spared_ns, .host_ns = spared_ns, .at_once = true};
-    advice.basis = fmt::format("the migrated bytes, or the host's page faults, and the time for which the "
-                               "driver throttled processors, {}{}",
-                               habit.prices(),
-                               polled       ? "; minus the same bytes once across the link"
-                               : whole_step ? "; includes the host's turns from their first page fault to "
-                                              "their last, which a kernel instead of the host's step also saves"
-                                            : "; data that stays on one side does not migrate");
+    advice.basis =
+        fmt::format("the migrated bytes, or the host's page faults, and the time for which the "
+                    "driver throttled processors, {}{}",
+                    habit.prices(),
+                    polled       ? "; minus the same bytes once across the link"
+                    : whole_step ? "; includes the host's work between the first and last page fault "
+                                   "of its turns, which a kernel in its place saves as well"
+                                 : "; data that stays on one side does not migrate");
     advice.confidence = std::min(habit.confidence(), whole_step ? Confidence::low : Confidence::medium);
     advice.evidence = {{"bytes_to_device", static_cast<double>(moved.to_device)},
                        {"bytes_to_host", static_cast<double>(moved.to_host)},

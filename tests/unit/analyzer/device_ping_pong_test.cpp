@@ -210,7 +210,7 @@ BOOST_AUTO_TEST_CASE(memory_that_one_device_makes_and_the_other_uses) {
     for (Passed* const each : {&in_turn, &by_event, &by_stream, &halves})
         BOOST_TEST(each->rounds("_Z5scalePfi").empty());
     BOOST_TEST(of_rule(findings_of(halves), "UMA-203").empty()); // the prefetch of its half brought it
-    updated.waits = updated.host_writes = true; // the host's new data has to go to both anyway
+    updated.waits = updated.host_writes = true;                  // the host's new data has to go to both anyway
     BOOST_TEST(updated.rounds("_Z3sumPKf").empty());
 }
 

@@ -142,7 +142,7 @@ BOOST_AUTO_TEST_CASE(numba_has_words_of_its_own_and_the_names_of_cuda_for_the_re
 
 BOOST_AUTO_TEST_CASE(the_trap_follows_the_advice) {
     const std::string advice = pageable_copy_from({{torch_library}, {script}}).advice;
-    BOOST_TEST(contains(advice, "non_blocking=True). Mind: .pin_memory() is a copy itself"));
+    BOOST_TEST(contains(advice, "non_blocking=True). Note: .pin_memory() is a copy itself"));
 }
 
 BOOST_AUTO_TEST_CASE(a_rule_without_words_for_a_framework_keeps_its_own) {
