@@ -187,6 +187,7 @@ test("the visible window is as wide as the run at first", async () => {
 });
 
 test("the saving's arithmetic is on the card, with its rows", async () => {
+    let sums = 0;
     for (const name of ["pytorch_training", "overlap"]) {
         const json = JSON.parse(run("report", "--json", join(folder, `${name}.umtrace`))), { page } = await open(join(folder, `${name}.html`));
         const seen = await page.$$eval(".card", (all) => all.map((card) => [card.querySelector(".sum")?.textContent ?? "", [...card.querySelectorAll("a[href^='#r-']")].map((link) => [link.textContent, document.getElementById(link.hash.slice(1))?.cells[0].textContent])]));
@@ -197,9 +198,10 @@ test("the saving's arithmetic is on the card, with its rows", async () => {
             assert.ok(!sum || rows.length > 0, finding.summary);
             assert.ok(!sum || finding.spent_ns - finding.left_ns >= finding.saving_ns - 1);
         });
-        assert.ok(seen.some(([sum]) => sum));
+        sums += seen.filter(([sum]) => sum).length;
         await page.close();
     }
+    assert.ok(sums > 0);
 });
 
 test("a drag zooms, and the tooltip says what is there", async () => {

@@ -32,8 +32,10 @@ std::vector<std::pair<std::string_view, std::string>> rows_of(const Json& docume
     std::vector<std::pair<std::string_view, std::string>> rows;
     const auto summary = finding["summary"].get<std::string>();
     for (const Json& call : document["calls"])
-        if (const auto name = call["name"].get<std::string>(); has_word(summary, name))
-            rows.emplace_back("api", name);
+        if (std::pair row(std::string_view("api"), call["call"].get<std::string>());
+            has_word(summary, row.second) &&
+            std::ranges::find(rows, row) == rows.end()) // by several entry points
+            rows.emplace_back(std::move(row));
     const std::string line = text_of(finding["line"]);
     for (const Json& copy : document["copies"]) {
         const auto same = [&](const Json& at) {
