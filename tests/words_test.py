@@ -1,4 +1,4 @@
-"""Texts that users read are plain English: no word or pattern of the list stands in a finding, a message, a help text, a rule's page or a golden report."""
+"""Texts that users read are plain English: no word or pattern of the list stands in a finding, a message, a help text, the HTML report, a rule's page or a golden report."""
 
 import re
 import subprocess
@@ -47,6 +47,17 @@ def literals(source):
             yield text
 
 
+PAGE_TEXT = re.compile(r'"((?:[^"\\\n]|\\.)*)"|`((?:[^`\\]|\\.)*)`|(?<!=)>([^<>{}=;]+)<')
+
+
+def page_texts(source):
+    """Texts of the page's script: literals, templates and what stands between tags."""
+    for found in PAGE_TEXT.finditer(re.sub(r"^\s*(///?|/\*\*).*$", "", source, flags=re.M)):
+        text = next(part for part in found.groups() if part is not None)
+        if " " in text.strip():
+            yield re.sub(r"\$\{[^}]*\}", "{}", text)
+
+
 def tracked(*folders):
     names = subprocess.run(["git", "ls-files", *folders], cwd=ROOT, check=True, capture_output=True, text=True).stdout
     return [ROOT / name for name in names.splitlines()]
@@ -58,6 +69,9 @@ def texts():
         if path.suffix in (".cpp", ".hpp", ".def"):
             for text in literals(path.read_text()):
                 yield path, text
+    for path in tracked("analyzer/reports/html/page/src/*.ts*"):
+        for text in page_texts(path.read_text()):
+            yield path, text
     for path in tracked("docs/rules/*.md", "tests/golden/reports/*.txt"):
         for line in re.sub(r"\n## Tests\n.*", "", path.read_text(), flags=re.S).splitlines():
             yield path, line

@@ -358,6 +358,8 @@ Findings find_all(const rules::Profile& profile, const rules::LineOf& line_of) {
     for (const rules::Rule* const rule : rules::rules)
         if (done.insert(rule->find).second)
             std::ranges::move(rule->find(profile, line_of), std::back_inserter(all));
+    for (rules::Finding& finding : all)
+        finding.price_ns = finding.saving_ns;
     std::vector<rules::Finding> unpriced = keep_to_machine(profile, all);
     doubt_host_prices(profile, all);
     leave_out_once(all);

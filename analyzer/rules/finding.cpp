@@ -34,6 +34,33 @@ std::optional<Confidence> confidence_called(std::string_view text) {
     return static_cast<Confidence>(found - confidences.begin());
 }
 
+std::optional<Difference> difference(const Finding& finding) {
+    constexpr std::array<std::string_view, 4> bases{"time of these", "time of both", "time of the calls",
+                                                    "time to lock"};
+    // "fill_ns" is host code beside the calls.
+    constexpr std::array<std::string_view, 10> spent{"time_ns",      "alloc_time_ns",  "free_time_ns",
+                                                     "lock_time_ns", "unlock_time_ns", "late_unlock_time_ns",
+                                                     "make_time_ns", "end_time_ns",    "download_ns",
+                                                     "upload_ns"};
+    const auto begins = [&finding](std::string_view words) { return finding.basis.starts_with(words); };
+    if (finding.unpriced || finding.saving_at_most_ns > 0 || finding.saving_ns <= 0 ||
+        !std::ranges::any_of(bases, begins))
+        return std::nullopt;
+    double sum = 0;
+    for (const auto& [key, value] : finding.evidence)
+        if (key == "fill_ns")
+            return std::nullopt;
+        else if (key == "free_wait_ns")
+            sum -= value;
+        else if (std::ranges::find(spent, key) != spent.end())
+            sum += value;
+    sum = std::max(sum, finding.statement_ns);
+    constexpr double rounding_ns = 1;
+    if (sum <= 0 || finding.price_ns > sum + rounding_ns)
+        return std::nullopt;
+    return Difference{sum, std::max(0.0, sum - finding.price_ns)};
+}
+
 double within_recorded(const Profile& profile, double saving_ns) {
     const auto recorded = static_cast<double>(profile.net_ns());
     return recorded > 0 ? std::min(saving_ns, recorded) : saving_ns;

@@ -78,6 +78,7 @@ struct Finding {
     std::vector<CodeEdit> code_edits{}; ///< the same, line by line; empty where it is a rework
     double saving_ns = 0;
     bool harmless = false; ///< an error that changes neither results nor times: reported below all others
+    double price_ns = 0; ///< the saving as the rule works it out, before the replay and other findings limit it
     bool unpriced = false; ///< what it saves is not known: `saving_ns` is 0, and `basis` says why
     /// Least and most that the recorded calls allow, if these lie far apart; 0: `saving_ns` alone holds.
     double saving_at_least_ns = 0, saving_at_most_ns = 0;
@@ -101,6 +102,13 @@ struct Finding {
     };
     std::vector<Part> parts{}; ///< of rules that speak of the same moves, and save less
 };
+
+/// What calls take in the run, and what is left of it after the change: the rule's saving is the difference.
+struct Difference {
+    double spent_ns = 0, left_ns = 0;
+};
+/// Nothing where the rule works its saving out in another way.
+std::optional<Difference> difference(const Finding& finding);
 
 /// No change saves more than the time that was recorded, without what making contexts took.
 double within_recorded(const Profile& profile, double saving_ns);

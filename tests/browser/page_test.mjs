@@ -1,77 +1,13 @@
 // The HTML report in a real browser.
 //   page_test.mjs UMADVISOR PACKAGES GOLDEN [TRAINING_TRACE] [--pictures FOLDER]
-// UMADVISOR: the program; PACKAGES: the folder whose node_modules has puppeteer-core and axe-core; GOLDEN: a folder of NAME.umtrace.xz;
 // TRAINING_TRACE: the program that makes large traces.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { tmpdir } from "node:os";
+import { readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { checkForAll, environment, finish, folder, frame, open, options, packages, require, run, test, timeText, trace, umadvisor } from "./browser.mjs";
 
-const [, , umadvisor, packages, golden, ...options] = process.argv, trainingTrace = options[0]?.startsWith("--") ? "" : options.shift();
-const require = createRequire(join(packages, "package.json"));
-const puppeteer = require("puppeteer-core"), axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
-const pictures = options[0] === "--pictures" ? options[1] : null;
-const folder = mkdtempSync(join(tmpdir(), "umadvisor-page-"));
-const environment = { HOME: folder, PATH: process.env.PATH, TMPDIR: folder };
-const run = (...words) => execFileSync(umadvisor, words, { cwd: folder, env: environment, maxBuffer: 1 << 28, stdio: ["ignore", "pipe", "pipe"] }).toString();
-
-const browsers = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
-let browser;
-for (const executablePath of browsers) {
-    try {
-        browser = await puppeteer.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"], userDataDir: join(folder, "profile") });
-        break;
-    } catch (error) {
-        if (!/ENOENT|does not exist|was not found/i.test(String(error))) throw error;
-    }
-}
-assert.ok(browser, `no browser: ${browsers.join(", ")}`);
-
-const trace = (name) => {
-    const file = join(folder, `${name}.umtrace`);
-    writeFileSync(file, execFileSync("xz", ["-dkc", join(golden, `${name}.umtrace.xz`)], { maxBuffer: 1 << 28 }));
-    return file;
-};
-
-/** What the program's own words for a time are. */
-const digits = (value) => (value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2)).replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "");
-const timeText = (ns) => (ns >= 1e9 ? `${digits(ns / 1e9)} s` : ns >= 1e6 ? `${digits(ns / 1e6)} ms` : ns >= 1e3 ? `${digits(ns / 1e3)} us` : `${digits(ns)} ns`);
-
-/** Opens a page that may ask for nothing and complain of nothing. */
-async function open(file, { width = 1280, height = 900, theme = "light", script = true, hash = "" } = {}) {
-    const page = await browser.newPage(), complaints = [];
-    page.on("console", (message) => { if (["error", "warn"].includes(message.type())) complaints.push(message.text()); });
-    page.on("pageerror", (error) => complaints.push(String(error)));
-    page.on("request", (request) => { if (!/^(file|data|blob):/.test(request.url())) complaints.push(`asks for ${request.url()}`); });
-    page.on("dialog", (dialog) => { complaints.push(`dialog: ${dialog.message()}`); void dialog.dismiss(); });
-    await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: theme }]);
-    await page.setJavaScriptEnabled(script);
-    await page.setViewport({ width, height });
-    await page.goto(`file://${file}${hash}`);
-    if (script) await page.waitForFunction(() => document.documentElement.dataset.ready !== undefined, { timeout: 20000 });
-    return { page, complaints };
-}
-const frame = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done()))));
-
-/** What axe has to say of a page: nothing. */
-async function checkForAll(page, what) {
-    // The policy of the page keeps scripts of others out, so that the check runs in a world of its own.
-    const client = await page.createCDPSession();
-    await client.send("Page.enable");
-    const { frameTree } = await client.send("Page.getFrameTree");
-    const { executionContextId } = await client.send("Page.createIsolatedWorld", { frameId: frameTree.frame.id, worldName: "axe" });
-    const expression = `${axe};axe.run(document,{resultTypes:["violations","passes"]}).then((result)=>JSON.stringify([result.passes.length].concat(result.violations.map((each)=>each.id+": "+each.nodes.slice(0,3).map((node)=>node.html.slice(0,160)+" "+(node.any[0]?.message??"")).join(" | ")))))`;
-    const { result, exceptionDetails } = await client.send("Runtime.evaluate", { expression, contextId: executionContextId, awaitPromise: true, returnByValue: true });
-    assert.equal(exceptionDetails, undefined);
-    const [passed, ...violations] = JSON.parse(result.value);
-    assert.deepEqual(violations, [], what);
-    assert.ok(passed > 20, `only ${passed} rules had something to look at`);
-}
-
-const tests = [];
-const test = (name, body) => tests.push([name, body]);
+const trainingTrace = options[0]?.startsWith("--") ? "" : options.shift(), pictures = options[0] === "--pictures" ? options[1] : null;
 
 test("numbers are those of the JSON report", async () => {
     for (const name of ["pingpong", "overlap", "vector_add_managed", "pytorch_training", "acted_pingpong"]) {
@@ -190,6 +126,82 @@ test("an address opens a finding's card", async () => {
     await page.waitForFunction(() => document.querySelector("#f1.hit"), { timeout: 3000 });
     assert.ok(await isOpen(1));
     await page.close();
+});
+
+test("a search finds findings, rows of the timeline and rows of tables", async () => {
+    const { page, complaints } = await open(join(folder, "pytorch_training.html"));
+    const words = () => page.$eval("#found", (count) => count.textContent), hit = () => page.$eval(".hit", (element) => element.tagName + (element.dataset.row ?? element.closest("table")?.id ?? element.id));
+    const expected = await page.evaluate(() => {
+        const has = (element) => [element.textContent, ...[...element.querySelectorAll("[data-full]")].map((cell) => cell.dataset.full)].join(" ").toLowerCase().includes("memcpy");
+        return [".card", "table.d tbody tr"].flatMap((all) => [...document.querySelectorAll(all)].filter(has)).map((element) => element.tagName + (element.closest("table")?.id ?? element.id));
+    });
+    await page.keyboard.press("/");
+    assert.equal(await page.evaluate(() => document.activeElement.id), "find");
+    await page.keyboard.type("MEMCPY");
+    assert.ok(expected.length > 2);
+    assert.equal(await words(), `${expected.length} found`);
+    const seen = [];
+    for (let i = 0; i < expected.length; i++) {
+        await page.keyboard.press("Enter");
+        await frame(page);
+        assert.equal(await words(), `${i + 1} of ${expected.length}`);
+        seen.push(await hit());
+        assert.ok(await page.$eval(".hit", (element) => { const box = element.getBoundingClientRect(); return box.bottom > 0 && box.top < innerHeight && (element.open ?? true); }));
+    }
+    assert.deepEqual(seen, expected);
+    await page.keyboard.down("Shift");
+    await page.keyboard.press("Enter");
+    await page.keyboard.up("Shift");
+    await frame(page);
+    assert.equal(await hit(), expected.at(-2));
+    // A row that a filter of its table hides is shown, and a row of the timeline is unfolded.
+    await page.evaluate(() => { const field = document.getElementById("q-api"); field.value = "nothing like it"; field.dispatchEvent(new Event("input")); });
+    await page.type("#find", "x", { delay: 0 });
+    assert.equal(await words(), "nothing found");
+    const row = await page.evaluate(() => document.querySelector("#t-api tbody tr").cells[0].textContent);
+    const found = async (text) => {
+        await page.$eval("#find", (field, value) => { field.value = value; field.dispatchEvent(new Event("input")); }, text);
+        const count = parseInt(await words());
+        for (let i = 0; i < count; i++) {
+            await page.focus("#find");
+            await page.keyboard.press("Enter");
+            await frame(page);
+            await frame(page);
+            if ((await page.$eval(".hit", (element) => element.textContent)).includes(text) && await page.$(`.hit[data-row], #t-api .hit`)) return true;
+        }
+        return false;
+    };
+    assert.ok(await found(row));
+    assert.ok(await page.evaluate(() => !document.querySelector("#t-api tbody tr").hidden));
+    assert.ok(await found("Stream"));
+    assert.deepEqual(complaints, []);
+    await page.close();
+});
+
+test("the visible window is as wide as the run at first", async () => {
+    const { page } = await open(join(folder, "pingpong.html"));
+    await frame(page);
+    const [window_, run_] = await page.evaluate(() => [".brush", ".mm"].map((each) => document.querySelector(each).getBoundingClientRect().width));
+    assert.ok(Math.abs(window_ - run_) < 2, `${window_} of ${run_}`);
+    await page.close();
+});
+
+test("the saving's arithmetic is on the card, with its rows", async () => {
+    let sums = 0;
+    for (const name of ["pytorch_training", "overlap"]) {
+        const json = JSON.parse(run("report", "--json", join(folder, `${name}.umtrace`))), { page } = await open(join(folder, `${name}.html`));
+        const seen = await page.$$eval(".card", (all) => all.map((card) => [card.querySelector(".sum")?.textContent ?? "", [...card.querySelectorAll("a[href^='#r-']")].map((link) => [link.textContent, document.getElementById(link.hash.slice(1))?.cells[0].textContent])]));
+        json.findings.forEach((finding, i) => {
+            const [sum, rows] = seen[i];
+            assert.equal(sum, finding.spent_ns === undefined ? "" : `These calls take ${timeText(finding.spent_ns)}; after the change ${timeText(finding.left_ns)}; saves ${timeText(finding.saving_ns)}`);
+            for (const [text, row] of rows) assert.equal(row, text);
+            assert.ok(!sum || rows.length > 0, finding.summary);
+            assert.ok(!sum || finding.spent_ns - finding.left_ns >= finding.saving_ns - 1);
+        });
+        sums += seen.filter(([sum]) => sum).length;
+        await page.close();
+    }
+    assert.ok(sums > 0);
 });
 
 test("a drag zooms, and the tooltip says what is there", async () => {
@@ -371,158 +383,6 @@ test("nothing of a hostile trace is obeyed", async () => {
     await page.close();
 });
 
-/** What `diff --html` shows of what `diff --json` tells. */
-function compared(...files) {
-    const file = join(folder, "compared.html");
-    run("diff", "--html", "-f", "-o", file, ...files);
-    return { file, json: JSON.parse(run("diff", "--json", ...files)) };
-}
-
-test("a comparison has the numbers of its JSON, of traces and of reports", async () => {
-    const before = trace("pingpong"), after = trace("vector_add_managed"), kept = join(folder, "kept.json");
-    writeFileSync(kept, run("report", "--json", after));
-    const slower = JSON.parse(run("report", "--json", before));
-    slower.findings[0].saving_ns *= 2;
-    const changed = join(folder, "changed.json");
-    writeFileSync(changed, JSON.stringify(slower));
-    for (const pair of [[before, after], [before, kept], [kept, changed], [before, changed], [kept, kept]]) {
-        const { file, json } = compared(...pair), { page, complaints } = await open(file);
-        const seen = await page.evaluate(() => {
-            const savings = (list) => [...document.querySelectorAll(`#${list} .save`)].map((each) => ({ before: each.dataset.before, after: each.dataset.after }));
-            const rows = (name) => [...document.querySelectorAll(`#t-${name} tbody tr`)].map((row) => [...row.cells].map((cell) => (cell.dataset.v === undefined ? cell.textContent : +cell.dataset.v)));
-            return {
-                run: document.getElementById("together").textContent,
-                facts: Object.fromEntries([...document.querySelectorAll(".both tbody tr")].map((row) => [row.cells[0].textContent, [...row.cells].slice(1).map((cell) => (cell.dataset.v === "" ? null : +cell.dataset.v))])),
-                savings: ["went", "came", "changed"].map(savings), same: document.querySelector("#findings .mut").textContent,
-                calls: rows("calls"), copies: rows("copies"), over: document.querySelectorAll(".over path").length > 2,
-                change: document.querySelector(".worse, .tog .ok")?.textContent ?? "", red: [...document.querySelectorAll("#t-calls .worse, #t-copies .worse")].map((cell) => [+cell.dataset.v > 0, / slower$/.test(cell.textContent)]),
-                units: [...document.querySelectorAll("#t-calls tbody tr")].map((row) => row.cells[5].textContent).filter((text) => text !== "0").map((text) => text.replace(/^\d+/, "").replace(/\d/g, "0")),
-                colours: [...document.querySelectorAll("#came .sbar rect:last-child")].map((bar) => bar.getAttribute("class")), legend: [...document.querySelectorAll(".where .lg b")].map((each) => each.textContent),
-            };
-        });
-        const sides = [json.before, json.after], both = (value) => sides.map(value), pairs = (row, ...keys) => keys.flatMap((key) => [row.before[key], row.after[key]]);
-        assert.equal(seen.run, both((side) => timeText(side.net_ns)).join(" → "));
-        assert.deepEqual(seen.facts.Findings, both((side) => side.findings));
-        assert.deepEqual(seen.facts["They save"], both((side) => side.saving_ns));
-        assert.deepEqual(seen.facts.Copied, both((side) => side.copies.bytes));
-        if (seen.facts["Page faults, host"]) assert.deepEqual(seen.facts["Page faults, host"], both((side) => side.managed?.host_faults ?? null));
-        assert.deepEqual(seen.savings.map((list) => list.map((each) => [each.before, each.after].map((ns) => (ns === undefined ? null : +ns)))), [
-            json.went.map((each) => [each.saving_ns, null]), json.came.map((each) => [null, each.saving_ns]), json.changed.map((each) => [each.before.saving_ns, each.after.saving_ns])]);
-        // What is worse is red and says so, and a new finding is no saving. Both runs are drawn where both are traces.
-        const [was, is] = both((side) => side.net_ns);
-        assert.match(seen.change, is > was * 1.01 ? / slower / : is < was * 0.99 ? / faster / : /^/);
-        assert.ok(seen.red.every(([more, says]) => more && says) && seen.red.length === [...json.calls, ...json.copies].filter((row) => row.after.time_ns > row.before.time_ns).length);
-        assert.equal(new Set(seen.units).size, seen.units.length ? 1 : 0, seen.units.join());
-        assert.ok(seen.colours.every((colour) => colour === "c-worse"));
-        assert.equal(seen.over, pair.every((each) => each.endsWith(".umtrace")));
-        assert.equal(seen.same, `${json.same} unchanged`);
-        const change = (row) => row.after.time_ns - row.before.time_ns;
-        assert.deepEqual(seen.calls, json.calls.map((row) => [row.call, ...pairs(row, "count", "failed", "time_ns"), change(row)]));
-        assert.deepEqual(seen.copies.map((row) => row.slice(1)), json.copies.map((row) => [...pairs(row, "count", "bytes", "time_ns"), change(row)]));
-        const parts = ["own_ns", "calls_ns", "copies_ns"].filter((key) => sides.some((side) => side.where[key] > 0));
-        assert.deepEqual(seen.legend, parts.map((key) => both((side) => timeText(side.where[key])).join(" → ")));
-        assert.deepEqual(complaints, []);
-        await page.close();
-    }
-    const { file, json } = compared(before, changed);
-    assert.equal(json.changed.length, 1);
-    for (const theme of ["light", "dark"])
-        for (const width of [1280, 320]) {
-            const { page } = await open(file, { theme, width });
-            assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `sideways scroll at ${width}`);
-            await page.click("#openall");
-            assert.ok(await page.evaluate(() => document.querySelector("#changed .card").open));
-            await checkForAll(page, `comparison ${theme} ${width}`);
-            await page.close();
-        }
-});
-
-test("nothing of a hostile report is obeyed", async () => {
-    const bad = "</script><script>window.ran=1</script><img src=x onerror=window.ran=1>\" ' \u202e\u001b[31m";
-    const spoil = (value) => (typeof value === "string" ? bad : Array.isArray(value) ? value.map(spoil) : value && typeof value === "object" ? Object.fromEntries(Object.entries(value).map(([key, each]) => [key, spoil(each)])) : value);
-    const report = JSON.parse(run("report", "--json", trace("pytorch_training"))), hostile = join(folder, "hostile<img>.json");
-    const spoiled = { ...spoil(report), schema: report.schema, findings: report.findings.map((each) => ({ ...spoil(each), confidence: each.confidence })) };
-    writeFileSync(hostile, JSON.stringify(spoiled));
-    const { file } = compared(hostile, trace("pingpong")), html = readFileSync(file, "utf8");
-    assert.ok(!html.includes("\u001b") && !html.includes("\u202e"));
-    assert.equal(html.match(/<script/g).length, 2);
-    const { page, complaints } = await open(file);
-    assert.equal(await page.$$eval("main img, main script", (all) => all.length), 0);
-    assert.ok(await page.evaluate(() => document.querySelector("#went .ttl b").textContent.startsWith("</script>") && !window.ran));
-    assert.deepEqual(complaints, []);
-    await page.close();
-});
-
-/** A job of `count` ranks; rank 5 has more of its own code, and the others wait for it. */
-function jobOf(count, findings) {
-    const measured = (rank) => ({ run_ns: 1e9, own_ns: rank === 5 ? 4.2e8 : 3e8, copies_ns: 1e8, calls_ns: 5e7, waits_ns: 4e8, kernels_ns: 3e8,
-        collectives_ns: rank === 5 ? 3e7 : 1.5e8, to_device_bytes: 1 << 30, to_host_bytes: 0, to_device_bytes_per_s: 5e10, to_host_bytes_per_s: 0, managed_bytes: 0, gain_ns: 1e8 });
-    const step = (rank) => ({ name: "forward", domain: "", count: 10, median_ns: rank === 5 ? 4e7 : 3e7, worst_ns: 5e7, total_ns: rank === 5 ? 4e8 : 3e8 });
-    return Array.from({ length: count }, (_, rank) => JSON.stringify({ schema: "umadvisor-summary-1", rank: String(rank), host: `node${rank >> 3}`, pid: 100 + rank, begin_ns: 1, trace: `train.${rank}.umtrace`,
-        program: "train", device: "NVIDIA H100", node: 0, complete: true, calls: 1000, measured: measured(rank), steps: [step(rank)],
-        lines: [{ line: "train.cu:12 in step()", ns: 1e8, bytes: 1 << 30 }],
-        findings: Array.from({ length: findings }, (_, i) => ({ rule: "UMA-101", title: "Pageable copies", line: `train.cu:${i}`, confidence: "high", saving_ns: 1e6 * (i + 1), saving_bytes: 0 })), findings_beyond: 0 })).join("\n") + "\n";
-}
-
-test("a job shows its ranks, the odd one first, and who waits for it", async () => {
-    const job = join(folder, "job.umjob"), file = join(folder, "job.html");
-    writeFileSync(job, jobOf(8, 3));
-    writeFileSync(join(folder, "train.3.html"), "<title>rank 3</title>");
-    run("report", "--html", "-f", "-o", file, job);
-    const json = JSON.parse(run("report", "--json", job)), { page, complaints } = await open(file);
-    const seen = await page.evaluate(() => ({
-        ranks: [...document.querySelectorAll("#t-ranks tbody tr")].map((row) => row.cells[0].textContent),
-        odd: document.querySelector("#t-ranks .odd").textContent, links: [...document.querySelectorAll("#t-ranks a")].map((link) => [link.textContent, link.getAttribute("href")]),
-        columns: [...document.querySelectorAll("#t-ranks thead th")].map((heading) => heading.dataset.key),
-        runs: [...document.querySelectorAll("#t-ranks .run")].map((cell) => +cell.dataset.v),
-        waits: [...document.querySelectorAll("#t-waits tbody tr")].map((row) => [...row.cells].map((cell) => +(cell.dataset.v ?? 0))),
-        cards: [...document.querySelectorAll(".card .save")].map((save) => +save.dataset.ns),
-    }));
-    assert.deepEqual(seen.ranks, [5, 0, 1, 2, 3, 4, 6, 7].map((rank) => `rank ${rank}`));
-    assert.match(seen.odd, /120 ms more in the program's own code \(420 ms, the others 300 ms\), most of it at step forward \(400 ms there, the others 300 ms\)/);
-    assert.deepEqual(seen.links, [["rank 3", "./train.3.html"]]);
-    assert.ok(seen.columns.includes("to_device_bytes") && !seen.columns.includes("managed_bytes"), seen.columns.join());
-    assert.deepEqual(seen.runs, json.ranks.map((rank) => rank.measured.run_ns));
-    assert.deepEqual(seen.waits[0], [0, 0, 0, 0, 0, 0, 1.2e8, 0, 0]); // rank 0 waits for rank 5
-    assert.deepEqual(seen.cards, json.findings.map((finding) => finding.saving_ns.sum));
-    assert.deepEqual(complaints, []);
-    await page.close();
-    for (const theme of ["light", "dark"])
-        for (const width of [1280, 320]) {
-            const { page } = await open(file, { theme, width });
-            assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `sideways scroll at ${width}`);
-            await page.click("#openall");
-            await checkForAll(page, `job ${theme} ${width}`);
-            await page.close();
-        }
-});
-
-test("a job of 1,000 ranks is a small page", () => {
-    const job = join(folder, "large_job.umjob"), file = join(folder, "large_job.html");
-    writeFileSync(job, jobOf(1000, 200));
-    run("report", "--html", "-o", file, job);
-    const html = readFileSync(file, "utf8");
-    assert.ok(html.length < 3 << 20, `${html.length} bytes`);
-    assert.equal(new Set(html.match(/<th scope="row">rank \d+/g)).size, 1000);
-});
-
-test("options say what they cannot do", async () => {
-    const fails = (...words) => { try { run(...words); } catch (error) { return [error.status, String(error.stderr)]; } return [0, ""]; };
-    const file = join(folder, "pingpong.umtrace");
-    assert.equal(fails("report", "--html", "--json", file)[0], 2);
-    assert.equal(fails("report", "--html", file, file)[0], 2);
-    assert.equal(fails("report", "-o", join(folder, "x"), file)[0], 2);
-    assert.equal(fails("report", "--html", "-o", join(folder, "pingpong.html"), file)[0], 1); // it is there
-    assert.equal(fails("diff", "--html", "--json", file, file)[0], 2);
-    assert.equal(fails("diff", "-o", join(folder, "x"), file, file)[0], 2);
-    assert.equal(fails("diff", "--html", "-o", join(folder, "pingpong.html"), file, file)[0], 1); // it is there
-    const kept = readFileSync(file), [status, message] = fails("diff", "--html", "-f", "-o", file, join(folder, "kept.json"), file);
-    assert.equal(status, 1);
-    assert.match(message, /is the trace itself/);
-    assert.ok(readFileSync(file).equals(kept));
-    assert.ok(!run("report", "--html", "--no-source", file).includes('class="f"'));
-});
-
 if (pictures)
     test("pictures", async () => {
         for (const [name, theme, width, height] of [["pingpong", "light", 1280, 1500], ["pytorch_training", "dark", 1280, 1500]]) {
@@ -533,17 +393,4 @@ if (pictures)
         }
     });
 
-let failed = 0;
-for (const [name, body] of tests) {
-    const begin = Date.now();
-    try {
-        await body();
-        console.log(`ok    ${name} (${Date.now() - begin} ms)`);
-    } catch (error) {
-        failed++;
-        console.log(`FAIL  ${name}\n${error.stack}`);
-    }
-}
-await browser.close();
-rmSync(folder, { recursive: true, force: true });
-process.exit(failed ? 1 : 0);
+await finish();

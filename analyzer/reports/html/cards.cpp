@@ -14,6 +14,15 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+/// Comments stand in a column of their own on the page of the rule, for which a card has no room.
+std::string with_near_comment(std::string_view line) {
+    const std::size_t at = std::min(line.find("  //"), line.find("  # "));
+    if (at == std::string_view::npos || line.find_first_not_of(' ') > at)
+        return std::string(line);
+    return fmt::format("{}  {}", line.substr(0, line.find_last_not_of(' ', at) + 1),
+                       line.substr(line.find_first_not_of(' ', at)));
+}
+
 /// A code block of a rule's page: the lines that are indented below `**heading**`.
 std::vector<std::string> code_of(std::string_view page, std::string_view heading) {
     std::vector<std::string> lines;
@@ -26,7 +35,7 @@ std::vector<std::string> code_of(std::string_view page, std::string_view heading
         const std::string_view line = page.substr(at, end - at);
         constexpr std::string_view indent = "    ";
         if (line.starts_with(indent))
-            lines.emplace_back(line.substr(indent.size()));
+            lines.push_back(with_near_comment(line.substr(indent.size())));
         else if (!line.empty())
             break;
         at = end;
@@ -127,7 +136,7 @@ void write_where_column(Markup& out, const Json& finding, const PageOptions& opt
             write_source(out, memory["line"], memory["text"].get<std::string>(), options);
     }
     if (!finding["places"].empty())
-        out.element("h3", "Also");
+        out.markup("<h3>Also</h3><div class=\"also\">");
     constexpr std::size_t most_places = 12;
     std::size_t count = 0;
     for (const Json& place : finding["places"]) {
@@ -141,6 +150,8 @@ void write_where_column(Markup& out, const Json& finding, const PageOptions& opt
     if (finding["places"].size() > most_places)
         out.element("p class=\"mut\"",
                     fmt::format("{} more lines: report --all", finding["places"].size() - most_places));
+    if (!finding["places"].empty())
+        out.markup("</div>");
     if (!finding["stack"].empty()) {
         out.markup("<details class=\"stack\"><summary>Stack (")
             .text(text::count_text(finding["stack"].size(), "frame"));
@@ -196,8 +207,8 @@ struct Card {
     bool unpriced = false;                 ///< of findings whose saving is not known
 };
 
-void write_what_column(Markup& out, const Json& finding, const Card& card, const PageOptions& options,
-                       std::size_t explained) {
+void write_what_column(Markup& out, const Json& document, const Json& finding, const Card& card,
+                       const PageOptions& options, std::size_t explained) {
     const auto advice = finding["advice"].get<std::string>();
     out.markup("<div><h3>Do</h3>").element("p class=\"do\"", advice);
     for (const Json& detail : finding["details"])
@@ -211,8 +222,9 @@ void write_what_column(Markup& out, const Json& finding, const Card& card, const
         }
     }
     const double saving = finding["saving_ns"].get<double>();
-    out.markup("<h3>Why</h3>")
-        .element("p", (card.unpriced ? "Saving " : "Basis: ") + finding["basis"].get<std::string>());
+    out.markup("<h3>Why</h3>");
+    write_arithmetic(out, document, finding);
+    out.element("p", (card.unpriced ? "Saving " : "Basis: ") + finding["basis"].get<std::string>());
     if (finding.contains("saving_at_most_ns"))
         out.element("p", fmt::format("The calls leave the saving open: {}.",
                                      text::open_saving_text(finding["saving_at_least_ns"].get<double>(),
@@ -247,7 +259,8 @@ std::string place_of(const Json& finding) {
     return finding["line"].is_null() ? "no stack recorded" : finding["line"]["text"].get<std::string>();
 }
 
-void write_card(Markup& out, const Json& finding, Card& card, const PageOptions& options) {
+void write_card(Markup& out, const Json& document, const Json& finding, Card& card,
+                const PageOptions& options) {
     const double saving = finding["saving_ns"].get<double>();
     const auto bytes = finding["saving_bytes"].get<std::uint64_t>();
     const auto confidence = finding["confidence"].get<std::string>();
@@ -282,7 +295,7 @@ void write_card(Markup& out, const Json& finding, Card& card, const PageOptions&
     const auto [first, fresh] = card.explained.try_emplace(finding["rule"].get<std::string>(), card.number);
     const std::size_t explained = fresh ? 0 : first->second;
     write_where_column(out, finding, options, card.stack_text_left, explained);
-    write_what_column(out, finding, card, options, explained);
+    write_what_column(out, document, finding, card, options, explained);
     out.markup("<div class=\"wide\"><h3>Verify</h3><div class=\"line\"><pre class=\"m\" tabindex=\"0\" "
                "aria-label=\"command\">");
     out.text(finding["verify"].get<std::string>());
@@ -297,6 +310,11 @@ void write_card(Markup& out, const Json& finding, Card& card, const PageOptions&
 }
 
 } // namespace
+
+void write_open_all(Markup& out) {
+    out.markup("<div class=\"ctl\"><button class=\"btn js\" id=\"openall\" aria-expanded=\"false\">Open "
+               "all</button></div>");
+}
 
 void write_cards(Markup& out, const Json& document, const PageOptions& options) {
     const Json& list = document["findings"];
@@ -315,15 +333,14 @@ void write_cards(Markup& out, const Json& document, const PageOptions& options) 
             : fmt::format("{}, biggest saving first{}", list.size(),
                           unpriced.empty() ? "" : fmt::format("; {}, saving not known", unpriced.size())));
     if (count != 0)
-        out.markup("<div class=\"ctl\"><button class=\"btn js\" id=\"openall\" aria-expanded=\"false\">Open "
-                   "all</button></div>");
+        write_open_all(out);
     out.markup("</div><div class=\"panel\"><div class=\"cards\">");
     constexpr std::size_t most_cards = 200;
     for (const Json* const each : {&list, &unpriced}) {
         card.unpriced = each == &unpriced;
         for (const Json& finding : *each)
             if (++card.number <= most_cards)
-                write_card(out, finding, card, options);
+                write_card(out, document, finding, card, options);
     }
     out.markup("</div>");
     if (list.empty())

@@ -64,8 +64,8 @@ void write_where_of_both(Markup& out, const Json& document) {
         const Json &old = document["before"]["where"][key], &now = document["after"]["where"][key];
         if (old == 0 && now == 0)
             continue;
-        out.markup("<li><svg class=\"sw\" aria-hidden=\"true\"><rect class=\"c-").markup(part.colour);
-        out.markup("\" width=\"100%\" height=\"100%\"/></svg>").text(part.words).markup(" ");
+        begin_legend_entry(out, part.colour, part.words);
+        out.markup(" ");
         out.element("b", ns_text(old) + " → " + ns_text(now)).markup("</li>");
     }
     out.markup("</ul></div>");
@@ -231,8 +231,7 @@ void write_compared_findings(Markup& out, const Json& document) {
                "id=\"h-findings\">Findings</h2>");
     out.element("span class=\"mut\"", fmt::format("{} unchanged", document["same"].get<std::uint64_t>()));
     if (cards != 0)
-        out.markup("<div class=\"ctl\"><button class=\"btn js\" id=\"openall\" aria-expanded=\"false\">Open "
-                   "all</button></div>");
+        write_open_all(out);
     out.markup("</div>");
     for (const ComparedList& list : compared_lists) {
         const Json& found = document[std::string(list.key)];

@@ -85,8 +85,8 @@ void write_where(Markup& out, const Json& document, const Timeline& timeline, co
     }
     out.markup("</div><ul class=\"lg\">");
     const auto item = [&out](const CauseWords& words) {
-        out.markup("<li><svg class=\"sw\" aria-hidden=\"true\"><rect class=\"c-").markup(words.colour);
-        out.markup("\" width=\"100%\" height=\"100%\"/></svg>").text(words.name).markup(" ");
+        begin_legend_entry(out, words.colour, words.name);
+        out.markup(" ");
     };
     for (std::size_t i = 0; i < start; ++i)
         if (where[i] > 0) {

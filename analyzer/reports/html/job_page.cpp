@@ -31,6 +31,13 @@ double of(const Rank& rank, Quantity quantity) {
     return rank.measured[static_cast<std::size_t>(quantity)];
 }
 
+double sum_of_parts(const ranks::Quantities& measured) {
+    double sum = 0;
+    for (const TimePart& part : time_parts)
+        sum += measured[static_cast<std::size_t>(part.quantity)];
+    return sum;
+}
+
 /// A job with what several parts of its page need.
 struct Job {
     const Comparison& ranks;
@@ -85,15 +92,14 @@ void write_run_bar(Markup& out, const std::string& name, const ranks::Quantities
         label += fmt::format(", {} {}", part.words,
                              text::time_text(measured[static_cast<std::size_t>(part.quantity)]));
     Bar bar(label);
-    double sum = 0;
     for (const TimePart& part : time_parts) {
         const double ns = measured[static_cast<std::size_t>(part.quantity)];
         const std::string words = fmt::format("{} {}", part.words, text::time_text(ns));
         bar.part(ns / scale, part.colour, words, words);
-        sum += ns;
     }
-    out.markup("<span class=\"k\">").text(name).markup(" ").element("b", text::time_text(sum));
-    out.markup("</span>").markup(bar.str());
+    const std::string whole = text::time_text(sum_of_parts(measured));
+    out.markup("<span class=\"k\">").text(name).markup(" ").element("b", whole).markup("</span>");
+    out.markup(bar.str());
 }
 
 /// The rank that comes first beside the median of all.
@@ -102,14 +108,8 @@ void write_where(Markup& out, const Job& job) {
     for (const TimePart& part : time_parts)
         usual[static_cast<std::size_t>(part.quantity)] = job.ranks.spread(part.quantity).median;
     const Rank& first = job.ranks.ranks()[job.order.front()];
-    const auto sum = [](const ranks::Quantities& measured) {
-        double all = 0;
-        for (const TimePart& part : time_parts)
-            all += measured[static_cast<std::size_t>(part.quantity)];
-        return all;
-    };
     const bool any_odd = !job.deviations.empty() || job.ranks.waiting();
-    const double scale = std::max(sum(usual), any_odd ? sum(first.measured) : 0);
+    const double scale = std::max(sum_of_parts(usual), any_odd ? sum_of_parts(first.measured) : 0);
     if (scale <= 0)
         return;
     out.markup(
@@ -120,8 +120,8 @@ void write_where(Markup& out, const Job& job) {
         write_run_bar(out, first.who, first.measured, scale);
     out.markup("</div><ul class=\"lg\">");
     for (const TimePart& part : time_parts) {
-        out.markup("<li><svg class=\"sw\" aria-hidden=\"true\"><rect class=\"c-").markup(part.colour);
-        out.markup("\" width=\"100%\" height=\"100%\"/></svg>").text(part.words).markup("</li>");
+        begin_legend_entry(out, part.colour, part.words);
+        out.markup("</li>");
     }
     out.markup("</ul></div>");
 }
@@ -263,15 +263,14 @@ void write_waits(Markup& out, const Job& job) {
         for (const std::size_t row : rows)
             for (const std::size_t column : columns)
                 scale = std::max(scale, more(row, column));
-        out.markup(
-            "<div class=\"tw\" tabindex=\"0\" role=\"region\" aria-label=\"matrix of waits\"><table "
-            "class=\"d matrix\" id=\"t-waits\"><caption>How much longer the rank of a row was in collectives "
-            "than the rank of a column, which came later: the sums of the run, since a job file does not "
-            "have each collective.");
+        out.markup("<p class=\"waits\">How much longer the rank of a row was in collectives than the rank of "
+                   "a column, which came later: the sums of the run, since a job file does not have each "
+                   "collective.");
         if (rows.size() < all.ranks().size())
             out.text(fmt::format(" Rows are the {} ranks that waited most, columns the {} that waited least.",
                                  rows.size(), columns.size()));
-        out.markup("</caption><thead><tr><th scope=\"col\">waits for</th>");
+        out.markup("</p><div class=\"tw\" tabindex=\"0\" role=\"region\" aria-label=\"matrix of waits\"><table "
+                   "class=\"d matrix\" id=\"t-waits\"><thead><tr><th scope=\"col\">waits for</th>");
         for (const std::size_t column : columns)
             out.element("th scope=\"col\" class=\"r\"", job.who(column));
         out.markup("</tr></thead><tbody>");
@@ -340,22 +339,20 @@ void write_shared_findings(Markup& out, const Job& job) {
                     : fmt::format("{}, by what they save on all ranks together; the figure is the median "
                                   "of a rank",
                                   found.size()));
-    if (!found.empty())
-        out.markup("<div class=\"ctl\"><button class=\"btn js\" id=\"openall\" aria-expanded=\"false\">Open "
-                   "all</button></div>");
-    out.markup("</div>");
-    if (!found.empty()) {
-        constexpr std::size_t most_cards = 200;
-        out.markup("<div class=\"panel\"><div class=\"cards\">");
-        for (std::size_t i = 0; i < std::min(found.size(), most_cards); ++i)
-            write_shared_card(out, job, found[i], i + 1, largest);
-        out.markup("</div>");
-        if (found.size() > most_cards)
-            out.element("p class=\"more\"",
-                        fmt::format("{} more findings: umadvisor report --all", found.size() - most_cards));
-        out.markup("</div>");
+    if (found.empty()) {
+        out.markup("</div></section>");
+        return;
     }
-    out.markup("</section>");
+    write_open_all(out);
+    constexpr std::size_t most_cards = 200;
+    out.markup("</div><div class=\"panel\"><div class=\"cards\">");
+    for (std::size_t i = 0; i < std::min(found.size(), most_cards); ++i)
+        write_shared_card(out, job, found[i], i + 1, largest);
+    out.markup("</div>");
+    if (found.size() > most_cards)
+        out.element("p class=\"more\"",
+                    fmt::format("{} more findings: umadvisor report --all", found.size() - most_cards));
+    out.markup("</div></section>");
 }
 
 void write_shared_steps(Markup& out, const Job& job) {

@@ -65,7 +65,10 @@ void begin_page(Markup& out, const std::string& title, const std::vector<Section
         out.markup("<a href=\"#").markup(section.id).markup("\">").markup(section.words).markup("</a>");
     out.markup("</nav><span class=\"mut m pn nw\">")
         .text(file)
-        .markup("</span><button class=\"btn js\" id=\"theme\">Dark</button></div></header><main>");
+        .markup("</span><search class=\"find\"><label class=\"vh\" for=\"find\">Search the page; Enter goes to "
+                "the next place, Shift and Enter to the one before</label><input type=\"search\" id=\"find\" "
+                "placeholder=\"search: /\"><span class=\"mut\" id=\"found\" role=\"status\"></span></search>"
+                "<button class=\"btn js\" id=\"theme\">Dark</button></div></header><main>");
 }
 
 void end_page(Markup& out, const std::vector<std::string>& footer, const nlohmann::ordered_json& data,

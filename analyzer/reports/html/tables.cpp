@@ -29,7 +29,7 @@ std::string cell_text(std::string_view unit, double value) {
     if (unit == "B/s")
         return text::rate_text(value);
     if (unit == "%")
-        return text::percent_text(value / 100);
+        return value > 0 && value < 0.05 ? "<0.1%" : text::percent_text(value / 100);
     std::string text = std::to_string(value);
     constexpr std::size_t decimals = 3;
     text.resize(std::min(text.size(), text.find('.') + decimals));
@@ -76,7 +76,11 @@ struct OneUnit {
 std::string title_of(std::string_view title) {
     const std::string_view unit = unit_of(title);
     const std::string name(title.substr(0, unit.empty() ? title.size() : title.rfind(" (")));
-    return unit == "%" ? "Share" : name == "Live at End" && unit == "B" ? "Bytes at End" : name;
+    if (unit == "B" && name == "Live at End")
+        return "Bytes at End";
+    if (unit == "B" && name == "In Flight")
+        return "Bytes in Flight";
+    return unit == "%" ? "Share" : name;
 }
 
 bool is_number(const text::Table& table, std::size_t column) {
@@ -84,6 +88,12 @@ bool is_number(const text::Table& table, std::size_t column) {
         return std::holds_alternative<double>(row[column]) ||
                std::holds_alternative<std::uint64_t>(row[column]);
     });
+}
+
+/// A column of which the run has nothing is left out.
+bool is_empty(const text::Table& table, std::size_t column) {
+    return std::ranges::all_of(
+        table.rows, [column](const auto& row) { return std::holds_alternative<std::monostate>(row[column]); });
 }
 
 /// Without what stands in the brackets of templates, which makes names of kernels longer than a line.
@@ -166,7 +176,8 @@ void write_table(Markup& out, const text::Table& table, const std::string& more_
     begin_table(out, std::string(table.name), table.title, text::count_text(table.rows.size(), "row"));
     std::vector<std::size_t> order; // what it is comes before its numbers
     for (std::size_t column = 0; column < table.columns.size(); ++column)
-        order.push_back(column);
+        if (!is_empty(table, column))
+            order.push_back(column);
     std::stable_partition(order.begin(), order.end(),
                           [&](std::size_t column) { return !is_number(table, column); });
     std::stable_partition(order.begin(), order.end(), [&](std::size_t column) {
@@ -191,8 +202,15 @@ void write_table(Markup& out, const text::Table& table, const std::string& more_
             double& most = largest[unit_of(table.columns[column].title)];
             most = std::max(most, std::abs(number_of(row[column])));
         }
+    // Those rows have names that are theirs alone.
+    const bool linked = !compared && (table.name == "api" || table.name == "copies" || table.name == "managed");
     for (std::size_t i = 0; i < std::min(table.rows.size(), most_rows); ++i) {
-        out.markup("<tr>");
+        if (linked)
+            out.markup("<tr id=\"")
+                .markup(row_id(table.name, std::get<std::string>(table.rows[i][order.front()])))
+                .markup("\">");
+        else
+            out.markup("<tr>");
         for (const std::size_t column : order)
             if (const std::string_view unit = unit_of(table.columns[column].title); compared && numbers[column])
                 write_compared_cell(out, OneUnit(unit, largest[unit]), number_of(table.rows[i][column]),

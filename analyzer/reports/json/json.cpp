@@ -149,6 +149,10 @@ Json finding_json(advice::Report& report, const rules::Finding& finding) {
         object["saving_at_least_ns"] = finding.saving_at_least_ns;
         object["saving_at_most_ns"] = finding.saving_at_most_ns;
     }
+    if (const std::optional<rules::Difference> difference = rules::difference(finding)) {
+        object["spent_ns"] = difference->spent_ns;
+        object["left_ns"] = difference->left_ns;
+    }
     if (finding.order != rules::Order::untouched)
         object["order"] = rules::name(finding.order);
     for (const rules::OrderLoss& pair : finding.lost_order)

@@ -11,6 +11,11 @@ std::string percent(double share) {
     return text;
 }
 
+void begin_legend_entry(Markup& out, std::string_view colour, std::string_view words) {
+    out.markup("<li><svg class=\"sw\" aria-hidden=\"true\"><rect class=\"c-").markup(colour);
+    out.markup("\" width=\"100%\" height=\"100%\"/></svg>").text(words);
+}
+
 Bar::Bar(std::string_view label) {
     out_.markup("<svg class=\"bar\" width=\"100%\" height=\"24\" role=\"img\" aria-label=\"")
         .text(label)

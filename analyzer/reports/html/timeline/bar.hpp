@@ -11,6 +11,9 @@ namespace umadvisor::html {
 /// "12.34%" of a share.
 std::string percent(double share);
 
+/// The begin of an entry of a legend: `<li>`, a field of the colour, and what it stands for.
+void begin_legend_entry(Markup& out, std::string_view colour, std::string_view words);
+
 /// A bar, each part of it a rectangle with its name where there is room.
 class Bar {
 public:

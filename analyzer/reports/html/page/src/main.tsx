@@ -3,6 +3,7 @@ import { load } from "./data";
 import { makeFlames } from "./flame";
 import { render } from "preact";
 import { palette } from "./paint";
+import { makeSearch } from "./search";
 import { copy, makeTables } from "./tables";
 import { makeTimeline } from "./timeline";
 import { View } from "./view";
@@ -93,6 +94,7 @@ async function start() {
   addEventListener("afterprint", () => theme(null));
   if (!document.getElementById("timeline")) { // a comparison has none
     makeCards(() => {});
+    makeSearch(() => []);
     followAddress();
     root.dataset.ready = "";
     return;
@@ -102,6 +104,7 @@ async function start() {
   const timeline = makeTimeline(data, view, openCard);
   redraw = timeline.redraw;
   makeCards(timeline.show);
+  makeSearch(timeline.places);
   makeZoom(view);
   followAddress();
   root.dataset.ready = "";

@@ -111,7 +111,7 @@ export class Rows {
   /** Where a row has bins that are wider than what is looked at, it says so. */
   private coarse(context: Context, bins: number | undefined, width: number, y: number) {
     const wide = bins ? (this.span / bins / this.view.length) * width : 0;
-    if (wide > 12) note(context, `detail left out here: what is shown is ${timeText(this.span / bins!)} wide`, Math.max(2, width / 2 - 130), y);
+    if (wide > 12) note(context, `details are left out here: a column is ${timeText(this.span / bins!)} wide`, Math.max(2, width / 2 - 130), y);
   }
   private around(time: number): [string, number, number] {
     const width = (this.view.length / this.view.width) * 4;
@@ -350,7 +350,7 @@ export class Rows {
       hit: (time) => {
         const [text, from, until] = this.around(time), up = linkBytes(this.linkRow(2 * index), from, until, 1)[0], down = linkBytes(this.linkRow(2 * index + 1), from, until, 1)[0];
         const rate = (bytes: number) => `${bytesText(bytes)} (${(bytes / (until - from)).toFixed(2)} GB/s)`;
-        return { title: `Link, ${text}`, rows: [[`${low} → ${high}`, rate(up)], [`${high} → ${low}`, rate(down)], ["known", "in sum from one call to the next"], ...this.step(time)] };
+        return { title: `Link, ${text}`, rows: [[`${low} → ${high}`, rate(up)], [`${high} → ${low}`, rate(down)], ["known", "sum from one call to the next"], ...this.step(time)] };
       },
     };
   }
@@ -430,7 +430,7 @@ export class Rows {
   private parts(index: number): RowView[] {
     const row = this.line(index), managed = this.data.document.timeline.lines[index].memory === "managed";
     if (!row.stays) return [];
-    return this.biggest(`line${index}`, row, 3, (i) => [`allocation ${countText(row.parts[i].number + 1)}`, `lives ${timeText(row.parts[i].end - row.parts[i].begin)} from ${momentText(row.parts[i].begin, 1e8)}`], "in view")
+    return this.biggest(`line${index}`, row, 3, (i) => [`allocation ${countText(row.parts[i].number + 1)}`, `lives for ${timeText(row.parts[i].end - row.parts[i].begin)} from ${momentText(row.parts[i].begin, 1e8)}`], "in view")
       .map((part) => (managed && !part.id.endsWith(".rest") ? { ...part, unfold: () => this.blocks(index, +part.id.split(".")[1]) } : part));
   }
 

@@ -6,6 +6,7 @@ import { type Data, after } from "./data";
 import { bytesText, countText, momentText, shortened, timeText } from "./format";
 import { type Context, type Ink, causeNames, fill, glyph, grid, palette } from "./paint";
 import { type LineView, type RowView, Rows, causeList } from "./rows";
+import type { Place } from "./search";
 import { type Tip, hideTip, pinTip, pinned, say, showTip, tipText } from "./tip";
 import type { View } from "./view";
 
@@ -201,8 +202,9 @@ function Timeline({ shared }: { shared: Shared }) {
     select(id);
     flash(null);
     requestAnimationFrame(() => flash(id));
-    const index = /^line(\d+)$/.exec(id);
-    if (index && !visible.some((row) => row.id === id)) { setAllLines(true); setQuery(""); setCause(-1); setMoved(false); }
+    if (id.startsWith("line") && !visible.some((row) => row.id === id)) { setAllLines(true); setQuery(""); setCause(-1); setMoved(false); }
+    if (!shownThreads.some((row) => row.id === id) && threads.some((row) => row.id === id)) setAllThreads(true);
+    if (!shownStreams.some((row) => row.id === id) && streams.some((row) => row.id === id)) setAllStreams(true);
   };
   useLayoutEffect(() => view.watch(() => again(0)), []);
 
@@ -246,7 +248,7 @@ function Timeline({ shared }: { shared: Shared }) {
   const shownStreams = allStreams ? streams : streams.slice(0, most_streams);
   const shownThreads = allThreads ? threads : threads.slice(0, most_threads), moreThreads = threadOrder.slice(shownThreads.length);
   const all = [...(fixed.steps ? [fixed.steps] : []), ...shownThreads, ...shownStreams, ...fixed.links, fixed.memory, ...shownLines];
-  current = { all, selected, select };
+  current = { all, every: [...(fixed.steps ? [fixed.steps] : []), ...threads, ...streams, ...fixed.links, fixed.memory, ...lines], selected, select };
   const device = timeline.memory.device || "Device";
   return (
     <>
@@ -282,7 +284,8 @@ function Timeline({ shared }: { shared: Shared }) {
   );
 }
 
-let current: { all: RowView[]; selected: string | null; select: (id: string) => void } = { all: [], selected: null, select: () => {} };
+/** Rows that are shown, and those behind "more" and filters as well. */
+let current: { all: RowView[]; every: RowView[]; selected: string | null; select: (id: string) => void } = { all: [], every: [], selected: null, select: () => {} };
 
 function InView({ shared }: { shared: Shared }) {
   const { view, rows } = shared;
@@ -358,8 +361,8 @@ function Legend({ told }: { told: boolean }) {
   );
 }
 
-/** Puts the timeline into the page. Returns what shows a finding in it. */
-export function makeTimeline(data: Data, view: View, open: (finding: number) => void): { show: (finding: number) => void; redraw: () => void } {
+/** Puts the timeline into the page. Returns what shows a finding in it, and where its rows are. */
+export function makeTimeline(data: Data, view: View, open: (finding: number) => void): { show: (finding: number) => void; places: () => Place[]; redraw: () => void } {
   const rows = new Rows(data, view), plots = new Plots(view, rows), titles = data.document.titles, shared: Shared = { view, rows, plots, titles, open };
   const panel = document.getElementById("tl-panel")!;
   panel.replaceChildren();
@@ -379,10 +382,11 @@ export function makeTimeline(data: Data, view: View, open: (finding: number) => 
     const plot = tl.querySelector<HTMLElement>(".mm");
     if (plot) view.width = Math.max(50, plot.clientWidth);
   };
+  view.watch(measure); // before those that place by the width
   render(<Timeline shared={shared} />, body);
   measure();
   render(<><InView shared={shared} /><Legend told={data.document.timeline.told} /></>, below);
-  view.watch(() => { measure(); plots.version++; plots.draw(); });
+  view.watch(() => { plots.version++; plots.draw(); });
   const redraw = () => { plots.version++; view.changed(); };
   new ResizeObserver(redraw).observe(tl);
   addEventListener("resize", redraw);
@@ -417,7 +421,15 @@ export function makeTimeline(data: Data, view: View, open: (finding: number) => 
 
   pointerAndKeys(tl, cross, range, shared);
   view.changed();
-  return { show: (finding) => showFinding(shared, finding, true), redraw };
+  const places = () => current.every.map((row) => ({
+    text: [row.name, row.sub, row.line?.meta.place, row.line?.meta.call].join(" "),
+    go: async () => {
+      flashRow(row.id);
+      await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)));
+      return tl.querySelector<HTMLElement>(`[data-row="${row.id}"]`);
+    },
+  }));
+  return { show: (finding) => showFinding(shared, finding, true), places, redraw };
 }
 
 function pointerAndKeys(tl: HTMLElement, cross: HTMLElement, range: HTMLElement, shared: Shared) {
