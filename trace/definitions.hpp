@@ -41,6 +41,7 @@ struct Process {
     std::string_view executable, command_line, directory, host, rank; ///< command_line: NUL between arguments
     std::uint64_t lock_limit = 0;   ///< RLIMIT_MEMLOCK at the start, bytes plus 1; 0: none, or not known
     std::uint64_t memory_limit = 0; ///< of the process's control groups, the same
+    std::string_view recorder;      ///< version of umadvisor, "1.0.0"; empty: 1.0.0 or older
 
     template <class Self, class Visitor>
     static void fields(Self& r, Visitor& v) {
@@ -53,6 +54,7 @@ struct Process {
         v.text("rank", r.rank);
         v.number("lock_limit", r.lock_limit);
         v.number("memory_limit", r.memory_limit);
+        v.text("recorder", r.recorder);
     }
 };
 

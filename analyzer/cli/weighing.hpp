@@ -13,7 +13,7 @@ namespace umadvisor::cli {
 /// --by.
 OptionSpec weight_option();
 
-/// What --by asks for, by default time blocked; nullopt, with a line on stderr, where there is no such weight.
+/// What --by asks for, by default time; nullopt, with a line on stderr, where there is no such weight.
 std::optional<reports::Weight> weight_of(const Arguments& arguments);
 
 /// The stacks of the trace that the arguments name, as they ask for them, inside `ranges` alone if any. What

@@ -1,5 +1,6 @@
 #include "analyzer/reports/completeness_text.hpp"
 
+#include "analyzer/reader/shown_name.hpp"
 #include "analyzer/text/figures.hpp"
 
 #include <array>
@@ -41,6 +42,10 @@ std::string completeness_summary(const reader::Trace& trace) {
         text = "trace complete";
     if (dropped != 0)
         text += fmt::format(", {} dropped", count_text(dropped, "record"));
+    if (const auto& processes = trace.dictionary.processes; !processes.empty())
+        if (const std::string_view version = processes.front().recorder; version != UMADVISOR_VERSION)
+            text += version.empty() ? ", recorded by an older umadvisor"
+                                    : ", recorded by umadvisor " + reader::shown_name(version);
     return text;
 }
 

@@ -8,7 +8,8 @@
 
 namespace umadvisor::reports {
 
-/// "trace complete", "trace cut: ...": for the first line of a report.
+/// "trace complete", "trace cut: ...", and which umadvisor recorded it, where that was another one: for the
+/// first line of a report.
 std::string completeness_summary(const reader::Trace& trace);
 
 /// One sentence for each kind of record that is not in what was read; drops first. Empty when nothing is

@@ -26,17 +26,19 @@ CodePlace named(std::string name) {
 
 /// The outermost first, what was called last.
 std::vector<CodePlace> frames_of(const rules::Profile& profile, symbols::Symbolizer& symbolizer,
-                                 const WeighedSite& weighed, Weight by, bool full) {
+                                 const WeighedSite& weighed, bool full) {
     std::vector<CodePlace> frames = shown_frames(symbolizer, weighed.site.stack, full);
-    const bool of_host = by == Weight::faults && weighed.site.entry == 0;
-    if (weighed.of_device)
-        frames = {named("(kernel not recorded)")};
-    else if (of_host) // the line is all that is known of it, if that
-        frames.push_back(named("(caller not recorded)"));
-    const std::string call = of_host ? "page fault" : profile.call_name(weighed.site.entry);
+    const std::string call = weighed.site.entry == 0 ? "" : profile.call_name(weighed.site.entry);
     // The runtime's own frames, where they are shown, name it already.
-    if (std::ranges::none_of(frames, [&](const CodePlace& frame) { return frame.function == call; }))
+    if (!call.empty() &&
+        std::ranges::none_of(frames, [&](const CodePlace& frame) { return frame.function == call; }))
         frames.insert(frames.begin(), named(call));
+    if (!weighed.inner.empty())
+        frames.insert(frames.begin(), named(std::string(weighed.inner)));
+    if (!weighed.outer.empty())
+        frames.push_back(named(std::string(weighed.outer)));
+    if (!weighed.thread.empty())
+        frames.push_back(named(weighed.thread));
     if (const std::string_view kernel = profile.dictionary().function_symbol(weighed.function); !kernel.empty())
         frames.insert(frames.begin(), named(symbols::short_name(kernel)));
     std::ranges::reverse(frames);
@@ -80,9 +82,9 @@ std::uint64_t WeighedStacks::sum() const {
 }
 
 WeighedStacks weighed_stacks(const rules::Profile& profile, symbols::Symbolizer& symbolizer, Weight by,
-                             bool full, std::size_t most) {
+                             bool full, std::size_t most, const html::Timeline* timeline) {
     WeighedStacks result{profile.program(), by, {}};
-    std::vector<WeighedSite> sites = weigh(profile, by);
+    std::vector<WeighedSite> sites = weigh(profile, by, timeline);
     std::ranges::stable_sort(sites, std::ranges::greater{}, &WeighedSite::weight);
     std::size_t text = 0;
     for (const WeighedSite& site : sites) {
@@ -96,7 +98,7 @@ WeighedStacks weighed_stacks(const rules::Profile& profile, symbols::Symbolizer&
         }
         WeighedStack& stack = result.stacks.emplace_back();
         stack.weight = site.weight;
-        stack.frames = frames_of(profile, symbolizer, site, by, full);
+        stack.frames = frames_of(profile, symbolizer, site, full);
         text += text_of(stack.frames);
     }
     return result;

@@ -12,7 +12,7 @@ namespace umadvisor::reports {
 
 struct WeighedStack {
     std::vector<symbols::CodePlace>
-        frames; ///< the outermost first; the CUDA call last, or the kernel it launched
+        frames; ///< the outermost first; the CUDA call last, or what its time went into
     std::uint64_t weight = 0;
 };
 
@@ -25,9 +25,9 @@ struct WeighedStacks {
 };
 
 /// The heaviest first. The program's own frames, or all of them with `full`. Throws reader::Error where the
-/// trace has no such weights. Of more stacks than `most` those that weigh least are one.
+/// trace has no such weights. Of more stacks than `most` those that weigh least are one. Time needs a timeline.
 WeighedStacks weighed_stacks(const rules::Profile& profile, symbols::Symbolizer& symbolizer, Weight by,
-                             bool full, std::size_t most = SIZE_MAX);
+                             bool full, std::size_t most = SIZE_MAX, const html::Timeline* timeline = nullptr);
 
 /// The program's own frames of a stack, the innermost first, or all of them with `full`; never none where the
 /// stack has any.

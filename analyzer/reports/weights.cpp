@@ -2,6 +2,7 @@
 
 #include "analyzer/reader/error.hpp"
 #include "analyzer/reader/saturated.hpp"
+#include "analyzer/reports/html/timeline/timeline.hpp"
 
 #include <array>
 #include <cmath>
@@ -14,7 +15,7 @@ namespace {
 struct Names {
     std::string_view option, words;
 };
-constexpr std::array<Names, std::size(weights)> names{{{"blocked", "time blocked"},
+constexpr std::array<Names, std::size(weights)> names{{{"time", "time"},
                                                        {"copied", "bytes copied"},
                                                        {"pageable", "pageable bytes copied"},
                                                        {"allocated", "bytes allocated"},
@@ -22,11 +23,71 @@ constexpr std::array<Names, std::size(weights)> names{{{"blocked", "time blocked
 
 using Sums = std::map<std::pair<ids::CallSite, std::uint64_t>, std::uint64_t>; ///< by site and kernel
 
-Sums time_blocked(const rules::Profile& profile) {
-    Sums sums;
-    for (const auto& [site, ticks] : profile.waits().ticks())
-        sums[{site, 0}] = profile.nanoseconds(ticks);
+constexpr std::string_view host_fault = "page fault", unknown_caller = "(caller not recorded)";
+
+using CauseSums = std::map<std::pair<ids::CallSite, std::string_view>, double>; ///< by site and innermost frame
+
+/// What a thread's calls and waits took, nanoseconds. The start of CUDA is not in it.
+CauseSums call_times(const html::StackTimes& times, const html::Timeline& timeline) {
+    using html::Cause;
+    CauseSums sums;
+    for (std::size_t name = 0; name < times.by_name().size(); ++name) {
+        const html::Named& named = timeline.names[name];
+        for (const Cause cause :
+             {Cause::device_faults, Cause::kernels, Cause::copies, Cause::allocation, Cause::calls})
+            if (const double ns = times.by_name()[name][static_cast<std::size_t>(cause)]; ns > 0)
+                sums[{{named.stack, named.entry},
+                      name == 0                       ? "(other stacks)"
+                      : cause == Cause::kernels       ? "(waiting for kernels)"
+                      : cause == Cause::device_faults ? "(page faults on the device)"
+                                                      : ""}] += ns;
+    }
     return sums;
+}
+
+/// All that the main thread did, and what the others did in calls; of ranges, only the calls inside.
+std::vector<WeighedSite> thread_times(const rules::Profile& profile, const html::Timeline& timeline) {
+    std::vector<WeighedSite> result;
+    const bool ranges = profile.inside().has_value();
+    const auto& threads = timeline.threads;
+    const bool alone =
+        std::ranges::count_if(threads, [](const auto& thread) { return thread != nullptr; }) == 1;
+    for (std::size_t i = 0; i < threads.size(); ++i) {
+        if (threads[i] == nullptr)
+            continue;
+        const html::StackTimes& times = threads[i]->times;
+        const bool main = i == timeline.main;
+        const CauseSums calls = call_times(times, timeline);
+        const double code =
+            times.by_name().empty() ? 0 : times.by_name()[0][static_cast<std::size_t>(html::Cause::code)];
+        double sum = code;
+        for (const auto& [key, ns] : calls)
+            sum += ns;
+        for (const auto& [frame, ns] : times.host_faults())
+            sum += ns;
+        const double scale = !main || ranges || sum <= 0 ? 1 : static_cast<double>(profile.net_ns()) / sum;
+        const std::string thread = alone  ? std::string()
+                                   : main ? "main thread"
+                                          : fmt::format("thread {}", threads[i]->tid);
+        double exact = 0; // each share is rounded so that their sum is right
+        std::uint64_t given = 0;
+        const auto add = [&](ids::CallSite site, double ns, std::string_view outer, std::string_view inner) {
+            exact += ns * scale;
+            const std::uint64_t until = reader::saturated(std::round(exact));
+            if (until > given)
+                result.push_back({site, 0, until - given, outer, inner, thread});
+            given = std::max(given, until);
+        };
+        if (main && !ranges) {
+            add({}, code, {}, "(host code)");
+            for (const auto& [frame, ns] : times.host_faults())
+                add({ids::StackId(frame), 0}, ns, unknown_caller, host_fault);
+        }
+        for (const auto& [key, ns] : calls)
+            if (!ranges || (key.first.entry != 0 && !key.first.stack.outside()))
+                add(key.first, ns, {}, key.second);
+    }
+    return result;
 }
 
 Sums bytes_copied(const rules::Profile& profile, bool pageable_only) {
@@ -78,7 +139,8 @@ void add_unknown_faults(const managed::ManagedTotals& totals, const Sums& sums,
         reader::add_saturated(site.first.entry == 0 ? host : device, sum);
     const auto add = [&result](std::uint64_t all, std::uint64_t known, bool of_device) {
         if (all > known)
-            result.push_back({{}, 0, all - known, of_device});
+            result.push_back(
+                {{}, 0, all - known, of_device ? "(kernel not recorded)" : unknown_caller, host_fault, {}});
     };
     add(totals.host_faults().value_or(0), host, false);
     add(totals.device_faults().value_or(0), device, true);
@@ -86,8 +148,8 @@ void add_unknown_faults(const managed::ManagedTotals& totals, const Sums& sums,
 
 Sums sums_of(const rules::Profile& profile, Weight weight) {
     switch (weight) {
-    case Weight::blocked:
-        return time_blocked(profile);
+    case Weight::time:
+        break;
     case Weight::copied:
         return bytes_copied(profile, false);
     case Weight::pageable:
@@ -110,12 +172,24 @@ std::string_view words(Weight weight) {
     return names[static_cast<std::size_t>(weight)].words;
 }
 
-std::vector<WeighedSite> weigh(const rules::Profile& profile, Weight weight) {
+std::string title(Weight weight) {
+    return std::string(words(weight)) +
+           (is_time(weight) ? " (device work counts where a thread waits for it)" : "");
+}
+
+std::vector<WeighedSite> weigh(const rules::Profile& profile, Weight weight, const html::Timeline* timeline) {
+    if (timeline != nullptr && is_time(weight))
+        return thread_times(profile, *timeline);
     std::vector<WeighedSite> result;
     const Sums sums = sums_of(profile, weight);
     for (const auto& [site, sum] : sums)
         if (sum != 0 && !site.first.stack.outside())
-            result.push_back({site.first, site.second, sum});
+            result.push_back({site.first,
+                              site.second,
+                              sum,
+                              site.first.entry == 0 ? unknown_caller : std::string_view(),
+                              site.first.entry == 0 ? host_fault : std::string_view(),
+                              {}});
     if (weight == Weight::faults)
         add_unknown_faults(profile.managed().totals(), sums, result);
     return result;

@@ -49,6 +49,7 @@ void define_process() noexcept {
     if (rlimit limit; getrlimit(RLIMIT_MEMLOCK, &limit) == 0)
         record.lock_limit = limit.rlim_cur + 1;
     record.memory_limit = memory_limit_by_groups() + 1;
+    record.recorder = UMADVISOR_VERSION;
     define(record);
 }
 

@@ -26,14 +26,18 @@ BOOST_DATA_TEST_CASE(a_terminal_sees_how_far_the_symbols_are,
     BOOST_TEST(!outcome.out.empty());
 }
 
-BOOST_AUTO_TEST_CASE(a_terminal_sees_how_far_reading_is) {
+BOOST_DATA_TEST_CASE(a_terminal_sees_how_far_reading_is,
+                     boost::unit_test::data::make({"report --json --no-cache", "stats --no-cache",
+                                                   "flame --no-cache", "tree --by copied --no-cache", "dump",
+                                                   "dump --json"}),
+                     command) {
     BOOST_TEST_REQUIRE(record(folder, sim + "pageable_copies").status == 0);
-    const std::string report = "LD_PRELOAD=" + programs + "/plugins/libslow_reads.so " + advisor +
-                               " report --json --no-cache x.umtrace";
-    const std::string seen = on_terminal(folder, report + " >out");
+    const std::string slow_reads =
+        "LD_PRELOAD=" + programs + "/plugins/libslow_reads.so " + advisor + " " + command + " x.umtrace";
+    const std::string seen = on_terminal(folder, slow_reads + " >out");
     BOOST_TEST(says(seen, "\r\033[Kumadvisor: reading: "), seen);
     BOOST_TEST(seen.ends_with("\r\033[K"), seen);
-    BOOST_TEST(run(folder, report).err == "");
+    BOOST_TEST(run(folder, slow_reads).err == "");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -211,6 +211,8 @@ int report(const Arguments& given) {
         return usage_error;
     bool failed = false, partial = false;
     symbols::Options options = stack_options(arguments);
+    if (as_page)
+        show_reading(4); // the timeline is one pass more
     options.source.named = !arguments.has("--no-source");
     const advice::RatesOf rates = rates_of(arguments);
     for (const std::string& path : arguments.rest) {

@@ -27,7 +27,8 @@ bool line_shown = false;
 /// Says from a thread of its own how far reading is.
 class ReadingLine {
 public:
-    ReadingLine() : thread_([this](const std::stop_token& stop) { show(stop); }) {}
+    ReadingLine(double passes, std::size_t chunks)
+        : passes_(passes), chunks_(chunks), thread_([this](const std::stop_token& stop) { show(stop); }) {}
 
 private:
     void show(const std::stop_token& stop) {
@@ -39,8 +40,8 @@ private:
         for (auto pause = Clock::duration(second);
              !stopped.wait_for(lock, stop, pause, [&stop] { return stop.stop_requested(); });
              pause = interval) {
-            constexpr double passes = 3; // of a report: what happened, its replay, the order of work
-            const double all = passes * static_cast<double>(reader::read_count.found.load() - found_before_);
+            const double all =
+                passes_ * static_cast<double>(chunks_ + reader::read_count.found.load() - found_before_);
             const auto read = static_cast<double>(reader::read_count.read.load() - read_before_);
             const double share = std::min(read / std::max(all, 1.0), 0.99);
             const std::chrono::duration<double> passed = Clock::now() - begin;
@@ -54,6 +55,8 @@ private:
     }
 
     const std::uint64_t found_before_ = reader::read_count.found, read_before_ = reader::read_count.read;
+    const double passes_;
+    const std::uint64_t chunks_;
     std::jthread thread_;
 };
 
@@ -61,10 +64,15 @@ std::optional<ReadingLine> reading_line;
 
 } // namespace
 
+void show_reading(double passes, std::size_t chunks) {
+    if (::isatty(STDERR_FILENO) != 0)
+        reading_line.emplace(passes, chunks);
+}
+
 decltype(symbols::Options::progress) symbol_progress() {
     if (::isatty(STDERR_FILENO) == 0)
         return {};
-    reading_line.emplace();
+    show_reading(3); // of a report: what happened, its replay, the order of work
     return [next = Clock::now() + patience](std::string_view file, std::size_t frames) mutable {
         reading_line.reset();
         const Clock::time_point now = Clock::now();

@@ -59,7 +59,7 @@ nlohmann::ordered_json to_speedscope(const WeighedStacks& stacks) {
         samples.push_back(std::move(sample));
         sample_weights.push_back(stack.weight);
     }
-    const std::string title = stacks.program + ": " + std::string(words(stacks.by));
+    const std::string title = stacks.program + ": " + reports::title(stacks.by);
     return {{"$schema", "https://www.speedscope.app/file-format-schema.json"},
             {"shared", {{"frames", std::move(frames)}}},
             {"profiles", Json::array({{{"type", "sampled"},

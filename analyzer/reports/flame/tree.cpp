@@ -86,7 +86,7 @@ private:
 } // namespace
 
 void write_tree(const WeighedStacks& stacks, const TreeStyle& style, std::ostream& out) {
-    Node root{fmt::format("{}: {}", stacks.program, words(stacks.by)), stacks.sum(), {}, {}};
+    Node root{fmt::format("{}: {}", stacks.program, title(stacks.by)), stacks.sum(), {}, {}};
     for (const WeighedStack& stack : stacks.stacks) {
         Node* node = &root;
         for (const symbols::CodePlace& frame : stack.frames) {

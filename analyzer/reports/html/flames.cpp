@@ -14,10 +14,10 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 /// What the flame graph is made of: stacks as numbers of frames.
-Json flame_json(advice::Report& report, reports::Weight by) try {
+Json flame_json(advice::Report& report, reports::Weight by, const Timeline& timeline) try {
     constexpr std::size_t most_stacks = 200;
     const reports::WeighedStacks stacks =
-        reports::weighed_stacks(report.profile, report.symbolizer, by, false, most_stacks);
+        reports::weighed_stacks(report.profile, report.symbolizer, by, false, most_stacks, &timeline);
     Json frames = Json::array(), list = Json::array();
     std::map<std::string, std::size_t> numbers;
     for (const reports::WeighedStack& stack : stacks.stacks) {
@@ -39,11 +39,10 @@ Json flame_json(advice::Report& report, reports::Weight by) try {
 
 } // namespace
 
-Json flames_json(advice::Report& report) {
+Json flames_json(advice::Report& report, const Timeline& timeline) {
     Json list = Json::array();
-    for (const reports::Weight by :
-         {reports::Weight::blocked, reports::Weight::copied, reports::Weight::faults})
-        if (Json flame = flame_json(report, by); !flame.is_null() && !flame["stacks"].empty())
+    for (const reports::Weight by : {reports::Weight::time, reports::Weight::copied, reports::Weight::faults})
+        if (Json flame = flame_json(report, by, timeline); !flame.is_null() && !flame["stacks"].empty())
             list.push_back(std::move(flame));
     return list;
 }

@@ -104,13 +104,13 @@ OverTimePass::OverTimePass() = default;
 OverTimePass::~OverTimePass() = default;
 
 std::function<void()> OverTimePass::beside(advice::Report& report) {
-    pass_ = std::make_unique<TimelinePass>(report);
+    pass_ = std::make_unique<TimelinePass>(report.profile, report.symbolizer);
     return [this] { pass_->run(); };
 }
 
 void OverTimePass::finish(advice::Report& report) {
     report.finish_beside();
-    made_ = over_time(pass_->finish());
+    made_ = over_time(pass_->finish(&report));
 }
 
 void write_over_time(Markup& out, const OverTime& before, const OverTime& after) {

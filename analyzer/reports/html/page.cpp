@@ -29,7 +29,9 @@ void write_timeline_place(Markup& out) {
 void write_flame_place(Markup& out, bool any) {
     out.markup(
         "<section id=\"flamegraph\" aria-labelledby=\"h-flame\"><div class=\"sh\"><h2 id=\"h-flame\">Flame "
-        "graph</h2><span class=\"mut\">by call stack; a click on a frame looks into it</span><div "
+        "graph</h2><span class=\"mut\">by call stack; a click on a frame looks into it; time of devices counts "
+        "where a thread "
+        "waits for it</span><div "
         "class=\"ctl\" id=\"flame-ctl\"></div></div><figure class=\"panel fl\"><div id=\"flame\">");
     if (!any)
         out.element("p class=\"none\"", "The trace has no stacks.");
@@ -49,17 +51,17 @@ PageMaker::~PageMaker() = default;
 
 std::function<void()> PageMaker::beside(advice::Report& report) {
     report.statistics.emplace(report.trace.dictionary); // filled beside, too
-    pass_ = std::make_unique<TimelinePass>(report);
+    pass_ = std::make_unique<TimelinePass>(report.profile, report.symbolizer, &*report.statistics);
     return [this] { pass_->run(); };
 }
 
 std::string PageMaker::page(advice::Report& report) {
     const Json document = reports::to_json(report);
-    Json flames = flames_json(report);
     Markup cards;
     write_cards(cards, document, options_);
     report.finish_beside();
-    const Timeline timeline = pass_->finish();
+    const Timeline timeline = pass_->finish(&report);
+    Json flames = flames_json(report, timeline);
     PackedBytes bytes;
     Json data{{"timeline", timeline_json(report, timeline, options_.with_source, bytes)},
               {"flames", std::move(flames)}};

@@ -8,6 +8,13 @@ void PieceRow::add_to_bins(const Piece& piece) {
              [&](std::size_t bin, double part) { share(piece.state, bin) += static_cast<float>(part); });
 }
 
+double PieceRow::binned_ns(std::size_t state) const {
+    double sum = 0;
+    for (std::size_t bin = 0; bin < bins_; ++bin)
+        sum += share(state, bin);
+    return sum * span_.length() / static_cast<double>(bins_);
+}
+
 void PieceRow::add(const Piece& piece) {
     if (piece.end <= piece.begin)
         return;

@@ -43,6 +43,7 @@ public:
     /// A state's share of a bin, from 0 to 1.
     float share(std::size_t state, std::size_t bin) const { return shares_[state * bins_ + bin]; }
     float& share(std::size_t state, std::size_t bin) { return shares_[state * bins_ + bin]; }
+    double binned_ns(std::size_t state) const;                ///< of all bins, as overlay() left them
     double ns(std::size_t state) const { return ns_[state]; } ///< in all; of the first eight states
     /// Changes the state of what lies in `where`, where it is one of `from`.
     void overlay(const States& from, std::uint32_t to, const Stretches& where);

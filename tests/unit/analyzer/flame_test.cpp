@@ -104,7 +104,7 @@ BOOST_AUTO_TEST_CASE(speedscope_gets_what_its_schema_asks_for) {
     BOOST_TEST(frames[first[0].get<std::size_t>()]["file"] == "/src/app.cu");
     BOOST_TEST(frames[first[0].get<std::size_t>()]["line"] == 9);
     BOOST_TEST(frames[profile["samples"][3][0].get<std::size_t>()]["name"] == "libx.so+0x10");
-    stacks.by = reports::Weight::blocked;
+    stacks.by = reports::Weight::time;
     BOOST_TEST(reports::to_speedscope(stacks)["profiles"][0]["unit"] == "nanoseconds");
 }
 
@@ -142,8 +142,7 @@ BOOST_AUTO_TEST_CASE(what_each_weight_counts) {
     BOOST_TEST(flame("copied") == "0x400010;cudaMemcpy 1000\ncudaMemcpyAsync 240\n");
     BOOST_TEST(flame("pageable") == "0x400010;cudaMemcpy 1000\ncudaMemcpyAsync 40\n");
     BOOST_TEST(flame("allocated") == "cudaMalloc 3000\n");
-    BOOST_TEST(flame("blocked") == "0x400010;cudaMemcpy 70\ncudaDeviceSynchronize 1000000\n"
-                                   "cudaFree 1000\ncudaMalloc 1000\ncudaMemcpyAsync 20\n");
+    BOOST_TEST(flame("time") == "");
     check_one_line(run({"flame", "--by", "faults", path}), 1, "has no fault counts");
     check_one_line(run({"tree", "--by", "faults", path}), 1, "has no fault counts");
 }
@@ -167,6 +166,29 @@ BOOST_AUTO_TEST_CASE(page_faults_by_who_faulted) {
     const Result tree = run({"tree", "--by", "faults", path});
     BOOST_TEST(tree.status == 0, tree.err);
     BOOST_TEST(lacks(tree.out, " B  "));
+}
+
+BOOST_AUTO_TEST_CASE(time_of_page_faults_by_line) {
+    Managed s;
+    s.builder.add(trace::Device{.ordinal = 0, .memory_bytes = 64 * mib, .device_name = "Card"});
+    const std::uint64_t memory = s.managed(8 << 20), touching = s.stack(), waiting = s.stack();
+    s.counters(0, 0);
+    s.launch(s.function("_Z5scalePfi"), {memory}, 0);
+    s.synchronize({.stack = waiting, .duration = 10'000'000});
+    s.counters(8 << 20, 0, 100);
+    s.fault(trace::ManagedEventKind::host_fault, address_of(memory), {.code = touching, .thread = 1});
+    s.now += 5'000'000;
+    s.counters(8 << 20, 8 << 20, 100, 100);
+    s.synchronize({.thread = 2});
+    const std::string path = s.path(), text = run({"flame", path}).out;
+    BOOST_TEST(text == "");
+    std::uint64_t sum = 0;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);)
+        if (line.starts_with("main thread;"))
+            sum += std::stoull(line.substr(line.rfind(' ')));
+    BOOST_TEST(sum == json::parse(run({"report", "--json", path}).out)["process"]["net_ns"]);
+    BOOST_TEST(contains(run({"tree", path}).out, ": time (device work counts where a thread waits for it)\n"));
 }
 
 BOOST_AUTO_TEST_CASE(names_are_cut) {
@@ -225,8 +247,8 @@ BOOST_AUTO_TEST_CASE(wrong_usage_of_flame_and_tree) {
     check_one_line(run({"tree", "/nowhere/trace"}), 1, "No such file");
     Scenario empty;
     const std::string nothing = empty.path();
-    check_one_line(run({"flame", nothing}), 0, "nothing to show by blocked");
-    check_one_line(run({"tree", nothing}), 0, "nothing to show by blocked");
+    check_one_line(run({"flame", nothing}), 0, "nothing to show by time");
+    check_one_line(run({"tree", nothing}), 0, "nothing to show by time");
 }
 
 BOOST_AUTO_TEST_CASE(flame_writes_a_file_but_not_over_another) {

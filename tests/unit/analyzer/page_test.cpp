@@ -322,9 +322,9 @@ namespace {
 
 html::Timeline timeline_of(Scenario& scenario) {
     advice::Report report(scenario.path());
-    html::TimelinePass pass(report);
+    html::TimelinePass pass(report.profile, report.symbolizer);
     pass.run();
-    return pass.finish();
+    return pass.finish(&report);
 }
 
 } // namespace

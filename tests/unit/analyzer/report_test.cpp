@@ -1,4 +1,5 @@
 #include "analyzer/text/shell_word.hpp"
+#include "command_run.hpp"
 #include "rendered.hpp"
 #include "scenario.hpp"
 
@@ -323,6 +324,21 @@ BOOST_AUTO_TEST_CASE(a_report_calls_a_run_of_python_by_its_script) {
     const json process = json_of(path)["process"];
     BOOST_TEST(process["program"] == "train.py");
     BOOST_TEST(process["executable"] == "/usr/bin/python3.12");
+}
+
+BOOST_AUTO_TEST_CASE(a_report_names_another_umadvisor_that_recorded) {
+    const std::string own = run({"--version"}).out; // "umadvisor 1.0.0 (commit ..."
+    const auto summary = [](std::string_view recorder) {
+        Scenario s;
+        s.builder = TraceBuilder();
+        s.builder.add(trace::Process{.pid = 7, .executable = "/bin/app", .recorder = recorder});
+        const std::string path = s.path(), text = json_of(path)["completeness"]["summary"];
+        BOOST_TEST(contains(text_of(path), " · " + text + " · "));
+        return text;
+    };
+    BOOST_TEST(summary(own.substr(10, own.find(' ', 10) - 10)) == "trace complete");
+    BOOST_TEST(summary("0.9\n") == "trace complete, recorded by umadvisor 0.9?");
+    BOOST_TEST(summary("") == "trace complete, recorded by an older umadvisor");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

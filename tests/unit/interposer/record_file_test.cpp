@@ -63,6 +63,7 @@ BOOST_AUTO_TEST_CASE(a_trace_is_private_and_says_who_wrote_it) {
     BOOST_TEST(processes[0].command_line == content("/proc/self/cmdline"));
     BOOST_TEST(processes[0].directory == std::filesystem::current_path().string());
     BOOST_TEST(processes[0].rank == "7");
+    BOOST_TEST(!processes[0].recorder.empty());
     const auto threads = image.all<trace::Thread>();
     BOOST_TEST_REQUIRE(threads.size() == 1u);
     BOOST_TEST(threads[0].id == image.header().pid);

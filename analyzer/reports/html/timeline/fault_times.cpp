@@ -62,9 +62,9 @@ void FaultTimes::add(const Interval& interval) {
     intervals_.resize(kept);
 }
 
-void FaultTimes::host_fault(double time, std::uint64_t tid) {
+void FaultTimes::host_fault(double time, std::uint64_t tid, std::uint64_t code) {
     if (faults_.size() < most_faults)
-        faults_.push_back({time, tid});
+        faults_.push_back({time, tid, code});
 }
 
 /// While the device had page faults: so much of its work in an interval as the faults and bytes that the driver
@@ -132,9 +132,12 @@ FaultTimes::ByThread FaultTimes::follow(Timeline& timeline, const machine::Rates
             double end = std::min(faults_[i].time + price / told, interval.end);
             if (i + 1 < last)
                 end = std::min(end, faults_[i + 1].time);
-            result[faults_[i].tid].emplace_back(faults_[i].time, end);
-            if (end > faults_[i].time)
-                here.emplace_back(faults_[i].time, end);
+            if (end <= faults_[i].time)
+                continue;
+            HostStalls& of_thread = result[faults_[i].tid];
+            of_thread.stretches.emplace_back(faults_[i].time, end);
+            of_thread.by_code[faults_[i].code] += end - faults_[i].time;
+            here.emplace_back(faults_[i].time, end);
         }
         next = last;
         while (next_stall < stalled.size() && stalled[next_stall].second <= interval.begin)
@@ -143,8 +146,8 @@ FaultTimes::ByThread FaultTimes::follow(Timeline& timeline, const machine::Rates
                up_rate);
         spread(timeline, false, interval, here, interval.down, down_rate);
     }
-    for (auto& [tid, stretches] : result)
-        stretches = tidy(std::move(stretches));
+    for (auto& [tid, host] : result)
+        host.stretches = tidy(std::move(host.stretches));
     return result;
 }
 
@@ -159,9 +162,11 @@ void FaultTimes::place(Timeline& timeline, const machine::Rates& rates) {
         if (thread == nullptr)
             continue;
         const auto found = by_thread.find(thread->tid);
-        const Stretches& faults = found == by_thread.end() ? Stretches() : found->second;
+        const HostStalls& host = found == by_thread.end() ? HostStalls() : found->second;
+        const Stretches& faults = host.stretches;
         thread->causes.overlay(waits, state(Cause::device_faults), stalled);
         thread->causes.overlay(code, state(Cause::host_faults), faults);
+        thread->times.take_faults(thread->causes, host.by_code);
         for (auto& [stack, detail] : timeline.details) {
             std::vector<Piece>& pieces = detail.causes[i];
             pieces = overlaid(std::move(pieces), waits, state(Cause::device_faults), stalled);

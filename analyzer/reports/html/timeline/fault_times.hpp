@@ -23,16 +23,20 @@ class FaultTimes {
 public:
     void add(const Interval& interval);
     /// A host fault that has a record of its own.
-    void host_fault(double time, std::uint64_t tid);
+    void host_fault(double time, std::uint64_t tid, std::uint64_t code);
     /// Call once, when all else is known.
     void place(Timeline& timeline, const machine::Rates& rates);
 
 private:
     struct HostFault {
         double time = 0;
-        std::uint64_t tid = 0;
+        std::uint64_t tid = 0, code = 0;
     };
-    using ByThread = std::map<std::uint64_t, Stretches>; ///< by its number in the system
+    struct HostStalls {
+        Stretches stretches;
+        StackTimes::ByCode by_code;
+    };
+    using ByThread = std::map<std::uint64_t, HostStalls>; ///< by its number in the system
 
     Stretches stalls(const Timeline& timeline, const machine::Rates& rates) const;
     ByThread follow(Timeline& timeline, const machine::Rates& rates, const Stretches& stalled);

@@ -31,9 +31,10 @@ struct Tag : facts::CallNote {
 
 class Pass : public PlacementSink {
 public:
-    explicit Pass(advice::Report& report)
-        : report_(report),
-          profile_(report.profile),
+    Pass(const rules::Profile& profile, symbols::Symbolizer& symbolizer, tables::Statistics* statistics)
+        : profile_(profile),
+          symbolizer_(symbolizer),
+          statistics_(statistics),
           facts_(profile_.trace(), profile_.rates()),
           clock_([this](const timeline::Settled& settled) { settle(settled); }),
           placement_(*this, profile_.rates().prefetch_to_device),
@@ -46,12 +47,13 @@ public:
         out_.lines.reserve(Timeline::most_lines + 1);
         for (const auto& [site, totals] : profile_.allocations().sites())
             if (site.stack.known())
-                line_stacks_[site.stack] = report.symbolizer.line_stack(site.stack);
+                line_stacks_[site.stack] = symbolizer.line_stack(site.stack);
         watch();
     }
 
     void run() {
         reader::TraceFile file(profile_.trace().file.source().opened());
+        reader::read_count.found -= file.chunks().size(); // the trace's own count has them
         reader::EventStream events(file, profile_.trace().choice());
         while (const reader::ThreadCursor* const cursor = events.next())
             take(*cursor);
@@ -63,9 +65,10 @@ public:
             out_.blocks = blocks_.finish(out_.span.end);
         finish_rows();
     }
-    Timeline finish() {
-        steps_.finish(out_, report_.symbolizer);
-        bring_moves_to_account();
+    Timeline finish(advice::Report* report) {
+        steps_.finish(out_, symbolizer_);
+        if (report != nullptr)
+            bring_moves_to_account(*report);
         return std::move(out_);
     }
 
@@ -150,15 +153,17 @@ private:
     Worst* worst_of(ids::StackId stack);
     void note_worst(const Tag& tag, double begin, double call_length);
     void add_piece(PieceRow& row, Sight::Of of, std::size_t number, const Piece& piece);
+    void add_cause(std::size_t thread, double begin, double end, Cause cause, std::uint32_t name);
     void take_closeups();
     void carry(std::uint32_t from, std::uint32_t to, double begin, double end, std::uint64_t bytes);
     void reached(const Tag& tag, double begin, double end);
 
     void finish_rows();
-    void bring_moves_to_account();
+    void bring_moves_to_account(advice::Report& report);
 
-    advice::Report& report_;
     const rules::Profile& profile_;
+    symbols::Symbolizer& symbolizer_;
+    tables::Statistics* statistics_;
     Timeline out_;
     facts::Calls facts_;
     timeline::Clock clock_;

@@ -43,7 +43,7 @@ void Pass::watch() {
     keep_longest(stacks, most_stacks);
     std::map<ids::StackId, std::pair<double, ids::StackId>> lines; // nanoseconds, and the first stack
     for (const auto& [ns, stack] : stacks)
-        lines.try_emplace(report_.symbolizer.line_stack(stack), 0, stack).first->second.first += ns;
+        lines.try_emplace(symbolizer_.line_stack(stack), 0, stack).first->second.first += ns;
     Weighed longest;
     for (const auto& [line, weighed] : lines)
         longest.push_back(weighed);

@@ -141,7 +141,7 @@ void Pass::add(const trace::ManagedEvent& record) {
     event.bytes = record.bytes;
     switch (record.kind) {
     case Kind::host_fault:
-        fault_times_.host_fault(event.time, record.thread);
+        fault_times_.host_fault(event.time, record.thread, record.code);
         break;
     case Kind::migration: {
         const auto cause = static_cast<trace::MigrationCause>(record.cause);

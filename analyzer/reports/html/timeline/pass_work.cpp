@@ -36,6 +36,12 @@ void Pass::add_piece(PieceRow& row, Sight::Of of, std::size_t number, const Piec
                    static_cast<std::uint8_t>(piece.state)});
 }
 
+void Pass::add_cause(std::size_t thread, double begin, double end, Cause cause, std::uint32_t name) {
+    ThreadRow& row = *out_.threads[thread];
+    row.times.add(cause, name, end - begin);
+    add_piece(row.causes, Sight::Of::causes, thread, {begin, end, static_cast<std::uint32_t>(cause), name});
+}
+
 void Pass::settle_thread(const timeline::Settled& settled, const Tag& tag) {
     const facts::Call& call = settled.call;
     if (call.thread >= Timeline::most_threads)
@@ -46,8 +52,11 @@ void Pass::settle_thread(const timeline::Settled& settled, const Tag& tag) {
     }
     std::unique_ptr<ThreadRow>& thread = out_.threads[call.thread];
     if (!thread) {
-        thread.reset(new ThreadRow{0, PieceRow(out_.span, causes, thread_bins, most_causes),
-                                   PieceRow(out_.span, 1, thread_bins, most_calls)});
+        thread.reset(new ThreadRow{0,
+                                   PieceRow(out_.span, causes, thread_bins, most_causes),
+                                   PieceRow(out_.span, 1, thread_bins, most_calls),
+                                   0,
+                                   {}});
         thread_ends_[call.thread] = call.thread == 0 ? 0 : call.start;
     }
     double at = std::max(call.start, thread_ends_[call.thread]);
@@ -55,13 +64,9 @@ void Pass::settle_thread(const timeline::Settled& settled, const Tag& tag) {
     ++thread->call_count;
     const double waited = std::min(end, at + std::max(0.0, settled.waited_ns));
     add_piece(thread->calls, Sight::Of::calls, call.thread, {at, end, 0, tag.name});
-    const auto add = [&](double from, double until, Cause cause, std::uint32_t name) {
-        add_piece(thread->causes, Sight::Of::causes, call.thread,
-                  {from, until, static_cast<std::uint32_t>(cause), name});
-    };
-    add(thread_ends_[call.thread], at, Cause::code, 0);
-    add(at, waited, Cause::kernels, tag.name);
-    add(waited, end, tag.cause, tag.name);
+    add_cause(call.thread, thread_ends_[call.thread], at, Cause::code, 0);
+    add_cause(call.thread, at, waited, Cause::kernels, tag.name);
+    add_cause(call.thread, waited, end, tag.cause, tag.name);
     thread_ends_[call.thread] = end;
 }
 

@@ -54,11 +54,11 @@ void LineRow::scale_moves(double up, double down) {
 }
 
 /// Moves are drawn where they were seen, and scaled to what the report says has moved.
-void Pass::bring_moves_to_account() {
-    for (const reports::ManagedLine& managed : reports::managed_lines(report_)) {
+void Pass::bring_moves_to_account(advice::Report& report) {
+    for (const reports::ManagedLine& managed : reports::managed_lines(report)) {
         if (managed.basis == managed::MovedBasis::none)
             continue;
-        const ids::StackId stack = report_.symbolizer.line_stack(managed.site.stack);
+        const ids::StackId stack = symbolizer_.line_stack(managed.site.stack);
         for (std::uint32_t number = 0; number < out_.lines.size(); ++number) {
             LineRow& line = out_.lines[number];
             if (line.stack != stack || line.entry != managed.site.entry || line.symbol != managed.site.symbol ||
@@ -78,8 +78,8 @@ void Pass::bring_moves_to_account() {
 }
 
 void Pass::take(const reader::ThreadCursor& cursor) {
-    if (report_.statistics)
-        report_.statistics->observe(cursor);
+    if (statistics_ != nullptr)
+        statistics_->observe(cursor);
     now_ = std::max(now_, at(cursor.time()));
     if (cursor.index() >= tids_.size())
         tids_.resize(cursor.index() + 1);
@@ -121,8 +121,7 @@ void Pass::finish_rows() {
         }
     }
     if (out_.main < out_.threads.size() && out_.threads[out_.main])
-        add_piece(out_.threads[out_.main]->causes, Sight::Of::causes, out_.main,
-                  {thread_ends_[out_.main], out_.span.end, static_cast<std::uint32_t>(Cause::code), 0});
+        add_cause(out_.main, thread_ends_[out_.main], out_.span.end, Cause::code, 0);
     take_closeups();
     if (used_.size() == 1)
         out_.managed_at = *used_.begin() + 1;
@@ -155,22 +154,22 @@ std::uint32_t Timeline::carry(std::uint32_t from, std::uint32_t to, double begin
 std::array<double, causes> Timeline::where() const {
     std::array<double, causes> result{};
     if (main < threads.size() && threads[main])
-        for (std::size_t bin = 0; bin < threads[main]->causes.bins(); ++bin)
-            for (std::size_t cause = 0; cause < causes; ++cause)
-                result[cause] += threads[main]->causes.share(cause, bin) * span.length() /
-                                 static_cast<double>(threads[main]->causes.bins());
+        for (std::size_t cause = 0; cause < causes; ++cause)
+            result[cause] = threads[main]->causes.binned_ns(cause);
     return result;
 }
 
-TimelinePass::TimelinePass(advice::Report& report) : pass_(std::make_unique<Pass>(report)) {}
+TimelinePass::TimelinePass(const rules::Profile& profile, symbols::Symbolizer& symbolizer,
+                           tables::Statistics* statistics)
+    : pass_(std::make_unique<Pass>(profile, symbolizer, statistics)) {}
 TimelinePass::~TimelinePass() = default;
 
 void TimelinePass::run() {
     pass_->run();
 }
 
-Timeline TimelinePass::finish() {
-    return pass_->finish();
+Timeline TimelinePass::finish(advice::Report* report) {
+    return pass_->finish(report);
 }
 
 } // namespace umadvisor::html

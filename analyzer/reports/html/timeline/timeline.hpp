@@ -5,6 +5,7 @@
 #include "analyzer/reports/html/rows.hpp"
 #include "analyzer/reports/html/timeline/closeups.hpp"
 #include "analyzer/reports/html/timeline/placement.hpp"
+#include "analyzer/reports/html/timeline/stack_times.hpp"
 
 #include <array>
 #include <cstdint>
@@ -14,10 +15,6 @@
 #include <vector>
 
 namespace umadvisor::html {
-
-/// Where the time of a host thread goes. In the order in which the page shows it.
-enum class Cause : std::uint8_t { code, host_faults, device_faults, kernels, copies, allocation, calls, start };
-inline constexpr std::size_t causes = 8;
 
 /// What a stream does.
 enum class Work : std::uint8_t { kernel, stalled, copy };
@@ -33,6 +30,7 @@ struct ThreadRow {
     std::uint64_t tid = 0;
     PieceRow causes, calls;
     std::uint64_t call_count = 0;
+    StackTimes times; ///< what `causes` holds, by stack
 };
 
 struct StreamRow {
@@ -174,15 +172,16 @@ class Pass;
 /// Reads the trace once more.
 class TimelinePass {
 public:
-    /// The report has its profile; it may lack findings. It must outlive this.
-    explicit TimelinePass(advice::Report& report);
+    /// All of them must outlive this. `statistics`, where asked for, are filled too.
+    TimelinePass(const rules::Profile& profile, symbols::Symbolizer& symbolizer,
+                 tables::Statistics* statistics = nullptr);
     ~TimelinePass();
 
-    /// Takes most of the time, and touches nothing of the report but what is constant: it may run beside the
-    /// search for findings. Throws reader::Error.
+    /// Takes most of the time, and touches only what is constant: it may run beside the search for findings.
+    /// Throws reader::Error.
     void run();
-    /// Call once, after that.
-    Timeline finish();
+    /// Call once, after that. With a report, what its managed memory moved is what the timeline draws.
+    Timeline finish(advice::Report* report = nullptr);
 
 private:
     std::unique_ptr<Pass> pass_;

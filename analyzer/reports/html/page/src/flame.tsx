@@ -31,6 +31,9 @@ function tree(flame: Flame): Node {
 
 /** The cause that a call's time has, as the timeline colours it. */
 function colour(name: string, leaf: boolean, flame: Flame): string {
+  if (name === "(waiting for kernels)") return "kwait";
+  if (name === "(page faults on the device)") return "dfault";
+  if (name === "page fault") return "hfault";
   if (/^cu(da)?(Mem)?(Malloc|Free|MemAlloc|MemFree|HostAlloc|HostRegister)/.test(name)) return "alloc";
   if (/^cu(da)?Mem(cpy|set|Prefetch)/.test(name)) return "fill";
   if (/^cu(da)?.*Synchronize|^cu(da)?StreamWait/.test(name)) return "kwait";
