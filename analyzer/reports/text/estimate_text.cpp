@@ -1,0 +1,66 @@
+#include "analyzer/reports/text/estimate_text.hpp"
+
+#include "analyzer/reports/completeness_text.hpp"
+#include "analyzer/rules/unknown_work.hpp"
+#include "analyzer/rules/words.hpp"
+
+#include <algorithm>
+
+namespace umadvisor::reports {
+
+using text::count_text;
+using text::time_text;
+
+namespace {
+
+/// Why the clock may be inaccurate.
+std::string off_because(const advice::Report& report) {
+    if (!missing_lines(report.trace).empty())
+        return "records are missing";
+    if (rules::work_is_unknown(report.profile))
+        return "the device did work that was not recorded";
+    return "work of one kind took other times from round to round, or the device had work of others to do";
+}
+
+} // namespace
+
+std::string bounds_text(const rules::Finding& finding) {
+    constexpr double alike = 1.05;
+    const double least = finding.saving_at_least_ns, most = finding.saving_at_most_ns;
+    std::string text = "the recorded calls leave open whether it saves";
+    if (least * alike < finding.saving_ns)
+        text += " only " + (least > 0 ? time_text(least) : "nothing");
+    if (most > finding.saving_ns * alike)
+        text += (least * alike < finding.saving_ns ? " or " : " ") + ("as much as " + time_text(most));
+    return text;
+}
+
+std::string together_text(const advice::Report& report) {
+    const auto saves = [](const rules::Finding& finding) { return finding.saving_ns > 0; };
+    const auto whole_ns = static_cast<double>(report.profile.net_ns());
+    if (report.left_out != 0 || std::ranges::count_if(report.findings, saves) < 2 || whole_ns <= 0)
+        return {};
+    constexpr double adds_something = 1.01;
+    const double first_ns = report.findings.front().saving_ns;
+    return fmt::format(
+        "all findings together: {} -> about {}{}{}", time_text(whole_ns),
+        time_text(std::max(0.0, whole_ns - report.together_ns)),
+        report.together_ns < first_ns * adds_something ? "; after the first, the others add nothing" : "",
+        report.together_at_most_ns > 0
+            ? "; the calls leave it open: " +
+                  text::open_saving_text(report.together_at_least_ns, report.together_at_most_ns) + " less"
+            : "");
+}
+
+std::string replay_text(const advice::Report& report) {
+    const timeline::Accuracy& accuracy = report.profile.replay_accuracy();
+    if (accuracy.hidden == 0 || report.profile.net_ns() == 0)
+        return {};
+    const double error = report.profile.replay_error();
+    return fmt::format(
+        "check of the estimates: a replay predicts {} of this run, off by {} of its time{}",
+        count_text(accuracy.hidden, "wait"), text::percent_text(error),
+        error > rules::most_replay_error ? "; savings are of low confidence: " + off_because(report) : "");
+}
+
+} // namespace umadvisor::reports
