@@ -178,14 +178,6 @@ test("a search finds findings, rows of the timeline and rows of tables", async (
     await page.close();
 });
 
-test("the visible window is as wide as the run at first", async () => {
-    const { page } = await open(join(folder, "pingpong.html"));
-    await frame(page);
-    const [window_, run_] = await page.evaluate(() => [".brush", ".mm"].map((each) => document.querySelector(each).getBoundingClientRect().width));
-    assert.ok(Math.abs(window_ - run_) < 2, `${window_} of ${run_}`);
-    await page.close();
-});
-
 test("the saving's arithmetic is on the card, with its rows", async () => {
     let sums = 0;
     for (const name of ["pytorch_training", "overlap"]) {
