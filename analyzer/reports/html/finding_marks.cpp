@@ -264,9 +264,9 @@ FindingTime time_of(const Json& mark) {
 std::vector<FindingTime> finding_times(advice::Report& report) {
     if (report.findings.empty() && report.unpriced.empty())
         return {};
-    TimelinePass pass(report);
+    TimelinePass pass(report.profile, report.symbolizer);
     pass.run();
-    const Timeline timeline = pass.finish();
+    const Timeline timeline = pass.finish(&report);
     std::unordered_map<std::size_t, std::size_t> rows; // no page numbers them anew
     for (std::size_t line = 0; line < timeline.lines.size(); ++line)
         rows.emplace(line, line);

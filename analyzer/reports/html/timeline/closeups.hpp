@@ -15,7 +15,7 @@ namespace umadvisor::html {
 
 /// One piece of one row.
 struct Sight {
-    enum class Of : std::uint8_t { causes, calls, work, link, stay, move, launch };
+    enum class Of : std::uint8_t { where, calls, work, link, stay, move, launch };
     double begin = 0, end = 0;
     std::uint64_t bytes = 0;
     std::uint32_t row = 0, number = 0; ///< number: of a name; which of a line's allocations

@@ -82,7 +82,7 @@ void Pass::take_closeups() {
             const Piece piece{sight.begin, sight.end, sight.state, sight.number};
             LineRow* const line = sight.of >= Sight::Of::stay ? &detail.lines[sight.row] : nullptr;
             switch (sight.of) {
-            case Sight::Of::causes:
+            case Sight::Of::where:
                 detail.causes[sight.row].push_back(piece);
                 break;
             case Sight::Of::calls:

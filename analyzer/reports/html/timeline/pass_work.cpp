@@ -39,7 +39,7 @@ void Pass::add_piece(PieceRow& row, Sight::Of of, std::size_t number, const Piec
 void Pass::add_cause(std::size_t thread, double begin, double end, Cause cause, std::uint32_t name) {
     ThreadRow& row = *out_.threads[thread];
     row.times.add(cause, name, end - begin);
-    add_piece(row.causes, Sight::Of::causes, thread, {begin, end, static_cast<std::uint32_t>(cause), name});
+    add_piece(row.causes, Sight::Of::where, thread, {begin, end, static_cast<std::uint32_t>(cause), name});
 }
 
 void Pass::settle_thread(const timeline::Settled& settled, const Tag& tag) {
