@@ -107,10 +107,12 @@ ModuleSymbols::ModuleSymbols(const std::string& path, std::string_view build_id,
     if (session_)
         return;
     const std::string why = std::exchange(trouble_, {});
+    const bool is_missing = is_missing_;
     for (const std::string& other : build_id_paths(build_id, options))
         if (is_plain_file(other) && (session_ = open(other, build_id)))
             break;
     trouble_ = session_ ? std::string() : why;
+    is_missing_ = !session_ && is_missing;
 }
 
 ModuleSymbols::~ModuleSymbols() = default;
@@ -130,11 +132,8 @@ std::unique_ptr<ModuleSymbols::Session> ModuleSymbols::open(const std::string& f
     dwfl_report_end(s.dwfl, nullptr, nullptr);
     Elf* elf = s.module == nullptr ? nullptr : dwfl_module_getelf(s.module, &s.bias);
     if (elf == nullptr) {
-        const int error = dwfl_errno();
-        trouble_ = access(file.c_str(), F_OK) == 0
-                       ? file + ": " + dwfl_errmsg(error)
-                       : "no line numbers for " + file +
-                             ": the file is not on this machine (umadvisor pack keeps them, where it is)";
+        trouble_ = file + ": " + dwfl_errmsg(-1);
+        is_missing_ = access(file.c_str(), F_OK) != 0;
         return nullptr;
     }
     if (!build_id.empty() && !has_build_id(elf, build_id)) {

@@ -24,6 +24,7 @@ public:
 
     /// Why nothing can be looked up: missing, unreadable, changed since it ran. Empty: usable.
     const std::string& trouble() const { return trouble_; }
+    bool is_missing() const { return is_missing_; } ///< the trouble is that there is no such file
 
     /// The places of one frame, the innermost inlined function first; at least one. `address`: virtual address
     /// in the file, inside the instruction that is meant.
@@ -34,6 +35,7 @@ private:
     std::unique_ptr<Session> open(const std::string& file, std::string_view build_id);
 
     std::string trouble_;
+    bool is_missing_ = false;
     std::string debug_path_; ///< as libdwfl wants it: outlives the session
     std::unique_ptr<Session> session_;
 };

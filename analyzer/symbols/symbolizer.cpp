@@ -11,7 +11,10 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <iterator>
+#include <ranges>
 #include <utility>
 
 namespace umadvisor::symbols {
@@ -61,8 +64,12 @@ public:
             // has another file, or none.
             if (const std::vector<CodePlace>* known = cache_.find_in_any_state(address, owner.cache_folder_))
                 return *known;
-            if (!std::exchange(warned_, true))
-                owner.warnings_.push_back(file_->trouble());
+            if (!std::exchange(warned_, true)) {
+                if (file_->is_missing())
+                    owner.missing_.push_back(path_.substr(path_.rfind('/') + 1));
+                else
+                    owner.warnings_.push_back(file_->trouble());
+            }
         }
         if (owner.options_.progress)
             owner.options_.progress(path_, ++owner.looked_up_);
@@ -315,6 +322,15 @@ bool Symbolizer::holds_at(std::string_view expression, const CodePlace& from, co
 
 std::vector<std::string> Symbolizer::warnings() const {
     std::vector<std::string> all = warnings_;
+    constexpr std::size_t most = 4; // of their names
+    if (!missing_.empty())
+        all.push_back(
+            fmt::format("no line numbers for {}{}: {} not on this machine (umadvisor pack, run where {}, puts "
+                        "them into the trace)",
+                        fmt::join(missing_ | std::views::take(most), ", "),
+                        missing_.size() > most ? fmt::format(" and {} more", missing_.size() - most) : "",
+                        missing_.size() == 1 ? "the file is" : "the files are",
+                        missing_.size() == 1 ? "it is" : "they are"));
     std::ranges::move(sources_.notes(), std::back_inserter(all));
     return all;
 }
