@@ -306,6 +306,36 @@ BOOST_AUTO_TEST_CASE(a_closeup_is_narrower_where_too_much_happens) {
     BOOST_TEST(static_cast<double>(closeup.sights.size()) >= (closeup.until - closeup.from) / 10 - 1);
 }
 
+BOOST_AUTO_TEST_CASE(page_faults_take_their_time_from_the_stacks_that_had_them) {
+    using html::Cause;
+    for (const std::size_t most : {std::size_t{100}, std::size_t{2}}) { // more pieces are binned
+        html::PieceRow row({0, 1000}, html::causes, 10, most);
+        html::StackTimes times;
+        const auto add = [&](double begin, double end, Cause cause, std::uint32_t name) {
+            row.add({begin, end, static_cast<std::uint32_t>(cause), name});
+            times.add(cause, name, end - begin);
+        };
+        add(0, 300, Cause::code, 0);
+        add(300, 700, Cause::kernels, 1);
+        add(700, 900, Cause::copies, 2);
+        add(900, 1000, Cause::code, 0);
+        const auto number = [](Cause cause) { return static_cast<std::uint32_t>(cause); };
+        row.overlay({number(Cause::kernels), number(Cause::copies)}, number(Cause::device_faults),
+                    {{300, 500}});
+        row.overlay({number(Cause::code)}, number(Cause::host_faults), {{0, 100}});
+        times.take_faults(row, {{7, 30}, {8, 10}});
+        const auto check = [](double found, double expected) { BOOST_TEST(std::abs(found - expected) < 0.01); };
+        const auto ns = [&](Cause cause, std::size_t name) { return times.by_name()[name][number(cause)]; };
+        check(ns(Cause::device_faults, 1), 200);
+        check(ns(Cause::kernels, 1), 200);
+        check(ns(Cause::copies, 2), 200);
+        check(ns(Cause::code, 0), 300);
+        check(ns(Cause::host_faults, 0), 100);
+        check(times.host_faults().at(7), 75);
+        check(times.host_faults().at(8), 25);
+    }
+}
+
 /// A kernel of 1 us behind which the driver's totals grew by 64 MiB.
 struct ShortKernel : Managed {
     ShortKernel() {
