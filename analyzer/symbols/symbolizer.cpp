@@ -14,7 +14,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <iterator>
-#include <ranges>
+#include <span>
 #include <utility>
 
 namespace umadvisor::symbols {
@@ -327,7 +327,7 @@ std::vector<std::string> Symbolizer::warnings() const {
         all.push_back(
             fmt::format("no line numbers for {}{}: {} not on this machine (umadvisor pack, run where {}, puts "
                         "them into the trace)",
-                        fmt::join(missing_ | std::views::take(most), ", "),
+                        fmt::join(std::span(missing_).first(std::min(missing_.size(), most)), ", "),
                         missing_.size() > most ? fmt::format(" and {} more", missing_.size() - most) : "",
                         missing_.size() == 1 ? "the file is" : "the files are",
                         missing_.size() == 1 ? "it is" : "they are"));
