@@ -118,7 +118,8 @@ void write_over_time(Markup& out, const OverTime& before, const OverTime& after)
     out.markup(
         "<section id=\"over-time\" aria-labelledby=\"h-over-time\"><div class=\"sh\"><h2 "
         "id=\"h-over-time\">Over time</h2><span class=\"mut\">main thread, and below it the busiest stream; "
-        "both runs from their begin and with the start of CUDA, on one scale</span></div><div class=\"panel "
+        "both runs from their beginning and with the start of CUDA, on one scale</span></div><div "
+        "class=\"panel "
         "runs\">");
     for (const auto& [name, run] : {std::pair("before", &before), std::pair("after", &after)}) {
         out.element("div class=\"k\"", name).markup("<div>");
