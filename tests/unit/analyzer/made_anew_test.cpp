@@ -370,4 +370,22 @@ BOOST_FIXTURE_TEST_CASE(questions_that_cost_little, Rounds) {
     BOOST_TEST(seldom.silent("UMA-507"));
 }
 
+BOOST_AUTO_TEST_CASE(a_saving_is_a_difference_only_where_its_basis_says_so) {
+    rules::Finding finding;
+    finding.basis = "time of these calls (waits for the device excluded) minus that of one round";
+    finding.evidence = {
+        {"alloc_time_ns", 30.0}, {"free_time_ns", 25.0}, {"free_wait_ns", 5.0}, {"mean_lifetime_ns", 90.0}};
+    finding.price_ns = 42;
+    finding.saving_ns = 40; // the replay gains less
+    const std::optional<rules::Difference> difference = rules::difference(finding);
+    BOOST_REQUIRE(difference.has_value());
+    BOOST_TEST(difference->spent_ns == 50);
+    BOOST_TEST(difference->left_ns == 8);
+    finding.price_ns = 60; // more than the calls take: it has other times in it
+    BOOST_TEST(!rules::difference(finding).has_value());
+    finding.price_ns = 42;
+    finding.basis = "replay of the run without these waits";
+    BOOST_TEST(!rules::difference(finding).has_value());
+}
+
 BOOST_AUTO_TEST_SUITE_END()
