@@ -51,7 +51,10 @@ BOOST_FIXTURE_TEST_CASE(a_kernel_that_dies_is_told_once_and_first, Scenario) {
 
 BOOST_FIXTURE_TEST_CASE(a_failing_call_that_only_releases_comes_last, Scenario) {
     copy_often(256 * mib, 26 * ms, {.stack = stack()});
-    call(trace::Free{.stack = stack(), .status = 1}, "cuMemFree_v2", 500);
+    trace::Free record;
+    record.stack = stack();
+    record.status = 1;
+    call(record, "cuMemFree_v2", 500);
     const auto found = findings_of(*this);
     BOOST_REQUIRE(found.size() == 2u);
     BOOST_TEST(found[0].rule->id == "UMA-101");
