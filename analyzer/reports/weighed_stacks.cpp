@@ -28,7 +28,8 @@ CodePlace named(std::string name) {
 std::vector<CodePlace> frames_of(const rules::Profile& profile, symbols::Symbolizer& symbolizer,
                                  const WeighedSite& weighed, bool full) {
     std::vector<CodePlace> frames = shown_frames(symbolizer, weighed.site.stack, full);
-    const std::string call = weighed.site.entry == 0 ? "" : profile.call_name(weighed.site.entry);
+    const std::string call =
+        weighed.site.entry == 0 && !weighed.inner.empty() ? "" : profile.call_name(weighed.site.entry);
     // The runtime's own frames, where they are shown, name it already.
     if (!call.empty() &&
         std::ranges::none_of(frames, [&](const CodePlace& frame) { return frame.function == call; }))

@@ -183,13 +183,15 @@ std::vector<WeighedSite> weigh(const rules::Profile& profile, Weight weight, con
     std::vector<WeighedSite> result;
     const Sums sums = sums_of(profile, weight);
     for (const auto& [site, sum] : sums)
-        if (sum != 0 && !site.first.stack.outside())
+        if (sum != 0 && !site.first.stack.outside()) {
+            const bool by_host = weight == Weight::faults && site.first.entry == 0;
             result.push_back({site.first,
                               site.second,
                               sum,
-                              site.first.entry == 0 ? unknown_caller : std::string_view(),
-                              site.first.entry == 0 ? host_fault : std::string_view(),
+                              by_host ? unknown_caller : std::string_view(),
+                              by_host ? host_fault : std::string_view(),
                               {}});
+        }
     if (weight == Weight::faults)
         add_unknown_faults(profile.managed().totals(), sums, result);
     return result;

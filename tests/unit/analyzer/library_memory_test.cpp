@@ -106,7 +106,7 @@ BOOST_FIXTURE_TEST_CASE(a_handle_for_each_product, Handles) {
     const Finding finding = lone(findings_of(*this), "UMA-418");
     BOOST_TEST(finding.stack == create);
     BOOST_TEST(place(finding) == destroy);
-    BOOST_TEST(contains(finding.summary, "cuBLAS is created 300 times"), finding.summary);
+    BOOST_TEST(contains(finding.summary, "cuBLAS is created and destroyed 300 times"), finding.summary);
     BOOST_TEST(finding.saving_ns > 299 * 95e3);
     BOOST_TEST(finding.saving_ns < 300 * 112e3);
     BOOST_REQUIRE(finding.parts.size() == 1u);

@@ -48,7 +48,7 @@ BOOST_AUTO_TEST_CASE(a_kernel_in_place_of_the_hosts_step_spares_what_the_host_do
     const Finding reads = thrashing_beside_a_step_of_the_host(trace::FaultAccess::read);
     BOOST_TEST(reads.saving_ns > 5 * 40e6);
     BOOST_TEST(reads.saving_ns < 5 * 40e6 + 7 * 64 * up_by_faults);
-    BOOST_TEST(contains(reads.basis, "from their first page fault to their last"));
+    BOOST_TEST(contains(reads.basis, "the host's work between the first and last page fault of its turns"));
     BOOST_TEST((reads.confidence == Confidence::low));
     // What the host writes may come from elsewhere, and little memory holds flags.
     const Finding writes = thrashing_beside_a_step_of_the_host(trace::FaultAccess::write);
