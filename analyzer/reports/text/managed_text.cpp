@@ -70,8 +70,11 @@ void write_totals(std::ostream& out, const managed::ManagedActivity& managed, tr
         << between_text(totals, totals.between_devices(totals.recorded().between_devices)) << "; "
         << faults_text(totals) << "\n";
     if (totals.exact() != nullptr && totals.recorded_share() < 1)
-        out << "    the driver reported " << static_cast<int>(std::floor(totals.recorded_share() * 100))
-            << "% of these bytes; the rest is inferred, from what stands in brackets\n";
+        out << (totals.recorded_share() < 0.01
+                    ? "    the driver reported none of these moves; they are inferred, as the brackets say\n"
+                    : fmt::format("    the driver reported {:.0f}% of these bytes; the rest is inferred, as "
+                                  "the brackets say\n",
+                                  std::floor(totals.recorded_share() * 100)));
     if (!totals.uncounted().empty())
         out << "  ! without moves during the time in which --act relieve did not read the driver's queue\n";
     if (totals.lost() != 0)
