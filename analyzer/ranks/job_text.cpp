@@ -180,6 +180,8 @@ std::string waiting_text(const Comparison& job) {
 }
 
 std::string saving_text(const Comparison& job, const SharedFinding& finding) {
+    if (finding.ns.sum > 0 && finding.ns.least == finding.ns.most)
+        return fmt::format("saves about {} in each rank", time_text(finding.ns.median));
     if (finding.ns.sum > 0)
         return fmt::format("saves about {} of a rank: {} ({}) to {} ({})", time_text(finding.ns.median),
                            time_text(finding.ns.least), who(job, finding.ns.least_rank),

@@ -107,7 +107,7 @@ private:
     bool kernels_known_ = false;
     std::vector<std::string> warnings_;
     std::vector<std::string> missing_; ///< names of files that this machine does not have
-    std::size_t looked_up_ = 0; ///< frames, in files
+    std::size_t looked_up_ = 0;        ///< frames, in files
 };
 
 } // namespace umadvisor::symbols

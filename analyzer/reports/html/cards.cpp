@@ -207,6 +207,23 @@ struct Card {
     bool unpriced = false;                 ///< of findings whose saving is not known
 };
 
+/// Whether an example in C++ is about the finding: neither its line is Python's nor is its call missing there.
+bool fits_example(const Json& finding, const std::vector<std::string>& example) {
+    const Json& line = finding["line"];
+    if (!line.is_null() && line["file"].get<std::string>().ends_with(".py"))
+        return false;
+    const auto summary = finding["summary"].get<std::string>();
+    const std::size_t at = summary.find("cuda");
+    if (at == std::string::npos)
+        return true;
+    std::string_view call = std::string_view(summary).substr(at);
+    call = call.substr(
+        0, call.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"));
+    call = call.substr(0, call.find("Async"));
+    return std::ranges::any_of(example,
+                               [call](const std::string& code) { return code.find(call) != code.npos; });
+}
+
 void write_what_column(Markup& out, const Json& document, const Json& finding, const Card& card,
                        const PageOptions& options, std::size_t explained) {
     const auto advice = finding["advice"].get<std::string>();
@@ -216,7 +233,7 @@ void write_what_column(Markup& out, const Json& document, const Json& finding, c
     if (options.page_of_rule && explained == 0) {
         const std::string_view page = options.page_of_rule(finding["rule"].get<std::string>());
         const std::vector<std::string> before = code_of(page, "**Before**"), after = code_of(page, "**After**");
-        if (!before.empty() && !after.empty()) {
+        if (!before.empty() && !after.empty() && fits_example(finding, before)) {
             out.markup("<h3>The same in an example</h3>");
             write_difference(out, before, after);
         }
