@@ -250,7 +250,8 @@ void EditedOrder::add(const facts::Call& run, const MemoryUse& done, bool severa
     const bool replaced = change != nullptr && change->what == OrderChange::What::replaced;
     if (done.seen_by_host && !replaced && (change == nullptr || !change->read_later))
         leave_for_host(piece, base);
-    // A staged copy has read its source when it returns, and still does so if the edit leaves it as it is.
+    // A staged copy has read its source in the host's memory when it returns, and still does so if the edit
+    // leaves it as it is.
     if (replaced || (change == nullptr && run.staged)) {
         sources_.erase(done.source);
     } else if (done.source != 0 && (done.source_hash != 0 || sources_.contains(done.source))) {

@@ -62,7 +62,7 @@ struct Call {
     /// A query succeeded: the host knows to be done what a call of this kind waits for. `stream` and `event`
     /// are those that were asked.
     Waits found_done{};
-    bool staged = false; ///< its host time is that of passing its bytes to the driver's host buffers, no wait
+    bool staged = false; ///< its host time is that of passing its bytes through the driver's host buffers
     Engine engine{};
     double least_ns = 0; ///< what a call of this entry takes that waits for nothing
 

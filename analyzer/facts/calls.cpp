@@ -221,7 +221,8 @@ std::optional<Call> Calls::of(const trace::Copy& record, const reader::ThreadCur
     else if (pageable && (to_host || record.bytes > staged_bytes))
         call.waits = Waits::itself;
     else
-        call.staged = (pageable && from_host) || (way && way->plain && !peers_.enabled(way->pair()));
+        call.staged = pageable && from_host;
+    call.staged |= way && way->plain && !peers_.enabled(way->pair());
     const double rate = from_host ? (pageable ? rates_.pageable_to_device : rates_.pinned_to_device)
                         : to_host ? (pageable ? rates_.device_to_pageable : rates_.device_to_pinned)
                                   : rate_on_devices(record);

@@ -27,8 +27,7 @@ struct DeviceTurns {
     std::uint64_t whole_bytes = 0; ///< what would have moved if each turn moved all of it
     std::uint64_t known_bytes = 0; ///< that moved between the two, not by prefetch calls
     PassedOn read; ///< that kernels only read, and that had been there since the host last used it
-    /// While kernels that may use it ran on the device that had it, and no call orders the two; and what
-    /// brought that back.
+    /// Moves away from a device whose kernels may still use it, where no call orders the two, and moves back.
     PassedOn torn;
 
     void add(const DeviceTurns& other) {

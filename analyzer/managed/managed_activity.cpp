@@ -178,6 +178,7 @@ void ManagedActivity::touch(trace::AllocationId id, std::uint64_t time) {
         arrivals_.host_touch(*allocation, time);
         arrivals_.touch(*allocation);
         allocation->on_device = {};
+        allocation->touched = time;
         ledger_.touch(allocation->number, time);
     }
 }
@@ -191,7 +192,7 @@ void ManagedActivity::pass_on(ManagedAllocation& allocation, const trace::Prefet
         return;
     const std::uint64_t end = reader::saturated_sum(record.address, record.bytes);
     const std::uint64_t bit = record.location_id < 64 ? std::uint64_t{1} << record.location_id : 0;
-    allocation.on_device = {record.location_id, record.address, end, false, before.had | bit};
+    allocation.on_device = {record.location_id, record.address, end, std::nullopt, before.had | bit};
     const std::uint64_t first = std::max(before.first, record.address), last = std::min(before.end, end);
     if (first >= last || before.device == record.location_id || allocation.device != before.device)
         return;
@@ -200,9 +201,11 @@ void ManagedActivity::pass_on(ManagedAllocation& allocation, const trace::Prefet
     if ((before.had & bit) != 0)
         again.add(passed);
     // In a stream of the device that has it, the call waits for that device's kernels.
-    allocation.on_device.torn = allocation.launched_on && allocation.joins == joins_ &&
-                                contexts_.of(thread, record.stream).device == record.location_id;
-    if (allocation.on_device.torn || before.torn)
+    const bool tears = allocation.launched_on && allocation.joins == joins_ &&
+                       contexts_.of(thread, record.stream).device == record.location_id;
+    if (tears)
+        allocation.on_device.torn_from = before.device;
+    if (tears || before.torn_from == record.location_id)
         torn.add(passed);
 }
 

@@ -40,10 +40,12 @@ const PrefetchCall* ManagedAllocation::find_prefetch(std::uint64_t byte, std::ui
 }
 
 bool ManagedAllocation::on_another(const trace::Prefetch& record) const {
-    if (const PrefetchCall* const call = find_prefetch(record.address, record.start, false))
-        return call->device != record.location_id;
-    return device && *device != record.location_id &&
-           std::ranges::all_of(prefetches, [](const PrefetchCall& call) { return call.to_host; });
+    if (!device || *device == record.location_id)
+        return false;
+    for (auto call = prefetches.rbegin(); call != prefetches.rend(); ++call)
+        if (call->address <= record.address && record.address <= call->last)
+            return !call->to_host && call->start >= touched && call->device != record.location_id;
+    return std::ranges::all_of(prefetches, [](const PrefetchCall& call) { return call.to_host; });
 }
 
 ManagedRanges::Live::iterator ManagedRanges::retire(Live::iterator at, std::uint64_t end) {

@@ -37,7 +37,7 @@ struct PrefetchCall {
 /// What the program's last prefetch brought to a device, while nothing else took it from there.
 struct Prefetched {
     std::uint64_t device = 0, first = 0, end = 0; ///< first and end: addresses; equal: nothing
-    bool torn = false;                            ///< from kernels of the device that had it before
+    std::optional<std::uint64_t> torn_from;       ///< the device that had it, while kernels there may use it
     std::uint64_t had = 0; ///< devices, a bit each, that prefetches have brought it to since the host used it
 };
 
@@ -67,6 +67,7 @@ struct ManagedAllocation {
     facts::RunningLaunches launches;
     std::optional<std::uint64_t> device; ///< of the last launch that reaches it
     std::uint64_t joins = 0;             ///< ManagedActivity::joins_ at that launch
+    std::uint64_t touched = 0;           ///< ticks: the host's last use of it
     Prefetched on_device;
     std::map<facts::DevicePair, std::pair<PassedOn, PassedOn>>
         passed_on;                       ///< what came again, and what was torn
@@ -84,8 +85,8 @@ struct ManagedAllocation {
     void add(const PrefetchCall& call);
     /// The last such call before `time` that moves `byte` that way; nullptr: none.
     const PrefetchCall* find_prefetch(std::uint64_t byte, std::uint64_t time, bool to_host) const;
-    /// Whether another device than that of `record` has the part that it is to bring. What no prefetch brought
-    /// is where the last launch ran, unless prefetches bring parts of the allocation.
+    /// Whether another device than that of `record` has the part that it is to bring. A part that no prefetch
+    /// brought is where the last launch ran, unless prefetches bring parts of the allocation.
     bool on_another(const trace::Prefetch& record) const;
 };
 

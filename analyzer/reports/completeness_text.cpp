@@ -44,7 +44,7 @@ std::string completeness_summary(const reader::Trace& trace) {
         text += fmt::format(", {} dropped", count_text(dropped, "record"));
     if (const auto& processes = trace.dictionary.processes; !processes.empty())
         if (const std::string_view version = processes.front().recorder; version != UMADVISOR_VERSION)
-            text += version.empty() ? ", recorded by an older umadvisor"
+            text += version.empty() ? ", recorded by umadvisor 1.0.0 or older"
                                     : ", recorded by umadvisor " + reader::shown_name(version);
     return text;
 }

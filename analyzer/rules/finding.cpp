@@ -38,10 +38,9 @@ std::optional<Difference> difference(const Finding& finding) {
     constexpr std::array<std::string_view, 4> bases{"time of these", "time of both", "time of the calls",
                                                     "time to lock"};
     // "fill_ns" is host code beside the calls.
-    constexpr std::array<std::string_view, 10> spent{"time_ns",      "alloc_time_ns",  "free_time_ns",
-                                                     "lock_time_ns", "unlock_time_ns", "late_unlock_time_ns",
-                                                     "make_time_ns", "end_time_ns",    "download_ns",
-                                                     "upload_ns"};
+    constexpr std::array<std::string_view, 9> spent{"time_ns",      "alloc_time_ns",  "free_time_ns",
+                                                    "lock_time_ns", "unlock_time_ns", "late_unlock_time_ns",
+                                                    "download_ns",  "upload_ns",      "device_ns"};
     const auto begins = [&finding](std::string_view words) { return finding.basis.starts_with(words); };
     if (finding.unpriced || finding.saving_at_most_ns > 0 || finding.saving_ns <= 0 ||
         !std::ranges::any_of(bases, begins))

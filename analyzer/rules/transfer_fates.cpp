@@ -130,12 +130,13 @@ Finding begin_finding(const Profile& profile, const FateGroup& group) {
     }
     if (group.wholes < group.in_part && group.places != 0) {
         finding.evidence.emplace_back("places", static_cast<double>(group.places));
-        // Evenly spread, and so many equal: with a probability of 95%.
-        finding.details.push_back(
-            fmt::format("compared {}by samples, 1 KiB each and {} more places; no difference: at most {} of "
-                        "the bytes can differ",
-                        group.wholes == 0 ? "" : fmt::format("{} in full, the others ", group.wholes),
-                        group.places, percent_text(3 / static_cast<double>(group.places))));
+        // The places are evenly spread. With a probability of 95%, less than 3 / n differs where n places are
+        // equal.
+        finding.details.push_back(fmt::format(
+            "compared {}by samples, 1 KiB each and {} more places, without a difference: very likely "
+            "less than {} of the bytes differ",
+            group.wholes == 0 ? "" : fmt::format("{} in full, the others ", group.wholes), group.places,
+            percent_text(3 / static_cast<double>(group.places))));
     }
     finding.allocation_stack = group.last.allocation_stack;
     if (group.last.allocation_entry != 0)
@@ -161,7 +162,7 @@ std::string transfers_text(const Profile& profile, std::uint64_t entry, const ta
 std::string basis_of(const Profile& profile, const FateGroup& group) {
     return group.measured
                ? std::string(
-                     "time of these transfers: of the calls where they wait, otherwise of the device (sampled)")
+                     "time of these transfers: of the calls that block, else of the device (from samples)")
                : "these bytes at rates measured on " + profile.rates().whose();
 }
 

@@ -6,6 +6,7 @@
 #include "analyzer/symbols/module_file.hpp"
 #include "analyzer/symbols/symbol_table.hpp"
 
+#include <cerrno>
 #include <cstring>
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -133,7 +134,7 @@ std::unique_ptr<ModuleSymbols::Session> ModuleSymbols::open(const std::string& f
     Elf* elf = s.module == nullptr ? nullptr : dwfl_module_getelf(s.module, &s.bias);
     if (elf == nullptr) {
         trouble_ = file + ": " + dwfl_errmsg(-1);
-        is_missing_ = access(file.c_str(), F_OK) != 0;
+        is_missing_ = access(file.c_str(), F_OK) != 0 && errno == ENOENT;
         return nullptr;
     }
     if (!build_id.empty() && !has_build_id(elf, build_id)) {

@@ -325,8 +325,8 @@ std::vector<std::string> Symbolizer::warnings() const {
     constexpr std::size_t most = 4; // of their names
     if (!missing_.empty())
         all.push_back(
-            fmt::format("no line numbers for {}{}: {} not on this machine (umadvisor pack, run where {}, puts "
-                        "them into the trace)",
+            fmt::format("no line numbers for {}{}: {} not on this machine (umadvisor pack, run where {}, keeps "
+                        "the lines in the trace)",
                         fmt::join(std::span(missing_).first(std::min(missing_.size(), most)), ", "),
                         missing_.size() > most ? fmt::format(" and {} more", missing_.size() - most) : "",
                         missing_.size() == 1 ? "the file is" : "the files are",

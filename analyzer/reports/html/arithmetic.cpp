@@ -39,7 +39,7 @@ std::vector<std::pair<std::string_view, std::string>> rows_of(const Json& docume
     const std::string line = text_of(finding["line"]);
     for (const Json& copy : document["copies"]) {
         const auto same = [&](const Json& at) {
-            return text_of(at["line"]) == line && at["direction"] == copy["direction"] &&
+            return !line.empty() && text_of(at["line"]) == line && at["direction"] == copy["direction"] &&
                    at["source_memory"] == copy["source_memory"] &&
                    at["destination_memory"] == copy["destination_memory"];
         };

@@ -267,7 +267,7 @@ std::vector<FindingTime> finding_times(advice::Report& report) {
     TimelinePass pass(report.profile, report.symbolizer);
     pass.run();
     const Timeline timeline = pass.finish(&report);
-    std::unordered_map<std::size_t, std::size_t> rows; // no page numbers them anew
+    std::unordered_map<std::size_t, std::size_t> rows; // without a page, a line's number is its index
     for (std::size_t line = 0; line < timeline.lines.size(); ++line)
         rows.emplace(line, line);
     Marker marker(report, timeline, rows);

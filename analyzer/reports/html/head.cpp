@@ -198,7 +198,7 @@ void write_facts(Markup& out, const Json& document) {
         item("replay off by", text::percent_text(replay["error_ns"].get<double>() / net));
     item("recording cost about", time_of(document["recording_cost_ns"].get<double>()));
     std::uint64_t failed = 0;
-    for (const Json& finding : document["findings"]) // others that fail, as some do at the end, matter to none
+    for (const Json& finding : document["findings"]) // calls that fail at the end, as some do, are in none
         if (finding["rule"] == rules::uma_701.id)
             failed += finding["evidence"]["failed"].get<std::uint64_t>();
     if (failed != 0)

@@ -251,7 +251,7 @@ void RunTracks::add_findings() {
                                      .stack = &run_.stack(finding.stack),
                                      .arguments = arguments});
     }
-    // The rounds of a loop are equal or apart, so that their slices nest.
+    // Rounds of a loop do not overlap: slices of the same round lie in each other.
     std::erase_if(all, [](const Marked& one) { return !one.time.worst; });
     std::ranges::stable_sort(all, {}, [](const Marked& one) { return one.time.worst->begin; });
     std::unique_ptr<Track> rounds;

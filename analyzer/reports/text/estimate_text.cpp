@@ -27,12 +27,12 @@ std::string off_because(const advice::Report& report) {
 std::string bounds_text(const rules::Finding& finding) {
     constexpr double alike = 1.05;
     const double least = finding.saving_at_least_ns, most = finding.saving_at_most_ns;
-    std::string text = "the recorded calls leave open whether it saves";
+    std::string text;
     if (least * alike < finding.saving_ns)
-        text += " only " + (least > 0 ? time_text(least) : "nothing");
+        text = least > 0 ? "only " + time_text(least) : "nothing";
     if (most > finding.saving_ns * alike)
-        text += (least * alike < finding.saving_ns ? " or " : " ") + ("as much as " + time_text(most));
-    return text;
+        text += (text.empty() ? "" : " or ") + ("as much as " + time_text(most));
+    return "it may save " + text + ": the recorded calls do not decide";
 }
 
 std::string together_text(const advice::Report& report) {
@@ -45,7 +45,7 @@ std::string together_text(const advice::Report& report) {
     return fmt::format(
         "all findings together: {} -> about {}{}{}", time_text(whole_ns),
         time_text(std::max(0.0, whole_ns - report.together_ns)),
-        report.together_ns < first_ns * adds_something ? "; after the first, the others add nothing" : "",
+        report.together_ns < first_ns * adds_something ? "; finding 1 includes what the others save" : "",
         report.together_at_most_ns > 0
             ? "; the calls leave it open: " +
                   text::open_saving_text(report.together_at_least_ns, report.together_at_most_ns) + " less"

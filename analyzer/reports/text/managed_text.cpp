@@ -70,7 +70,7 @@ void write_totals(std::ostream& out, const managed::ManagedActivity& managed, tr
         << between_text(totals, totals.between_devices(totals.recorded().between_devices)) << "; "
         << faults_text(totals) << "\n";
     if (totals.exact() != nullptr && totals.recorded_share() < 1)
-        out << (totals.recorded_share() < 0.01
+        out << (totals.recorded_share() <= 0
                     ? "    the driver reported none of these moves; they are inferred, as the brackets say\n"
                     : fmt::format("    the driver reported {:.0f}% of these bytes; the rest is inferred, as "
                                   "the brackets say\n",
@@ -103,11 +103,11 @@ std::string basis_text(managed::MovedBasis basis) {
     case managed::MovedBasis::counted:
         return " (counted)";
     case managed::MovedBasis::stays:
-        return " (sampled residency of pages)";
+        return " (inferred: sampled residency of pages)";
     case managed::MovedBasis::at_least:
         return " (at least)";
     case managed::MovedBasis::launches:
-        return " (kernels use no other managed memory)";
+        return " (inferred: kernels use no other managed memory)";
     case managed::MovedBasis::none:
         break;
     }

@@ -171,7 +171,7 @@ void write_small(std::ostream& out, advice::Report& report, const std::vector<co
     for (const rules::Finding* const finding : small)
         saving_ns += finding->saving_ns;
     const bool only_small = small.size() == report.findings.size();
-    out << "\n    " << (only_small ? "nothing large was found; " : "")
+    out << "\n    " << (only_small && saving_ns > 0 ? "nothing large was found; " : "")
         << count_text(small.size(), only_small ? "small finding" : "further finding")
         << (saving_ns > 0 ? fmt::format(", {} in all", time_text(saving_ns)) : "") << " (details: --all):\n";
     for (std::size_t i = 0; i < std::min(small.size(), most_small); ++i) {

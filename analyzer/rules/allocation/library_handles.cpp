@@ -164,7 +164,8 @@ std::optional<Finding> describe_handles(const Profile& profile, ids::StackId, co
                   "keep it; call the library's SetStream where the stream changes",
         .saving_ns = saving_ns,
         .edit = line.calls.gone(profile, line.kept_ns),
-        .basis = "time inside the library's calls that create and destroy it, minus that of one round, "
+        .basis = "time from the first to the last driver call of each creation and destruction, minus that of "
+                 "one round, "
                  "which is still needed",
         .confidence = Confidence::high};
 }

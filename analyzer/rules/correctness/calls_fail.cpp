@@ -73,8 +73,17 @@ bool may_fail(std::string_view entry) {
     return std::ranges::any_of(parts, [&](std::string_view part) { return entry.find(part) != entry.npos; });
 }
 
+/// Whether the call would only have released something: results and times of the program do not depend on it.
+bool releases(std::string_view entry) {
+    constexpr std::array<std::string_view, 8> calls{
+        "cuMemFree",      "cuMemHostUnregister",     "cuStreamDestroy",  "cuEventDestroy",
+        "cuArrayDestroy", "cuMipmappedArrayDestroy", "cuMemPoolDestroy", "cuModuleUnload"};
+    return std::ranges::any_of(calls, [&](std::string_view call) { return entry.starts_with(call); });
+}
+
 struct FailedLine {
     std::uint64_t count = 0, answered = 0, entry = 0;
+    bool only_releases = true; ///< its calls
     const tables::FailedTotals* first = nullptr;
     std::set<ids::StackId> ended_by; ///< lines of the calls that ended the captures; 0: not known
 };
@@ -287,12 +296,6 @@ void add_frees(const Profile& profile, const LineOf& line_of, Finding& finding) 
     }
 }
 
-/// Whether the call would only have released something: what the program computes does not depend on it.
-bool releases(std::string_view entry) {
-    constexpr std::array<std::string_view, 4> parts{"Free", "Unregister", "Destroy", "Unmap"};
-    return std::ranges::any_of(parts, [&](std::string_view part) { return entry.find(part) != entry.npos; });
-}
-
 /// "cudaMemcpy from a null pointer"
 std::string call_text(const Profile& profile, const FailedLine& line) {
     const tables::FailedTotals& first = *line.first;
@@ -336,7 +339,8 @@ Finding describe(const Profile& profile, const LineOf& line_of, ids::StackId sta
     if (status == tables::not_permitted && first.host_function.stack.known())
         finding.advice = host_function_advice(profile, line_of, first.host_function, finding);
     finding.basis = "fixes an error; no time is saved";
-    finding.harmless = !ends_all && releases(profile.dictionary().symbol(line.entry));
+    finding.harmless =
+        line.only_releases && !ends_all && status != tables::capture_forbids && status != tables::capture_ended;
     finding.confidence = Confidence::high;
     return finding;
 }
@@ -351,6 +355,7 @@ std::vector<Finding> find_calls_fail(const Profile& profile, const LineOf& line_
         FailedLine& line = lines[{line_of(site.site.stack), site.status}];
         line.count += totals.count;
         line.answered += totals.answered;
+        line.only_releases &= releases(profile.dictionary().symbol(site.site.entry));
         line.ended_by.insert(line_of(totals.ended_by.stack));
         if (line.first == nullptr || totals.start < line.first->start) {
             line.first = &totals;

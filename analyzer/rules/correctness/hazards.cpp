@@ -27,7 +27,8 @@ const Rule& rule_of(HazardKind kind) {
 }
 
 std::string use_text(const Profile& profile, AccessKind kind, std::uint64_t kernel) {
-    return kind == AccessKind::kernel ? "kernel " + kernels_text(profile, {kernel})
+    const bool named = !profile.dictionary().function_symbol(kernel).empty();
+    return kind == AccessKind::kernel ? (named ? "kernel " : "") + kernels_text(profile, {kernel})
            : kind == AccessKind::copy ? "a copy"
            : kind == AccessKind::set  ? "a memory set"
                                       : "a free";
@@ -121,7 +122,7 @@ Finding describe(const Profile& profile, const LineOf& line_of, const HazardSite
                         {"left_ns", totals.left_ns},
                         {"bytes", static_cast<double>(totals.bytes)}};
     finding.details.push_back(
-        fmt::format("measured: {} had at least {} left when the {}",
+        fmt::format("by measured times, {} had at least {} left when the {}",
                     is_of_source(site.kind) ? "the copy" : "the first use", time_text(totals.left_ns),
                     site.kind == HazardKind::reused_source    ? "changed source was uploaded again"
                     : site.kind == HazardKind::changed_source ? "source was seen to have changed"

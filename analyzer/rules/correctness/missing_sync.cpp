@@ -62,11 +62,11 @@ Finding describe(const Profile& profile, const LineOf& line_of, const ids::Alloc
     const std::string wait = runtime ? "cudaStreamSynchronize(stream)" : "cuStreamSynchronize(stream)";
     finding.code_edits = {
         {most == lines.end() ? EditKind::insert_after : EditKind::insert_before, wait, finding.stack}};
-    finding.advice =
-        fmt::format("{}{} (or {}); without it the result is undefined", wait,
-                    most == lines.end() ? " after the launch, before the host reads"
-                                        : " after the launch and before the host first reads, outside its loop",
-                    runtime ? "cudaDeviceSynchronize()" : "cuCtxSynchronize()");
+    finding.advice = fmt::format("{}{} (or {}); without it the result is undefined", wait,
+                                 most == lines.end() ? " after the launch, before the host reads"
+                                                     : " after the last launch that may write it and before "
+                                                       "the host first reads it, outside the loop that reads",
+                                 runtime ? "cudaDeviceSynchronize()" : "cuCtxSynchronize()");
     finding.basis = "fixes a wrong result; no time is saved";
     finding.confidence = Confidence::medium;
     return finding;

@@ -47,7 +47,8 @@ void DefaultStreamOrder::add_barrier(Stretch& stretch, const facts::Call& call,
                                      std::span<const trace::AllocationId> reached, bool complete) {
     DefaultStreamTotals& totals = sites_[call.site];
     totals.copies |= call.engine != facts::Engine::none;
-    totals.shares |= call.staged || !complete || !stretch.complete || !has_room(stretch, totals) ||
+    totals.shares |= (call.staged && call.engine == facts::Engine::up) || !complete || !stretch.complete ||
+                     !has_room(stretch, totals) ||
                      std::ranges::any_of(reached, [&stretch](trace::AllocationId allocation) {
                          return stretch.reached.contains(allocation);
                      });

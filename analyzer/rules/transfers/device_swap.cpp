@@ -103,8 +103,9 @@ struct DeviceSwap : LineRule<DeviceSwap, SwapTally> {
                             {"bytes", static_cast<double>(tally.bytes)},
                             {"time_ns", call_ns},
                             {"device_ns", device_ns}};
-        finding.advice = "swap the two pointers, std::swap(a, b), instead of copying, if the next round "
-                         "overwrites the whole source buffer before reading it";
+        finding.advice =
+            "swap the two device pointers, as std::swap does, instead of copying, if the next round "
+            "overwrites the whole source buffer before reading it";
         finding.edit = line.calls.gone(line.profile);
         finding.basis = "replay of the run without these copies";
         // Which of both a kernel writes, and whether all of it, no call shows.

@@ -121,7 +121,7 @@ Finding describe_detour(const Profile& profile, const DetourKey& key, const Thro
     if (!way.empty())
         describe_hand_over(line, other_device, way, finding);
     else if (exchange)
-        finding.advice = "swap the two pointers: std::swap(a, b); neither buffer needs a copy";
+        finding.advice = "swap the two device pointers, as std::swap does; neither buffer needs a copy";
     else if (other_device)
         finding.advice = fmt::format(
             "{} from device to device{}", runtime ? "cudaMemcpyPeerAsync" : "cuMemcpyPeerAsync",

@@ -281,7 +281,7 @@ Finding describe(const Profile& profile, const Shared& shared) {
         "memory and copies of {} at {}, measured on {}",
         shared.measured ? "" : fmt::format(" (memory sets at {})", rate_text(rates.device_to_pinned)),
         rate_text(rates.remote_access),
-        shared.scattered_ns > 0 ? ", or for a word of each thread by itself," : ",",
+        shared.scattered_ns > 0 ? ", or for a word of each thread by itself" : "",
         bytes_text(static_cast<double>(spans.up_bytes) + static_cast<double>(spans.down_bytes)),
         rate_text(rates.pinned_to_device), rates.whose());
     finding.confidence = 2 * shared.scattered_ns > shared.spared_ns ? Confidence::low : Confidence::medium;

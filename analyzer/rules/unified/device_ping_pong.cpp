@@ -139,7 +139,7 @@ std::optional<Finding> find_passed_on(const ManagedMemory& memory, const LineOf&
                                   only_read ? "kernels of both only read it"
                                             : "kernels that use it were still running on the other when a "
                                               "prefetch took it away, and no call orders them before that "
-                                              "prefetch; the next one moved it back");
+                                              "prefetch; prefetches that moved it back count as well");
     finding.evidence = {{"allocations", static_cast<double>(memory.allocations)},
                         {"allocation_bytes", static_cast<double>(memory.bytes)},
                         {"times", static_cast<double>(passed.calls)},

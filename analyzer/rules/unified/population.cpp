@@ -147,11 +147,11 @@ std::string made_text(const Populated& all) {
 
 std::string basis_of(const Profile& profile, const Populated& all) {
     if (all.in_parts != 0)
-        return fmt::format("{}, minus a prefetch of unpopulated memory, at the rates of {}",
-                           all.mostly_faults
-                               ? "device time of these launches, at least half of which is such page faults"
-                               : "one page for each fault that the driver counted",
-                           profile.rates().whose());
+        return fmt::format(
+            "{}, minus a prefetch of unpopulated memory, at the rates of {}",
+            all.mostly_faults ? "device time of these launches, of which such page faults make up at least half"
+                              : "one page for each fault that the driver counted",
+            profile.rates().whose());
     return all.measured == all.launches
                ? "device time of the first launch minus that of later launches of the same kernel, this "
                  "memory's share of it, minus a prefetch of unpopulated memory"

@@ -283,8 +283,9 @@ BOOST_FIXTURE_TEST_CASE(a_call_that_another_threads_capture_forbids, Scenario) {
     BOOST_TEST(found[0].stack == wait);
     BOOST_TEST(found[0].advice.starts_with("begin the capture with cudaStreamCaptureModeThreadLocal"),
                found[0].advice);
-    BOOST_TEST(found[0].summary.ends_with("; this invalidates the capture, so that 3 later calls fail, too"),
-               found[0].summary);
+    BOOST_TEST(
+        found[0].summary.ends_with("; this invalidates the capture, and 3 later calls failed because of it"),
+        found[0].summary);
     BOOST_TEST(evidence(found[0], "failed") == 3);
     BOOST_TEST(evidence(found[0], "failed_after") == 3);
     const std::vector<std::pair<std::string, ids::StackId>> places{

@@ -25,7 +25,8 @@ void StackTimes::take_faults(const PieceRow& row, const ByCode& host) {
         const double faults = row.binned_ns(static_cast<std::size_t>(Cause::host_faults));
         if (faults > 0) {
             add(Cause::host_faults, 0, faults);
-            by_name_[0][static_cast<std::size_t>(Cause::code)] -= faults;
+            double& code = by_name_[0][static_cast<std::size_t>(Cause::code)];
+            code = std::max(0.0, code - faults);
         }
     }
     host_faults_ = host;
@@ -33,7 +34,8 @@ void StackTimes::take_faults(const PieceRow& row, const ByCode& host) {
     for (const auto& [code, ns] : host)
         sum += ns;
     for (auto& [code, ns] : host_faults_) // a call's own time holds the faults in it
-        ns *= by_name_.empty() ? 0 : by_name_[0][static_cast<std::size_t>(Cause::host_faults)] / sum;
+        ns *=
+            by_name_.empty() || sum <= 0 ? 0 : by_name_[0][static_cast<std::size_t>(Cause::host_faults)] / sum;
 }
 
 } // namespace umadvisor::html
