@@ -212,6 +212,7 @@ BOOST_AUTO_TEST_CASE(memory_that_one_device_makes_and_the_other_uses) {
     BOOST_TEST(of_rule(findings_of(halves), "UMA-203").empty()); // the prefetch of its half brought it
     updated.waits = updated.host_writes = true;                  // the host's new data has to go to both anyway
     BOOST_TEST(updated.rounds("_Z3sumPKf").empty());
+    BOOST_TEST(of_rule(findings_of(updated), "UMA-203").empty()); // the host had it when a prefetch brought it
 }
 
 BOOST_AUTO_TEST_SUITE_END()
