@@ -112,8 +112,8 @@ void add_followers(const Profile& profile, const FailedLines& lines, const Faile
         }
     if (calls == 0)
         return;
-    finding.summary +=
-        "; this invalidates the capture, so that " + count_text(calls, "later call") + " fail, too";
+    finding.summary += fmt::format("; this invalidates the capture, and {} failed because of it",
+                                   count_text(calls, "later call"));
     for (auto& [name, value] : finding.evidence)
         if (name == "failed_after")
             value += static_cast<double>(calls);

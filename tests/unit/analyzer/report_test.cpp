@@ -338,7 +338,7 @@ BOOST_AUTO_TEST_CASE(a_report_names_another_umadvisor_that_recorded) {
     };
     BOOST_TEST(summary(own.substr(10, own.find(' ', 10) - 10)) == "trace complete");
     BOOST_TEST(summary("0.9\n") == "trace complete, recorded by umadvisor 0.9?");
-    BOOST_TEST(summary("") == "trace complete, recorded by an older umadvisor");
+    BOOST_TEST(summary("") == "trace complete, recorded by umadvisor 1.0.0 or older");
 }
 
 BOOST_AUTO_TEST_SUITE_END()
