@@ -49,7 +49,7 @@ public:
     void finish_beside();
     /// Why there are no findings, in a sentence.
     std::string why_empty() const;
-    /// What no finding could be based on, since it was not recorded; empty: nothing known of that kind.
+    /// Lists the evidence that findings lack in this run, since it was not recorded; empty: they lack none.
     std::string unseen() const;
     struct StackLine {
         std::string text;

@@ -13,7 +13,7 @@ namespace umadvisor::cli {
 /// --by.
 OptionSpec weight_option();
 
-/// What --by asks for, by default time; nullopt, with a line on stderr, where there is no such weight.
+/// The weight that --by names, by default time. If there is none of that name: a line on stderr, and nullopt.
 std::optional<reports::Weight> weight_of(const Arguments& arguments);
 
 /// The stacks of the trace that the arguments name, as they ask for them, inside `ranges` alone if any. What

@@ -85,8 +85,8 @@ struct ManagedAllocation {
     void add(const PrefetchCall& call);
     /// The last such call before `time` that moves `byte` that way; nullptr: none.
     const PrefetchCall* find_prefetch(std::uint64_t byte, std::uint64_t time, bool to_host) const;
-    /// Whether another device than that of `record` has the part that it is to bring. A part that no prefetch
-    /// brought is where the last launch ran, unless prefetches bring parts of the allocation.
+    /// Returns whether the part that `record` prefetches is on another device than its target. A part no
+    /// prefetch brought is where the last launch ran, unless prefetches bring parts of the allocation.
     bool on_another(const trace::Prefetch& record) const;
 };
 

@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Whether `name` is a whole word of the text.
+/// Returns whether the text has `name` as a whole word.
 bool has_word(std::string_view text, std::string_view name) {
     const auto in_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
     for (std::size_t at = text.find(name); at != std::string_view::npos; at = text.find(name, at + 1)) {

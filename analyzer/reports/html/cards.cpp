@@ -207,7 +207,7 @@ struct Card {
     bool unpriced = false;                 ///< of findings whose saving is not known
 };
 
-/// Whether an example in C++ is about the finding: neither its line is Python's nor is its call missing there.
+/// Returns whether the C++ example fits: the finding's line is not Python's, and the example has its call.
 bool fits_example(const Json& finding, const std::vector<std::string>& example) {
     const Json& line = finding["line"];
     if (!line.is_null() && line["file"].get<std::string>().ends_with(".py"))

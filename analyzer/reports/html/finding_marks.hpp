@@ -22,7 +22,7 @@ struct FindingMarks {
 FindingMarks finding_marks(advice::Report& report, const Timeline& timeline,
                            const std::unordered_map<std::size_t, std::size_t>& line_numbers);
 
-/// Where a finding costs most, as the page shows it. Nanoseconds since the trace began.
+/// The time at which a finding costs most, as the page marks it; nanoseconds since the trace began.
 struct FindingTime {
     double at = 0; ///< 0: no call of its lines and no move of its memory is known
     struct Round {
