@@ -2,6 +2,7 @@
 
 #include "analyzer/advice/inside.hpp"
 #include "analyzer/advice/memory_modes.hpp"
+#include "analyzer/advice/needless.hpp"
 #include "analyzer/advice/order_check.hpp"
 #include "analyzer/advice/replay.hpp"
 #include "analyzer/rules/words.hpp"
@@ -405,6 +406,7 @@ Findings find_all(const rules::Profile& profile, const rules::LineOf& line_of) {
                       .unpriced = std::move(unpriced),
                       .stopped = std::move(stopped),
                       .spared = std::move(saved.spared)};
+    note_needless(line_of, findings.all);
     claim_calls_once(profile, line_of, findings.all);
     claim_once(profile, findings.all);
     tidy_ranges(profile, findings.all);

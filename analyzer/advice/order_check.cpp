@@ -79,7 +79,7 @@ bool follow(const rules::Profile& profile, LostOrder& order) try {
 
 /// What keeps the order, in the remedy's words.
 void name_order(const rules::Profile& profile, const rules::LineOf& line_of, rules::Finding& finding) {
-    const bool runtime = profile.uses_runtime();
+    const bool runtime = profile.uses_runtime(), python = profile.dictionary().is_python(finding.stack);
     bool host = false, device = false;
     for (const rules::OrderLoss& pair : finding.lost_order) {
         (pair.by_host ? host : device) = true;
@@ -93,14 +93,19 @@ void name_order(const rules::Profile& profile, const rules::LineOf& line_of, rul
     if (host)
         finding.order_advice +=
             fmt::format("; before the host reads or changes memory that these calls use, add a wait: {}",
-                        runtime ? "cudaStreamSynchronize(stream), or cudaEventSynchronize(event)"
-                                : "cuStreamSynchronize, or cuEventSynchronize");
+                        python    ? "for the stream, or for an event on it"
+                        : runtime ? "cudaStreamSynchronize(stream), or cudaEventSynchronize(event)"
+                                  : "cuStreamSynchronize, or cuEventSynchronize");
     if (device)
         finding.order_advice +=
             fmt::format("; these calls also order streams: instead, call {} after the work that must come "
                         "first, and {} before the work that must come later",
-                        runtime ? "cudaEventRecord(event, stream)" : "cuEventRecord",
-                        runtime ? "cudaStreamWaitEvent(other, event)" : "cuStreamWaitEvent");
+                        python    ? "the event's record method"
+                        : runtime ? "cudaEventRecord(event, stream)"
+                                  : "cuEventRecord",
+                        python    ? "the other stream's wait_event"
+                        : runtime ? "cudaStreamWaitEvent(other, event)"
+                                  : "cuStreamWaitEvent");
     finding.advice += finding.order_advice;
 }
 

@@ -50,7 +50,9 @@ ResolvedFinding resolve(Report& report, const rules::Finding& finding) {
                                         (finding.allocation_stack.known() ? "allocated here: " : "memory: ") +
                                             finding.allocation_text);
     for (const auto& [what, stack] : finding.places)
-        resolved.others.push_back(resolve_place(report, stack, what));
+        if (ResolvedPlace at = resolve_place(report, stack, what);
+            finding.rule->urgency != rules::Urgency::saving || at.text() != resolved.line.text())
+            resolved.others.push_back(std::move(at));
     return resolved;
 }
 

@@ -80,6 +80,8 @@ struct Rule {
     bool moves_own_line_only = false; ///< of the calls in its edit, only those at the finding's line move
     bool keeps_needed_calls =
         false; ///< without an edit of the code, calls that have something to wait for stay
+    bool replaces_copies =
+        false; ///< its remedy leaves little to copy at its line, though its edit keeps the copies
 
     /// The hundred of its id: 2 is managed memory.
     constexpr char group() const { return id[id.find('-') + 1]; }

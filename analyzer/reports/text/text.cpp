@@ -115,8 +115,17 @@ std::string per_step_text(const advice::Report& report, const rules::Finding& fi
     return " (" + time_text(finding.saving_ns / static_cast<double>(inside->times)) + " of each range)";
 }
 
-void write_finding(std::ostream& out, advice::Report& report, const rules::Finding& finding,
-                   std::size_t number) {
+/// Sentences and the number of the finding that has them first.
+using Said = std::map<std::string, std::size_t>;
+
+/// The text, or where the reader has seen it.
+std::string once(Said& said, const std::string& text, std::size_t number) {
+    const std::size_t first = said.try_emplace(text, number).first->second;
+    return first == number ? text : fmt::format("as for finding {}", first);
+}
+
+void write_finding(std::ostream& out, advice::Report& report, const rules::Finding& finding, std::size_t number,
+                   Said& said) {
     const advice::ResolvedFinding resolved = resolve(report, finding);
     const auto total = static_cast<double>(report.profile.net_ns());
     const std::string title = fmt::format("{} {}", finding.rule->id, finding.title);
@@ -140,11 +149,12 @@ void write_finding(std::ostream& out, advice::Report& report, const rules::Findi
         out << "    and " << count_text(resolved.others.size() - places, "further line") << " (--all)\n";
     for (const std::string& detail : finding.details)
         out << "    " << detail << "\n";
-    out << "    do: " << finding.advice << "   (umadvisor explain " << finding.rule->id << ")\n";
+    out << "    do: " << once(said, finding.advice, number) << "   (umadvisor explain " << finding.rule->id
+        << ")\n";
     if (finding.saving_at_most_ns > 0)
         out << "    " << bounds_text(finding) << "\n";
     if (finding.saving_ns > 0 || finding.saving_bytes != 0)
-        out << "    basis: " << finding.basis << "\n";
+        out << "    basis: " << once(said, finding.basis, number) << "\n";
 }
 
 /// The largest device's.
@@ -330,9 +340,9 @@ std::string headline(const advice::Report& report) {
     const rules::Profile& profile = report.profile;
     const std::string unrecorded = unrecorded_text(profile);
     const std::size_t lookups = report.trace.dictionary.unknown_lookups.size();
-    return fmt::format("{} · pid {} · {} · {} · {} · {}{} · recording cost about {}", profile.program(),
-                       report.trace.file.header().pid, length_text(profile), profile.devices_with_modes(),
-                       completeness_summary(report.trace),
+    return fmt::format("{} · pid {} · {} · {} · {} · {}{} · recording cost about {}, included",
+                       profile.program(), report.trace.file.header().pid, length_text(profile),
+                       profile.devices_with_modes(), completeness_summary(report.trace),
                        unrecorded.empty() ? "no unrecorded calls" : unrecorded.substr(0, unrecorded.find(':')),
                        lookups == 0 ? "" : " · " + count_text(lookups, "unknown look-up"),
                        time_text(profile.own_ns()));
@@ -343,11 +353,12 @@ void write_text(advice::Report& report, std::ostream& out) {
     write_notes(out, report);
     std::vector<const rules::Finding*> small;
     std::size_t number = 0;
+    Said said;
     for (const rules::Finding& finding : report.findings) {
         if (!report.all && (number == most_full || saves_little(report, finding)))
             small.push_back(&finding);
         else
-            write_finding(out, report, finding, ++number);
+            write_finding(out, report, finding, ++number, said);
     }
     write_small(out, report, small);
     write_unpriced(out, report);

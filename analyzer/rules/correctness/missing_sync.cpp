@@ -55,6 +55,8 @@ Finding describe(const Profile& profile, const LineOf& line_of, const ids::Alloc
                         {"allocation_bytes", static_cast<double>(missing.bytes)}};
     if (finding.stack != launch)
         finding.places.emplace_back("launched here", missing.kernel.stack);
+    if (const ids::StackId last = line_of(missing.last.stack); last != launch)
+        finding.places.emplace_back("the last launch that may write it", last);
     for (const auto& [line, reads] : lines)
         if (line != finding.stack && line != launch)
             finding.places.emplace_back("the host reads it here, too", line);

@@ -97,6 +97,8 @@ void MissingSyncs::add(const Launched& launched) {
         Window* const last = memory.windows.empty() ? nullptr : &memory.windows.back();
         if (last != nullptr && last->end == UINT64_MAX) {
             last->last_launch = record.start;
+            if (written_.may_write(shape, place))
+                last->last = {shape.function, shape.stack, shape.entry};
             continue;
         }
         if (last != nullptr)
@@ -106,8 +108,10 @@ void MissingSyncs::add(const Launched& launched) {
                 judge(memory, memory.windows.front());
                 memory.windows.pop_front();
             }
+            const facts::KernelSite kernel{shape.function, shape.stack, shape.entry};
             memory.windows.push_back({.begin = reader::saturated_sum(record.start, record.duration),
-                                      .kernel = {shape.function, shape.stack, shape.entry}});
+                                      .kernel = kernel,
+                                      .last = kernel});
             open_.insert(allocation);
         }
     }
@@ -218,6 +222,7 @@ void MissingSyncs::judge(const Memory& memory, const Window& window) {
     MissingSync& site = sites_[memory.site];
     if (site.windows++ == 0) {
         site.kernel = window.kernel;
+        site.last = window.last;
         site.bytes = memory.bytes;
     }
     reader::add_saturated(site.reads, seen.reads);

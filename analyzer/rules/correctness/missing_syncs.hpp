@@ -22,10 +22,11 @@ namespace umadvisor::rules {
 
 /// Of the allocations of one site.
 struct MissingSync {
-    std::uint64_t reads = 0;                      ///< host faults
-    std::uint64_t windows = 0;                    ///< between waits, with such reads
-    std::uint64_t bytes = 0;                      ///< of one allocation
-    facts::KernelSite kernel;                     ///< launched before the first of the reads
+    std::uint64_t reads = 0;   ///< host faults
+    std::uint64_t windows = 0; ///< between waits, with such reads
+    std::uint64_t bytes = 0;   ///< of one allocation
+    facts::KernelSite kernel;  ///< launched before the first of the reads
+    facts::KernelSite last; ///< that may write the memory and was launched before the wait that came too late
     std::map<std::uint64_t, std::uint64_t> codes; ///< reads, by the frame of the host's instruction
 };
 
@@ -67,7 +68,7 @@ private:
     /// From a launch up to the next wait.
     struct Window {
         std::uint64_t begin = 0, last_launch = 0, end = UINT64_MAX; ///< ticks
-        facts::KernelSite kernel;
+        facts::KernelSite kernel, last;                             ///< the first and the last that may write
         bool waited = false; ///< it ended in a wait; of a free of other memory that shows later
         std::vector<Read> reads{};
     };

@@ -70,8 +70,10 @@ Finding describe(const Profile& profile, const std::vector<ConstantLine>& lines)
     finding.rule = &uma_108;
     finding.title = finding.rule->title;
     finding.stack = lines.front().stack;
-    finding.summary = fmt::format("{}, {}: {} in all", transfers_text(profile, all), content_text(all.last),
-                                  time_text(all.spent_ns));
+    finding.summary =
+        fmt::format("{}, {}{}: {} in all", transfers_text(profile, all), content_text(all.last),
+                    lines.size() > 1 ? ", here and at " + count_text(lines.size() - 1, "further line") : "",
+                    time_text(all.spent_ns));
     finding.evidence.emplace_back("compared_in_part", static_cast<double>(all.in_part));
     finding.evidence.emplace_back("value_bytes", static_cast<double>(all.last.value_bytes));
     if (all.in_part == all.transfers.count)

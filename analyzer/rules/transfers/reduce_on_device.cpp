@@ -94,6 +94,7 @@ constinit const Rule uma_129{.id = "UMA-129",
                              .title = "large results downloaded for the host to reduce",
                              .find = &find_host_steps,
                              .counter = &count<HostSteps>,
-                             .fits = Fits::separate_memory};
+                             .fits = Fits::separate_memory,
+                             .replaces_copies = true};
 
 } // namespace umadvisor::rules

@@ -132,6 +132,8 @@ std::string keep_counters_on_device(const ManagedMemory& memory);
 // Calls as the program has to write them.
 std::string prefetch_to_device(const ManagedMemory& memory);
 std::string prefetch_to_host(const ManagedMemory& memory);
+/// "cudaMemLocationTypeDevice, 0"; with several devices `device` stands for the number.
+std::string_view device_location(const Profile& profile);
 std::string prefetch_name(const ManagedMemory& memory); ///< without arguments
 /// `advice` is the runtime's word for it: "SetReadMostly".
 std::string advise_device(const ManagedMemory& memory, std::string_view advice);

@@ -11,10 +11,10 @@ namespace {
 std::string arguments(const ManagedMemory& memory, std::string_view between, bool device) {
     const bool runtime = memory.profile.uses_runtime();
     const std::string name = reader::shown_name(memory.profile.dictionary().string(memory.site.symbol));
-    return fmt::format(
-        "{}{}, {{{}}}", memory.site.symbol != 0 ? fmt::format("&{0}, sizeof {0}", name) : "ptr, bytes", between,
-        device ? (runtime ? "cudaMemLocationTypeDevice, device" : "CU_MEM_LOCATION_TYPE_DEVICE, device")
-               : (runtime ? "cudaMemLocationTypeHost, 0" : "CU_MEM_LOCATION_TYPE_HOST, 0"));
+    return fmt::format("{}{}, {{{}}}",
+                       memory.site.symbol != 0 ? fmt::format("&{0}, sizeof {0}", name) : "ptr, bytes", between,
+                       device ? device_location(memory.profile)
+                              : (runtime ? "cudaMemLocationTypeHost, 0" : "CU_MEM_LOCATION_TYPE_HOST, 0"));
 }
 
 /// "SetReadMostly" as the driver writes it: "SET_READ_MOSTLY".
@@ -36,6 +36,13 @@ std::string advise_call(const ManagedMemory& memory, std::string_view advice, bo
 }
 
 } // namespace
+
+std::string_view device_location(const Profile& profile) {
+    const bool one = profile.dictionary().devices.size() == 1;
+    return profile.uses_runtime()
+               ? (one ? "cudaMemLocationTypeDevice, 0" : "cudaMemLocationTypeDevice, device")
+               : (one ? "CU_MEM_LOCATION_TYPE_DEVICE, 0" : "CU_MEM_LOCATION_TYPE_DEVICE, device");
+}
 
 std::string prefetch_name(const ManagedMemory& memory) {
     return memory.profile.uses_runtime() ? "cudaMemPrefetchAsync" : "cuMemPrefetchAsync";

@@ -3,6 +3,7 @@
 #include "analyzer/facts/call.hpp"
 #include "analyzer/facts/per_thread.hpp"
 #include "analyzer/rules/line_rule.hpp"
+#include "analyzer/rules/unified/managed.hpp"
 #include "analyzer/rules/unknown_work.hpp"
 #include "analyzer/rules/words.hpp"
 #include "residency/geometry.hpp"
@@ -154,8 +155,7 @@ void SmallPrefetches::end(Slices& slices) {
 std::string joined_call(const Line<SliceTally>& line) {
     const bool runtime = line.profile.uses_runtime();
     const std::string_view place =
-        line.tally.to_host == 0
-            ? (runtime ? "cudaMemLocationTypeDevice, device" : "CU_MEM_LOCATION_TYPE_DEVICE, device")
+        line.tally.to_host == 0     ? device_location(line.profile)
         : line.tally.to_device == 0 ? (runtime ? "cudaMemLocationTypeHost, 0" : "CU_MEM_LOCATION_TYPE_HOST, 0")
                                     : "type, id";
     return fmt::format("{}(ptr, bytes, {{{}}}, 0, stream)",

@@ -19,9 +19,9 @@ struct Program : Managed {
         tell(light_kinds);
         memory = managed(bytes, allocated);
     }
-    void launch(std::uint64_t mailbox = 0) {
+    void launch(std::uint64_t mailbox = 0, std::uint64_t at = 0) {
         if (mailbox == 0)
-            Scenario::launch(kernel, {memory}, 0, launched);
+            Scenario::launch(kernel, {memory}, 0, at == 0 ? launched : at);
         else
             Scenario::launch(kernel, {memory, mailbox}, 0, launched);
     }
@@ -57,6 +57,18 @@ BOOST_FIXTURE_TEST_CASE(a_read_between_two_launches_is_told_though_the_last_is_w
     launch();
     synchronize();
     BOOST_TEST(is_told());
+}
+
+/// The wait belongs after the last of them.
+BOOST_FIXTURE_TEST_CASE(of_two_launches_before_the_read_both_are_named, Program) {
+    const std::uint64_t last = stack();
+    launch();
+    launch(0, last);
+    touch();
+    const Finding finding = lone(*this, "UMA-601");
+    BOOST_REQUIRE(finding.places.size() == 2u);
+    BOOST_TEST(finding.places[1].first == "the last launch that may write it");
+    BOOST_TEST(finding.places[1].second == last);
 }
 
 BOOST_AUTO_TEST_CASE(a_read_behind_a_wait_is_fine) {
