@@ -32,7 +32,10 @@ std::string bounds_text(const rules::Finding& finding) {
         text = least > 0 ? "only " + time_text(least) : "nothing";
     if (most > finding.saving_ns * alike)
         text += (text.empty() ? "" : " or ") + ("as much as " + time_text(most));
-    return "it may save " + text + ": the recorded calls do not decide";
+    const bool of_host = std::ranges::any_of(
+        finding.edit.changes, [](const timeline::Change& change) { return change.less_after_share > 0; });
+    return fmt::format("it may save {}, depending on {}, which the recorded calls do not show", text,
+                       of_host ? "what the host does after these calls" : "when the device finished its work");
 }
 
 std::string together_text(const advice::Report& report) {
@@ -47,8 +50,8 @@ std::string together_text(const advice::Report& report) {
         time_text(std::max(0.0, whole_ns - report.together_ns)),
         report.together_ns < first_ns * adds_something ? "; finding 1 includes what the others save" : "",
         report.together_at_most_ns > 0
-            ? "; the calls leave it open: " +
-                  text::open_saving_text(report.together_at_least_ns, report.together_at_most_ns) + " less"
+            ? "; it may be " + text::open_saving_text(report.together_at_least_ns, report.together_at_most_ns) +
+                  " less, which the recorded calls do not show"
             : "");
 }
 

@@ -38,7 +38,7 @@ std::string text_of(const PythonAdvice& known) {
 /// A finding that was folded into another ends one of its details with its advice.
 void advise_part(Finding& finding, Finding::Part& part, const PythonAdvice& known) {
     const auto detail = std::ranges::find_if(finding.details, [&part](const std::string& text) {
-        return text.starts_with(fmt::format("includes {} (", part.rule->id)) && text.ends_with(part.advice);
+        return text.starts_with(fmt::format("instead, {} (", part.rule->id)) && text.ends_with(part.advice);
     });
     if (detail == finding.details.end())
         return;

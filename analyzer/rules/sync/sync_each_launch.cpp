@@ -249,14 +249,15 @@ Finding describe(const Profile& profile, const std::map<ids::StackId, NeedlessLi
                         {"needless", static_cast<double>(all.needless)},
                         {"lines", static_cast<double>(lines.size())},
                         {"time_ns", all.ns}};
-    if (events)
-        finding.details.push_back(
-            "if these events are for timing only, read their times once, after the last launch");
     for (const auto& [stack, line] : lines)
         if (stack != finding.stack)
             finding.places.emplace_back(count_text(line.needless, "wait") + ", " + time_text(line.ns), stack);
-    finding.advice = "remove these waits: a stream keeps its work in order, and a synchronous copy of the "
-                     "result waits anyway";
+    finding.advice = events
+                         ? "record the events in the loop, wait for the last of them after it, and read the "
+                           "times then"
+                         : "remove these waits: a stream keeps its work in order, and a synchronous copy of "
+                           "the result waits anyway; where the times of events are read, wait once, after the "
+                           "last launch, and read them there";
     finding.basis = "replay of the run without these waits";
     finding.confidence = Confidence::medium;
     return finding;
