@@ -50,8 +50,8 @@ std::string together_text(const advice::Report& report) {
         time_text(std::max(0.0, whole_ns - report.together_ns)),
         report.together_ns < first_ns * adds_something ? "; finding 1 includes what the others save" : "",
         report.together_at_most_ns > 0
-            ? "; it may be " + text::open_saving_text(report.together_at_least_ns, report.together_at_most_ns) +
-                  " less, which the recorded calls do not show"
+            ? " (it saves " + text::open_saving_text(report.together_at_least_ns, report.together_at_most_ns) +
+                  ": the recorded calls do not show how much)"
             : "");
 }
 
