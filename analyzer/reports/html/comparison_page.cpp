@@ -191,7 +191,7 @@ void write_compared_card(Markup& out, std::string_view sign, const Json& before,
             out.markup(" ").markup(name).markup("=\"").text((*side)["saving_ns"].dump()).markup("\"");
     out.markup(">");
     if (!before.is_null() && !after.is_null())
-        out.markup("<span class=\"was nw\">").text(save_text(before)).markup(" → </span>");
+        out.markup("<span class=\"was nw\">").text(save_text(before)).markup(" →</span> ");
     out.element("span class=\"nw\"", save_text(finding)).markup("</span>");
     write_confidence(out, finding["confidence"].get<std::string>());
     out.element("span class=\"mut rid m\"", finding["rule"].get<std::string>());

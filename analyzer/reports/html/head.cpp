@@ -129,9 +129,9 @@ void write_together(Markup& out, const Json& document) {
     const double saved = std::min(net, document["together_ns"].get<double>());
     out.markup("<div class=\"tog\"><h2 class=\"cap\">All findings together</h2>");
     if (saved > 0) {
-        out.markup("<p class=\"big\" id=\"together\"><span class=\"was\">")
-            .text(time_of(net))
-            .markup(" → </span>");
+        out.markup("<p class=\"big\" id=\"together\">");
+        if (time_of(net) != time_of(net - saved))
+            out.markup("<span class=\"was\">").text(time_of(net)).markup(" → </span>");
         out.text(time_of(net - saved)).markup("</p>");
         out.element("p class=\"mut\"", fmt::format("{} less ({}), by replaying the trace with all remedies",
                                                    time_of(saved), text::percent_text(saved / net)));
@@ -206,7 +206,7 @@ void write_facts(Markup& out, const Json& document) {
     out.text(document["completeness"]["summary"].get<std::string>()).markup("</span>");
     const double net = process["net_ns"].get<double>();
     const Json& replay = document["replay"];
-    if (replay["hidden_waits"].get<std::uint64_t>() != 0 && net > 0)
+    if (replay["hidden_waits"].get<std::uint64_t>() != 0 && replay["error_ns"].get<double>() > 0.0005 * net)
         item("replay off by", text::percent_text(replay["error_ns"].get<double>() / net));
     item("recording cost about", time_of(document["recording_cost_ns"].get<double>()));
     std::uint64_t failed = 0;

@@ -183,6 +183,7 @@ function Overview({ shared }: { shared: Shared }) {
 }
 
 type Sort = "bytes" | "size" | "first" | "name";
+const more = (count: number, what: string) => `${countText(count)} more ${what}${count === 1 ? "" : "s"}`;
 const firstLines = 30, most_streams = 4, most_threads = 4;
 
 function Timeline({ shared }: { shared: Shared }) {
@@ -262,10 +263,10 @@ function Timeline({ shared }: { shared: Shared }) {
       </div>
       <div class="grp">Host <span class="mut">{countText(threads.length)} {threads.length === 1 ? "thread" : "threads"}</span></div>
       {shownThreads.map((row) => draw(row))}
-      {moreThreads.length > 0 && <div class="grp"><button class="btn" id="more-threads" onClick={() => setAllThreads(true)}>{countText(moreThreads.length)} more threads, {countText(moreThreads.reduce((sum, i) => sum + timeline.threads[i].calls, 0))} calls</button></div>}
+      {moreThreads.length > 0 && <div class="grp"><button class="btn" id="more-threads" onClick={() => setAllThreads(true)}>{more(moreThreads.length, "thread")}, {countText(moreThreads.reduce((sum, i) => sum + timeline.threads[i].calls, 0))} calls</button></div>}
       <div class="grp">{timeline.memory.devices > 1 ? `${timeline.memory.devices} devices: ` : "Device 0: "}{device} <span class="mut">{countText(streams.length)} {streams.length === 1 ? "stream" : "streams"}</span></div>
       {shownStreams.map((row) => draw(row))}
-      {shownStreams.length < streams.length && <div class="grp"><button class="btn" onClick={() => setAllStreams(true)}>{countText(streams.length - shownStreams.length)} more streams</button></div>}
+      {shownStreams.length < streams.length && <div class="grp"><button class="btn" onClick={() => setAllStreams(true)}>{more(streams.length - shownStreams.length, "stream")}</button></div>}
       {fixed.links.map((row) => draw(row))}
       {draw(fixed.memory)}
       <div class="grp">
@@ -278,7 +279,7 @@ function Timeline({ shared }: { shared: Shared }) {
         </span>
       </div>
       {shownLines.map((row) => draw(row))}
-      {hidden.length > 0 && <div class="grp"><button class="btn" onClick={() => setAllLines(true)}>{countText(hidden.length)} more lines, {bytesText(hidden.reduce((sum, row) => sum + row.line!.meta.up + row.line!.meta.down, 0))}</button></div>}
+      {hidden.length > 0 && <div class="grp"><button class="btn" onClick={() => setAllLines(true)}>{more(hidden.length, "line")}, {bytesText(hidden.reduce((sum, row) => sum + row.line!.meta.up + row.line!.meta.down, 0))}</button></div>}
       {wanted.length === 0 && <div class="none">{lines.length ? "No allocation matches the filter." : "No allocation was recorded."}</div>}
     </>
   );
