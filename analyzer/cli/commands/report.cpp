@@ -258,7 +258,7 @@ const Command report_command{
         {{"--all", "", "In the text, all findings in full, including those that save little"},
          {"-f,--force", "", "With --html, replace an existing file"},
          {"--html", "", "One page for a browser, with a timeline; loads nothing from the network"},
-         {"--jobs", "N", "Number of threads; default: one for each core"},
+         {"--jobs", "N", "Number of threads; default: one for each core, and one more with --html"},
          {"--json", "", "The document that docs/report-schema.md describes"},
          {"--machine", "FILE", "Rates of the machine, as written by umadvisor calibrate -o FILE"},
          {"--managed", "", "In the text, everything known about managed memory"},
