@@ -246,18 +246,21 @@ void write_what_column(Markup& out, const Json& document, const Json& finding, c
         out.element("p", fmt::format("The calls leave the saving open: {}.",
                                      text::open_saving_text(finding["saving_at_least_ns"].get<double>(),
                                                             finding["saving_at_most_ns"].get<double>())));
-    if (saving > 0 && card.net > 0) {
-        const auto bar = [&](std::string_view words, double ns, std::string_view colour) {
+    const std::string now = text::time_text(card.net),
+                      fixed = text::time_text(std::max(0.0, card.net - saving));
+    if (card.net > 0 && fixed != now) {
+        const auto bar = [&](std::string_view words, double ns, const std::string& time,
+                             std::string_view colour) {
             out.element("span", words)
                 .markup(
                     "<svg class=\"cmpbar\" width=\"100%\" height=\"8\" aria-hidden=\"true\"><rect class=\"c-");
             out.markup(colour).markup(fmt::format("\" width=\"{}\" height=\"8\"/></svg>",
                                                   percent(std::clamp(ns / card.net, 0.0, 1.0))));
-            out.element("b", text::time_text(ns));
+            out.element("b", time);
         };
         out.markup("<div class=\"cmp\">");
-        bar("the run now", card.net, "launch");
-        bar("with this fixed", std::max(0.0, card.net - saving), "good");
+        bar("the run now", card.net, now, "launch");
+        bar("with this fixed", card.net - saving, fixed, "good");
         out.markup("</div>");
     }
     if (!finding["evidence"].empty()) {
