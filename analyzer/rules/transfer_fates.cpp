@@ -164,7 +164,7 @@ std::string basis_of(const Profile& profile, const FateGroup& group) {
     return group.measured
                ? std::string(
                      "time of these transfers: of the calls where they block, else on the device (sampled)")
-               : "these bytes at rates measured on " + profile.rates().whose();
+               : "these transfers at the prices of calls and bytes measured on " + profile.rates().whose();
 }
 
 } // namespace umadvisor::rules

@@ -43,12 +43,17 @@ std::string together_text(const advice::Report& report) {
     const auto whole_ns = static_cast<double>(report.profile.net_ns());
     if (report.left_out != 0 || std::ranges::count_if(report.findings, saves) < 2 || whole_ns <= 0)
         return {};
-    constexpr double adds_something = 1.01;
-    const double first_ns = report.findings.front().saving_ns;
+    constexpr double adds_something = 1.01, overlap = 1.05;
+    double sum_ns = 0;
+    for (const rules::Finding& finding : report.findings)
+        sum_ns += finding.saving_ns;
+    const std::string_view why = report.together_ns < report.findings.front().saving_ns * adds_something
+                                     ? "; after finding 1 the others save nothing more in this run"
+                                 : sum_ns > report.together_ns * overlap ? "; some of them save the same time"
+                                                                         : "";
     return fmt::format(
         "all findings together: {} -> about {}{}{}", time_text(whole_ns),
-        time_text(std::max(0.0, whole_ns - report.together_ns)),
-        report.together_ns < first_ns * adds_something ? "; finding 1 includes what the others save" : "",
+        time_text(std::max(0.0, whole_ns - report.together_ns)), why,
         report.together_at_most_ns > 0
             ? " (it saves " + text::open_saving_text(report.together_at_least_ns, report.together_at_most_ns) +
                   ": the recorded calls do not show how much)"

@@ -80,11 +80,11 @@ void write_totals(std::ostream& out, const managed::ManagedActivity& managed, tr
     if (totals.lost() != 0)
         out << "  ! " << (source == trace::ManagedSourceKind::cupti ? "CUPTI" : "the driver") << " dropped "
             << count_text(totals.lost(), "event") << "\n";
-    constexpr std::uint64_t least_part = 100; // of all events: a few are of memory of the runtime's own
+    constexpr std::uint64_t least_part = 20; // of all: a few are of memory of the runtime's own
     if (managed.unattributed().events * least_part >
         totals.host_faults().value_or(0) + totals.device_faults().value_or(0))
         out << "    " << count_text(managed.unattributed().events, "event")
-            << " outside all known managed allocations\n";
+            << " at addresses of no recorded allocation, counted at no line\n";
     if (const managed::MovedBytes rest = managed.account().unassigned(); rest.any())
         out << "    " << both_ways(rest.to_device, rest.to_host) << " in memory whose allocation is unknown\n";
     if (managed.block_budget().coarser != 0)
@@ -107,7 +107,7 @@ std::string basis_text(managed::MovedBasis basis) {
     case managed::MovedBasis::stays:
         return " (inferred: sampled residency of pages)";
     case managed::MovedBasis::at_least:
-        return " (at least)";
+        return " (inferred: at least)";
     case managed::MovedBasis::launches:
         return " (inferred from the launches that use it)";
     case managed::MovedBasis::none:
