@@ -52,6 +52,26 @@ std::string library_function(symbols::Symbolizer& symbolizer, ids::StackId stack
     return name;
 }
 
+/// What Thrust allocates and waits for is not the program's to keep or to leave out: its execution policy
+/// decides.
+void advise_on_thrust(rules::Finding& finding, symbols::Symbolizer& symbolizer) {
+    const bool allocates = finding.rule == &rules::uma_401;
+    if (!finding.stack.known() || (!allocates && finding.rule != &rules::uma_506))
+        return;
+    const std::vector<symbols::CodePlace> places = symbolizer.places(finding.stack);
+    const auto line = std::ranges::find(places, symbolizer.line(finding.stack));
+    if (std::none_of(places.begin(), line, [](const symbols::CodePlace& place) {
+            return place.function.string().starts_with("thrust::");
+        }))
+        return;
+    finding.advice = allocates
+                         ? "Thrust allocates here: give its algorithm an allocator that keeps memory, "
+                           "thrust::cuda::par(allocator).on(stream)"
+                         : "Thrust waits here: thrust::cuda::par_nosync.on(stream) leaves out the waits that "
+                           "no result needs" +
+                               finding.order_advice;
+}
+
 } // namespace
 
 Report::Report(const std::string& path, const symbols::Options& options, bool with_statistics,
@@ -91,6 +111,8 @@ Report::Report(const std::string& path, const symbols::Options& options, bool wi
         for (rules::Finding& finding : *list)
             if (const std::string name = library_function(symbolizer, finding.library_stack); !name.empty())
                 finding.summary.insert(0, name + ": ");
+        for (rules::Finding& finding : *list)
+            advise_on_thrust(finding, symbolizer);
     }
 }
 

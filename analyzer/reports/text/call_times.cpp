@@ -63,7 +63,10 @@ std::string call_times_text(const rules::Profile& profile) {
     }
     if (left_out != 0)
         text += fmt::format(", {} {}", text::count_text(left_out, "other"), others.time_text());
-    return text;
+    if (text.empty() || profile.dictionary().threads.size() != 1 || profile.inside() || profile.paused())
+        return text;
+    return fmt::format("{} of {}, else the host's own code: {}", all.time_text(),
+                       text::time_text(profile.net_ns()), text);
 }
 
 std::string spinning_text(const rules::Profile& profile) {

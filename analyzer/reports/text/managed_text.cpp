@@ -80,13 +80,13 @@ void write_totals(std::ostream& out, const managed::ManagedActivity& managed, tr
     if (totals.lost() != 0)
         out << "  ! " << (source == trace::ManagedSourceKind::cupti ? "CUPTI" : "the driver") << " dropped "
             << count_text(totals.lost(), "event") << "\n";
-    constexpr std::uint64_t least_part = 20; // of all: a few are of memory of the runtime's own
+    constexpr std::uint64_t least_part = 50; // of all: a few are of memory of the runtime's own
     if (managed.unattributed().events * least_part >
         totals.host_faults().value_or(0) + totals.device_faults().value_or(0))
         out << "    " << count_text(managed.unattributed().events, "event")
             << " at addresses of no recorded allocation, counted at no line\n";
     if (const managed::MovedBytes rest = managed.account().unassigned(); rest.any())
-        out << "    " << both_ways(rest.to_device, rest.to_host) << " in memory whose allocation is unknown\n";
+        out << "    " << both_ways(rest.to_device, rest.to_host) << " could be assigned to no allocation\n";
     if (managed.block_budget().coarser != 0)
         out << "    blocks of " << count_text(managed.block_budget().coarser, "allocation")
             << " are tracked in pieces larger than 2 MiB, to save memory\n";
@@ -107,7 +107,7 @@ std::string basis_text(managed::MovedBasis basis) {
     case managed::MovedBasis::stays:
         return " (inferred: sampled residency of pages)";
     case managed::MovedBasis::at_least:
-        return " (inferred: at least)";
+        return " (a lower bound)";
     case managed::MovedBasis::launches:
         return " (inferred from the launches that use it)";
     case managed::MovedBasis::none:

@@ -15,8 +15,10 @@ Finding describe_unused(const Profile& profile, ids::StackId stack, const FateGr
     finding.evidence.emplace_back("freed", static_cast<double>(group.freed));
     if (group.last.counterpart.known() && group.last.counterpart != stack)
         finding.places.emplace_back(freed ? "freed here" : "overwritten here", group.last.counterpart);
-    finding.advice = freed ? "remove it: nothing reads the data before the memory is freed"
-                           : "remove it: the data is overwritten before anything reads it";
+    finding.advice = freed ? "remove these calls: nothing reads the data before the memory is freed"
+                           : "remove these calls: the data is overwritten before anything reads it; of "
+                             "several, the last before a "
+                             "kernel or copy reads the memory stays";
     // A kernel that keeps running, and reads memory while copies go on, is not seen to.
     finding.confidence = group.measured ? Confidence::medium : Confidence::low;
     return finding;

@@ -64,13 +64,13 @@ Advice advise_thrashing(const Habit& habit) {
     if (polled)
         advice.text = keep_counters_on_device(memory);
     else
-        advice.text =
-            fmt::format("keep the data on one side: do the host's step in a kernel. If both must touch it, and "
-                        "the kernel does not wait for the host, let one side finish before the other begins: "
-                        "{} and {} before the host's loop, {} before "
-                        "the launch; put a flag that both poll into {}",
-                        runtime ? "cudaStreamSynchronize(stream)" : "cuStreamSynchronize(stream)",
-                        prefetch_to_host(memory), prefetch_to_device(memory), pinned_of_its_own(runtime));
+        advice.text = fmt::format(
+            "keep the data on one side: do the host's step in a kernel. If both must touch it, and "
+            "the kernel does not wait for the host, let one side finish before the other begins: "
+            "{}, then {}, before the host's loop, and {} "
+            "before the first memory set or launch that uses it; put a flag that both poll into {}",
+            prefetch_to_host(memory), runtime ? "cudaStreamSynchronize(stream)" : "cuStreamSynchronize(stream)",
+            prefetch_to_device(memory), pinned_of_its_own(runtime));
     const double spared_ns = std::max(0.0, faults_ns + throttled_ns - remote_ns);
     advice.spared = {.device_ns = spared_ns, .host_ns = spared_ns, .at_once = true};
     advice.basis =

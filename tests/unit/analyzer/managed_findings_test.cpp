@@ -123,7 +123,7 @@ BOOST_AUTO_TEST_CASE(read_only_bouncing) {
     BOOST_TEST(finding.saving_ns == 4 * 64 * (up_by_faults + down_by_faults), about);
     BOOST_TEST(
         contains(finding.advice,
-                 "cudaMemAdvise(ptr, bytes, cudaMemAdviseSetReadMostly, {cudaMemLocationTypeDevice, device})"));
+                 "cudaMemAdvise(ptr, bytes, cudaMemAdviseSetReadMostly, {cudaMemLocationTypeDevice, 0})"));
     // No parameter leads to the variables of its module.
     Program digests;
     digests.add_variable().add_digest().runs("_Z3sumPKfPf").bounce(4, whole, 5);
@@ -171,7 +171,7 @@ BOOST_AUTO_TEST_CASE(remote_access_names_the_advice_that_was_given) {
     const std::string host = "cudaMemAdvise(ptr, bytes, cudaMemAdviseSetPreferredLocation, "
                              "{cudaMemLocationTypeHost, 0})",
                       map = "cudaMemAdvise(ptr, bytes, cudaMemAdviseSetAccessedBy, "
-                            "{cudaMemLocationTypeDevice, device})";
+                            "{cudaMemLocationTypeDevice, 0})";
     BOOST_TEST(remote(true, false) == "remove " + host);
     BOOST_TEST(remote(false, true) == "remove " + map);
     BOOST_TEST(remote(true, true) == "remove " + host + " and " + map);

@@ -100,7 +100,7 @@ BOOST_FIXTURE_TEST_CASE(pageable_memory_is_predicted_as_if_it_were_pinned, Seria
     waited_rounds(1600 * us, 900 * us, Memory::pageable);
     const Finding overlap = among(findings_of(*this), "UMA-109");
     BOOST_TEST(evidence(overlap, "serial_ns") < 10 * 740e3);
-    BOOST_TEST(contains(overlap.advice, "cudaMallocHost"));
+    BOOST_TEST(contains(overlap.advice, "page-lock the host buffers"));
 }
 
 BOOST_AUTO_TEST_CASE(what_would_not_overlap) {

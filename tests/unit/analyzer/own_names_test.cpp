@@ -205,7 +205,7 @@ BOOST_AUTO_TEST_CASE(a_prefetch_names_the_memory_and_the_stream_of_the_launch) {
                                         "    kernel<<<grid, block, 0, s>>>(data);\n"
                                         "}\n";
     const std::string call =
-        "cudaMemPrefetchAsync(data, n * sizeof(float), {cudaMemLocationTypeDevice, device}, 0, s)";
+        "cudaMemPrefetchAsync(data, n * sizeof(float), {cudaMemLocationTypeDevice, 0}, 0, s)";
     std::vector<rules::Finding> found = first_touch(source, 3);
     BOOST_TEST(contains(advice_of(found, "UMA-203"), call), advice_of(found, "UMA-203"));
     BOOST_TEST(edits_of(found, "UMA-203") == call + "; ");

@@ -52,8 +52,7 @@ BOOST_FIXTURE_TEST_CASE(a_kernel_that_uses_it_first_has_its_pages_made, Program)
     BOOST_TEST(finding.stack == launched);
     BOOST_TEST(finding.allocation_stack == line);
     BOOST_TEST((finding.confidence == Confidence::high));
-    BOOST_TEST(
-        contains(finding.advice, "cudaMemPrefetchAsync(ptr, bytes, {cudaMemLocationTypeDevice, device}"));
+    BOOST_TEST(contains(finding.advice, "cudaMemPrefetchAsync(ptr, bytes, {cudaMemLocationTypeDevice, 0}"));
     BOOST_TEST(contains(finding.advice, "or cudaMalloc if the host never uses it"));
 }
 

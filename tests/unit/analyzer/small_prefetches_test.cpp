@@ -65,7 +65,7 @@ BOOST_FIXTURE_TEST_CASE(slices_side_by_side_could_be_one_prefetch, Slicing) {
     BOOST_TEST(evidence(finding, "calls_spared") == 630);
     BOOST_TEST(evidence(finding, "largest_group_bytes") == 2. * mib);
     BOOST_TEST(finding.saving_ns == spared_ns(51), nearly);
-    BOOST_TEST(contains(finding.advice, "{cudaMemLocationTypeDevice, device}"));
+    BOOST_TEST(contains(finding.advice, "{cudaMemLocationTypeDevice, 0}"));
     BOOST_TEST(contains(finding.advice, "2 MiB"));
     BOOST_TEST((finding.confidence == Confidence::medium));
 }
