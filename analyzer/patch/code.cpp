@@ -13,10 +13,6 @@ bool is_loop(const Node& node) {
     return std::ranges::find(loops, node.kind()) != loops.end();
 }
 
-bool is_statement(const Node& node) {
-    return node.kind().ends_with("_statement") || node.kind() == "declaration";
-}
-
 bool ends_function(const Node& node) {
     return node.kind() == "function_definition" || node.kind() == "lambda_expression";
 }
@@ -39,13 +35,8 @@ std::vector<Node> calls_at(const Syntax& source, int line) {
     source.root().walk([&](const Node& node) {
         if (line < node.first_line() || line > node.last_line())
             return false;
-        // A block or a loop that only contains the line is not at it.
-        if (node.kind() == "call_expression") {
-            const Node function = node.field("function");
-            const bool starts_here = node.first_line() <= line && line <= node.last_line();
-            if (function && starts_here)
-                calls.push_back(node);
-        }
+        if (node.kind() == "call_expression" && node.field("function"))
+            calls.push_back(node);
         return true;
     });
     return calls;
@@ -183,6 +174,13 @@ std::size_t line_begin(std::string_view text, std::size_t byte) {
 std::size_t line_end(std::string_view text, std::size_t byte) {
     const std::size_t end = text.find('\n', byte);
     return end == std::string_view::npos ? text.size() : end + 1;
+}
+
+bool is_alone(std::string_view text, const Node& node) {
+    const auto blank = [text](std::size_t from, std::size_t to) {
+        return text.find_first_not_of(" \t\r\n", from) >= to;
+    };
+    return blank(line_begin(text, node.begin()), node.begin()) && blank(node.end(), line_end(text, node.end()));
 }
 
 std::string indent_at(std::string_view text, std::size_t byte) {

@@ -46,6 +46,8 @@ bool declares(const Node& where, std::string_view name);
 /// which the nodes in `except` may do.
 bool changes(const Node& where, std::string_view name, const std::vector<Node>& except = {});
 
+/// Whether its lines have nothing else.
+bool is_alone(std::string_view text, const Node& node);
 /// Spaces and tabs before the first character of the line that has this byte.
 std::string indent_at(std::string_view text, std::size_t byte);
 /// Where that line begins.

@@ -68,13 +68,6 @@ TextEdit line_removed(std::string_view text, const Node& node) {
     return {line_begin(text, node.begin()), line_end(text, node.end()), ""};
 }
 
-bool is_alone(std::string_view text, const Node& node) {
-    const auto blank = [text](std::size_t from, std::size_t to) {
-        return text.find_first_not_of(" \t\r\n", from) >= to;
-    };
-    return blank(line_begin(text, node.begin()), node.begin()) && blank(node.end(), line_end(text, node.end()));
-}
-
 } // namespace
 
 Draft hoist_out_of_loop(const Request& request) {

@@ -33,14 +33,9 @@ std::optional<TextEdit> without(const Syntax& source, int line, std::string_view
     if (!statement.whole || !block_of(statement.whole))
         return std::nullopt;
     const std::string& text = source.text();
-    const std::size_t begin = line_begin(text, statement.whole.begin()),
-                      end = line_end(text, statement.whole.end());
-    const auto blank = [&text](std::size_t from, std::size_t to) {
-        return text.find_first_not_of(" \t\r\n", from) >= to;
-    };
-    return blank(begin, statement.whole.begin()) && blank(statement.whole.end(), end)
-               ? TextEdit{begin, end, ""}
-               : TextEdit{statement.whole.begin(), statement.whole.end(), ""};
+    if (is_alone(text, statement.whole))
+        return TextEdit{line_begin(text, statement.whole.begin()), line_end(text, statement.whole.end()), ""};
+    return TextEdit{statement.whole.begin(), statement.whole.end(), ""};
 }
 
 } // namespace
