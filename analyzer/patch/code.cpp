@@ -177,10 +177,16 @@ std::size_t line_end(std::string_view text, std::size_t byte) {
 }
 
 bool is_alone(std::string_view text, const Node& node) {
-    const auto blank = [text](std::size_t from, std::size_t to) {
-        return text.find_first_not_of(" \t\r\n", from) >= to;
+    const auto first = [text](std::size_t from) {
+        return std::min(text.find_first_not_of(" \t\r\n", from), text.size());
     };
-    return blank(line_begin(text, node.begin()), node.begin()) && blank(node.end(), line_end(text, node.end()));
+    const std::size_t behind = first(node.end());
+    return first(line_begin(text, node.begin())) == node.begin() &&
+           (behind >= line_end(text, node.end()) || text.substr(behind).starts_with("//"));
+}
+
+std::string lines_of(std::string_view text, const Node& node, const std::string& indent) {
+    return indent + std::string(text.substr(node.begin(), line_end(text, node.end()) - node.begin()));
 }
 
 std::string indent_at(std::string_view text, std::size_t byte) {

@@ -46,8 +46,10 @@ bool declares(const Node& where, std::string_view name);
 /// which the nodes in `except` may do.
 bool changes(const Node& where, std::string_view name, const std::vector<Node>& except = {});
 
-/// Whether its lines have nothing else.
+/// Whether its lines have nothing else but a comment behind it.
 bool is_alone(std::string_view text, const Node& node);
+/// Its lines, the comment included, where it is alone on them. They begin with `indent` in the place of theirs.
+std::string lines_of(std::string_view text, const Node& node, const std::string& indent);
 /// Spaces and tabs before the first character of the line that has this byte.
 std::string indent_at(std::string_view text, std::size_t byte);
 /// Where that line begins.

@@ -106,15 +106,15 @@ Draft hoist_out_of_loop(const Request& request) {
     Draft draft;
     std::string before;
     if (declaration) {
-        before = indent + std::string(declaration.text()) + "\n";
+        before = lines_of(text, declaration, indent);
         draft.edits.push_back(line_removed(text, declaration));
     }
-    before += indent + std::string(made->statement.whole.text()) + "\n";
+    before += lines_of(text, made->statement.whole, indent);
     draft.edits.push_back(line_removed(text, made->statement.whole));
     draft.edits.push_back(line_removed(text, ended->statement.whole));
     const std::size_t begin = line_begin(text, loop.begin()), end = line_end(text, loop.end());
     draft.edits.push_back({begin, begin, before});
-    draft.edits.push_back({end, end, indent + std::string(ended->statement.whole.text()) + "\n"});
+    draft.edits.push_back({end, end, lines_of(text, ended->statement.whole, indent)});
     draft.assumes.push_back(
         fmt::format("what the functions called in the loop do to {} and to its size does not "
                     "differ from round to round",

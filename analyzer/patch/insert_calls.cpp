@@ -17,7 +17,7 @@ Node statement_at(const Syntax& source, int line) {
     source.root().walk([&](const Node& node) {
         if (line < node.first_line() || line > node.last_line())
             return false;
-        if (block_of(node))
+        if (node.kind() != "comment" && block_of(node))
             found = node;
         return true;
     });
@@ -48,14 +48,16 @@ std::string_view wrapper_near(const Node& at) {
     return wrapper;
 }
 
-/// The outermost loop around `at` that no other line of the finding is in, so that the call is made once.
-Node before_loops(const Request& request, const Node& at, std::string_view call) {
+/// The outermost statement around `at` that has none of the other lines that the call must stand behind, so
+/// that the call is made once.
+Node outermost(const Request& request, const Node& at, std::string_view call) {
     const Syntax code(std::string(call), Grammar::cuda);
+    const bool waits = request.finding.finding.rule->id == "UMA-601";
     Node place = at;
     for (const Node& loop : loops_around(at)) {
         const bool needed_inside = std::ranges::any_of(request.finding.others, [&](const auto& other) {
             return other.place.line >= loop.first_line() && other.place.line <= loop.last_line() &&
-                   other.what.starts_with("the host");
+                   other.what.starts_with("the host") != waits;
         });
         const bool hidden = std::ranges::any_of(names_in(code.root()), [&](std::string_view name) {
             return declares(loop, name) || changes(loop, name);
@@ -64,6 +66,17 @@ Node before_loops(const Request& request, const Node& at, std::string_view call)
             break;
         place = loop;
     }
+    return place;
+}
+
+/// Of the lines where the host reads too early, the first in the block of `place`: the wait stands before all.
+Node first_read(const Request& request, Node place) {
+    const Node block = block_of(place);
+    for (const advice::ResolvedPlace& other : request.finding.others)
+        if (other.what.starts_with("the host") && other.place.line < place.first_line())
+            for (const Node& statement : block.children())
+                if (statement.first_line() <= other.place.line && other.place.line <= statement.last_line())
+                    place = statement;
     return place;
 }
 
@@ -83,9 +96,9 @@ Draft insert_calls(const Request& request) {
         const std::string_view wrapper = wrapper_near(statement);
         const std::string call = wrapper.empty() ? edit.text + ";" : fmt::format("{}({});", wrapper, edit.text);
         const bool before = edit.kind == EditKind::insert_before;
-        const Node place = before && request.finding.finding.rule->group() == '2'
-                               ? before_loops(request, statement, edit.text)
-                               : statement;
+        Node place = before ? outermost(request, statement, edit.text) : statement;
+        if (request.finding.finding.rule->id == "UMA-601")
+            place = first_read(request, place);
         const std::size_t at = before ? line_begin(text, place.begin()) : line_end(text, place.end());
         draft.edits.push_back({at, at, indent_at(text, place.begin()) + call + "\n"});
     }

@@ -58,7 +58,7 @@ bool is_utf8(std::string_view text) {
 }
 
 /// All lines of a finding that an edit may touch.
-std::vector<const advice::ResolvedPlace*> lines_of(const advice::ResolvedFinding& finding) {
+std::vector<const advice::ResolvedPlace*> edited_lines(const advice::ResolvedFinding& finding) {
     std::vector<const advice::ResolvedPlace*> lines{&finding.line};
     for (const advice::ResolvedEdit& edit : finding.remedy)
         lines.push_back(&edit.at);
@@ -81,7 +81,7 @@ public:
             return "its remedy needs an order that the program has to keep by itself";
         const advice::ResolvedFinding resolved = advice::resolve(report_, finding);
         const std::string path = resolved.line.place.file;
-        for (const advice::ResolvedPlace* const line : lines_of(resolved))
+        for (const advice::ResolvedPlace* const line : edited_lines(resolved))
             if (line->place.file != path)
                 return "its lines are in several files";
         std::string why;
