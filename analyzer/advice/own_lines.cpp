@@ -68,6 +68,9 @@ void prefer_python_lines(std::vector<rules::Finding>& findings, const rules::Pro
             meanwhile.within
                 ? "; a thread of the framework does this while the program is at this line"
                 : "; a thread of the framework does this shortly before or after the program is at this line";
+        finding.details.emplace_back(
+            "the framework makes these calls by itself: what the program can change is "
+            "which of the host's arrays it passes, and how often");
         finding.places.emplace(finding.places.begin(), "done here, in a thread of the framework",
                                std::exchange(finding.stack, meanwhile.line));
         finding.confidence =

@@ -113,7 +113,8 @@ std::string Report::unseen() const {
     if (std::ranges::any_of(profile.copies().sites(), [](const auto& site) {
             return site.first.asynchronous && site.second.direction == facts::Direction::DtoH;
         }))
-        parts.emplace_back("whether the host reads a download before it has finished");
+        parts.emplace_back(
+            "what the host reads while a download still runs (reads of page-locked memory are not recorded)");
     return fmt::format("{}", fmt::join(parts, "; "));
 }
 

@@ -11,6 +11,8 @@ ResolvedPlace resolve_place(Report& report, ids::StackId stack, std::string what
     if (stack.known()) {
         at.place = report.symbolizer.line(stack);
         at.source = report.symbolizer.source_text(at.place);
+        if (at.what.starts_with("the host") && at.place.file.empty() && at.place.function.empty())
+            at.what += " (code of a library: its caller is not recorded)";
     }
     return at;
 }
@@ -35,6 +37,16 @@ std::vector<ResolvedEdit> remedy_of(Report& report, const rules::Finding& findin
     return remedy;
 }
 
+/// The line of a Python library that makes the call, where the program's line calls the library.
+std::string called_in_library(Report& report, const ResolvedPlace& line) {
+    if (line.place.language != symbols::Language::python)
+        return {};
+    for (const symbols::CodePlace& place : report.symbolizer.places(line.stack))
+        if (place.language == symbols::Language::python)
+            return place.file == line.place.file ? "" : "; the call is in " + place.text();
+    return {};
+}
+
 } // namespace
 
 ResolvedFinding resolve(Report& report, const rules::Finding& finding) {
@@ -49,6 +61,7 @@ ResolvedFinding resolve(Report& report, const rules::Finding& finding) {
         resolved.memory = resolve_place(report, finding.allocation_stack,
                                         (finding.allocation_stack.known() ? "allocated here: " : "memory: ") +
                                             finding.allocation_text);
+    resolved.line.what += called_in_library(report, resolved.line);
     for (const auto& [what, stack] : finding.places)
         if (ResolvedPlace at = resolve_place(report, stack, what);
             finding.rule->urgency != rules::Urgency::saving || at.text() != resolved.line.text())

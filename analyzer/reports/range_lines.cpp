@@ -30,8 +30,10 @@ std::string shown(const advice::Report& report, std::uint64_t string, std::size_
 }
 
 bool is_asked_for(const advice::Report& report, const RangeTotals& totals) {
+    const reader::Dictionary& dictionary = report.trace.dictionary;
     return report.trace.choice() == nullptr
-               ? !reader::is_library_domain(report.trace.dictionary.string(totals.domain))
+               ? !reader::is_library_domain(dictionary.string(totals.domain)) &&
+                     dictionary.string(totals.text).find(":#") == std::string_view::npos // XLA's passes
                : report.trace.choice()->has(totals.text, totals.domain);
 }
 

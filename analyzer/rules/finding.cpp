@@ -76,7 +76,7 @@ void add_order_place(Finding& finding, const std::string& what, ids::StackId sta
 
 void fold(Finding& larger, const Finding& part) {
     larger.parts.push_back({part.rule, part.advice, part.order_advice});
-    larger.details.push_back(fmt::format("includes {} ({}), which alone would save {}: {}", part.rule->id,
+    larger.details.push_back(fmt::format("instead, {} ({}) would save {} of the same time: {}", part.rule->id,
                                          part.title, time_text(part.saving_ns), part.advice));
     for (const auto& [what, stack] : std::span(part.places).first(part.order_places))
         add_order_place(larger, what, stack);

@@ -18,7 +18,7 @@ struct Library {
     LibraryMemory memory;
 };
 constexpr Library libraries[] = {
-    {"libcublas*", {"cuBLAS", "CUBLAS_WORKSPACE_CONFIG, or cublasSetWorkspace"}},
+    {"libcublas*", {"cuBLAS", "CUBLAS_WORKSPACE_CONFIG or cublasSetWorkspace sets it"}},
     {"libcudnn*",
      {"cuDNN",
       "torch.backends.cudnn.benchmark = False limits it to the algorithms that its heuristics choose"}},

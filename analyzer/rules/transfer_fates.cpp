@@ -133,8 +133,9 @@ Finding begin_finding(const Profile& profile, const FateGroup& group) {
         // The places are evenly spread. With a probability of 95%, less than 3 / n differs where n places are
         // equal.
         finding.details.push_back(fmt::format(
-            "compared {}by samples, 1 KiB each and {} more places, without a difference: very likely "
+            "{}compared {}by samples, 1 KiB each and {} more places, without a difference: very likely "
             "less than {} of the bytes differ",
+            group.not_looked_at == 0 ? "" : "the rest: ",
             group.wholes == 0 ? "" : fmt::format("{} in full, the others ", group.wholes), group.places,
             percent_text(3 / static_cast<double>(group.places))));
     }
@@ -162,8 +163,8 @@ std::string transfers_text(const Profile& profile, std::uint64_t entry, const ta
 std::string basis_of(const Profile& profile, const FateGroup& group) {
     return group.measured
                ? std::string(
-                     "time of these transfers: of the calls that block, else of the device (from samples)")
-               : "these bytes at rates measured on " + profile.rates().whose();
+                     "time of these transfers: of the calls where they block, else on the device (sampled)")
+               : "these transfers at the prices of calls and bytes measured on " + profile.rates().whose();
 }
 
 } // namespace umadvisor::rules

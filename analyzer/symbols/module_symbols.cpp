@@ -138,8 +138,8 @@ std::unique_ptr<ModuleSymbols::Session> ModuleSymbols::open(const std::string& f
         return nullptr;
     }
     if (!build_id.empty() && !has_build_id(elf, build_id)) {
-        trouble_ = file + ": is not the file that ran (its build id differs); lines in it are shown only where "
-                          "they were looked up before";
+        trouble_ = file + ": is not the file that ran (its build id differs); only its lines in umadvisor's "
+                          "cache are shown";
         return nullptr;
     }
     s.scopes.emplace(s.module);

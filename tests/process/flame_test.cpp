@@ -50,9 +50,8 @@ BOOST_AUTO_TEST_CASE(of_a_program_that_was_replaced_those_lines_are_shown_that_a
     const Outcome tree = run(folder, advisor + " tree --threshold 0 x.umtrace");
     BOOST_TEST(says(tree.out, "upload (pageable_copies.cu:21)"));
     BOOST_TEST(says(tree.out, " app+0x")); // the report needed no line of a cudaFree
-    BOOST_TEST(says(tree.err,
-                    "is not the file that ran (its build id differs); lines in it are shown only where "
-                    "they were looked up before\n"));
+    BOOST_TEST(says(tree.err, "is not the file that ran (its build id differs); only its lines in umadvisor's "
+                              "cache are shown\n"));
     BOOST_TEST(lines(tree.err) == 1u);
 }
 

@@ -30,6 +30,7 @@
 #include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 namespace umadvisor::cli {
 namespace {
@@ -167,8 +168,11 @@ Arguments completed(Arguments arguments) {
 
 /// Says why not, if it cannot.
 bool read_jobs(const Arguments& arguments) {
-    if (!arguments.has("--jobs"))
+    if (!arguments.has("--jobs")) {
+        if (arguments.has("--html")) // the timeline and the replay, beside the check of the order
+            timeline::set_jobs(std::max(1u, std::thread::hardware_concurrency()) + 1);
         return true;
+    }
     constexpr unsigned most_jobs = 1024;
     const std::string text = arguments.value("--jobs");
     unsigned jobs = 0;
@@ -254,7 +258,7 @@ const Command report_command{
         {{"--all", "", "In the text, all findings in full, including those that save little"},
          {"-f,--force", "", "With --html, replace an existing file"},
          {"--html", "", "One page for a browser, with a timeline; loads nothing from the network"},
-         {"--jobs", "N", "Number of threads; default: one for each core"},
+         {"--jobs", "N", "Number of threads; default: one for each core, and one more with --html"},
          {"--json", "", "The document that docs/report-schema.md describes"},
          {"--machine", "FILE", "Rates of the machine, as written by umadvisor calibrate -o FILE"},
          {"--managed", "", "In the text, everything known about managed memory"},

@@ -246,18 +246,21 @@ void write_what_column(Markup& out, const Json& document, const Json& finding, c
         out.element("p", fmt::format("The calls leave the saving open: {}.",
                                      text::open_saving_text(finding["saving_at_least_ns"].get<double>(),
                                                             finding["saving_at_most_ns"].get<double>())));
-    if (saving > 0 && card.net > 0) {
-        const auto bar = [&](std::string_view words, double ns, std::string_view colour) {
+    const std::string now = text::time_text(card.net),
+                      fixed = text::time_text(std::max(0.0, card.net - saving));
+    if (card.net > 0 && fixed != now) {
+        const auto bar = [&](std::string_view words, double ns, const std::string& time,
+                             std::string_view colour) {
             out.element("span", words)
                 .markup(
                     "<svg class=\"cmpbar\" width=\"100%\" height=\"8\" aria-hidden=\"true\"><rect class=\"c-");
             out.markup(colour).markup(fmt::format("\" width=\"{}\" height=\"8\"/></svg>",
                                                   percent(std::clamp(ns / card.net, 0.0, 1.0))));
-            out.element("b", text::time_text(ns));
+            out.element("b", time);
         };
         out.markup("<div class=\"cmp\">");
-        bar("the run now", card.net, "launch");
-        bar("with this fixed", std::max(0.0, card.net - saving), "good");
+        bar("the run now", card.net, now, "launch");
+        bar("with this fixed", card.net - saving, fixed, "good");
         out.markup("</div>");
     }
     if (!finding["evidence"].empty()) {
@@ -276,6 +279,19 @@ std::string place_of(const Json& finding) {
     return finding["line"].is_null() ? "no stack recorded" : finding["line"]["text"].get<std::string>();
 }
 
+/// Returns whether another finding says the same of the same line.
+bool shares_place(const Json& document, const Json& finding) {
+    return std::ranges::count_if(document["findings"], [&](const Json& each) {
+               return each["title"] == finding["title"] && place_of(each) == place_of(finding);
+           }) > 1;
+}
+
+/// Where memory is from, without the function.
+std::string file_and_line(const Json& memory) {
+    const auto text = (memory["line"].is_null() ? memory : memory["line"])["text"].get<std::string>();
+    return "memory of " + text.substr(0, text.find(" in "));
+}
+
 void write_card(Markup& out, const Json& document, const Json& finding, Card& card,
                 const PageOptions& options) {
     const double saving = finding["saving_ns"].get<double>();
@@ -288,7 +304,10 @@ void write_card(Markup& out, const Json& document, const Json& finding, Card& ca
     out.element("b", finding["title"].get<std::string>())
         .markup("<span><span class=\"at m\">")
         .text(place_of(finding));
-    out.markup("</span> · ").text(finding["summary"].get<std::string>()).markup("</span></span>");
+    out.markup("</span> · ");
+    if (const Json& memory = finding["allocation"]; shares_place(document, finding) && !memory.is_null())
+        out.text(file_and_line(memory)).markup(" · ");
+    out.text(finding["summary"].get<std::string>()).markup("</span></span>");
     const double share = card.largest > 0 ? saving / card.largest : 0;
     out.markup("<svg class=\"sbar\" width=\"100%\" height=\"9\" role=\"img\" aria-label=\"");
     if (card.unpriced)
@@ -301,13 +320,8 @@ void write_card(Markup& out, const Json& document, const Json& finding, Card& ca
         .markup("\">")
         .text(card.unpriced ? std::string(text::saving_unknown) : text::saving_text(saving, bytes))
         .markup("</span>");
-    out.markup("<span class=\"conf\"><span class=\"dots\" aria-hidden=\"true\">");
-    out.markup(confidence == "high"     ? "●●●"
-               : confidence == "medium" ? "●●○"
-                                        : "●○○")
-        .markup("</span> ")
-        .text(confidence);
-    out.markup("</span><span class=\"mut rid m\">").text(finding["rule"].get<std::string>());
+    write_confidence(out, confidence);
+    out.markup("<span class=\"mut rid m\">").text(finding["rule"].get<std::string>());
     out.markup("</span><span class=\"chev\" aria-hidden=\"true\">›</span></summary><div class=\"body\">");
     const auto [first, fresh] = card.explained.try_emplace(finding["rule"].get<std::string>(), card.number);
     const std::size_t explained = fresh ? 0 : first->second;
@@ -327,6 +341,16 @@ void write_card(Markup& out, const Json& document, const Json& finding, Card& ca
 }
 
 } // namespace
+
+void write_confidence(Markup& out, std::string_view confidence) {
+    out.markup("<span class=\"conf\"><span class=\"dots\" aria-hidden=\"true\">");
+    out.markup(confidence == "high"     ? "●●●"
+               : confidence == "medium" ? "●●○"
+                                        : "●○○")
+        .markup("</span> ")
+        .text(confidence)
+        .markup("</span>");
+}
 
 void write_open_all(Markup& out) {
     out.markup("<div class=\"ctl\"><button class=\"btn js\" id=\"openall\" aria-expanded=\"false\">Open "

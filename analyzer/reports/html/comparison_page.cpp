@@ -82,7 +82,9 @@ void write_fact(Markup& out, const Json& document, std::string_view name, const 
         out.markup("<td class=\"r\" data-v=\"")
             .text(value.is_null() ? "" : value.dump())
             .markup("\">")
-            .text(value.is_null() ? "not known" : text(value))
+            .text(!value.is_null()                                             ? text(value)
+                  : pointer.starts_with("/managed") && of["managed"].is_null() ? "none"
+                                                                               : "not known")
             .markup("</td>");
     };
     out.markup("<tr><th scope=\"row\">").text(name).markup("</th>");
@@ -189,9 +191,9 @@ void write_compared_card(Markup& out, std::string_view sign, const Json& before,
             out.markup(" ").markup(name).markup("=\"").text((*side)["saving_ns"].dump()).markup("\"");
     out.markup(">");
     if (!before.is_null() && !after.is_null())
-        out.markup("<span class=\"was\">").text(save_text(before)).markup(" → </span>");
-    out.text(save_text(finding)).markup("</span>");
-    out.element("span class=\"conf\"", finding["confidence"].get<std::string>());
+        out.markup("<span class=\"was nw\">").text(save_text(before)).markup(" →</span> ");
+    out.element("span class=\"nw\"", save_text(finding)).markup("</span>");
+    write_confidence(out, finding["confidence"].get<std::string>());
     out.element("span class=\"mut rid m\"", finding["rule"].get<std::string>());
     out.markup(
         "<span class=\"chev\" aria-hidden=\"true\">›</span></summary><div class=\"body\"><div><h3>Do</h3>");

@@ -76,8 +76,11 @@ void write_where(Markup& out, const Json& document, const Timeline& timeline, co
     if (sum <= 0)
         return;
     const double net = document["process"]["net_ns"].get<double>();
-    out.markup("<div class=\"where\"><h2 class=\"cap\">Where the time goes <span class=\"mut\">(the main "
-               "thread; page faults are estimated)</span></h2><div class=\"stk\">");
+    const bool faults = where[static_cast<std::size_t>(Cause::host_faults)] > 0 ||
+                        where[static_cast<std::size_t>(Cause::device_faults)] > 0;
+    out.markup(
+        "<div class=\"where\"><h2 class=\"cap\">Where the time goes <span class=\"mut\">(the main thread");
+    out.markup(faults ? "; page faults are estimated" : "").markup(")</span></h2><div class=\"stk\">");
     write_bar(out, "now", where, 0, net, net);
     const double saved = std::min(net, document["together_ns"].get<double>());
     if (saved > 0) {
@@ -88,13 +91,16 @@ void write_where(Markup& out, const Json& document, const Timeline& timeline, co
         begin_legend_entry(out, words.colour, words.name);
         out.markup(" ");
     };
+    constexpr double least = 0.0005; ///< share that rounds to 0.1%
     for (std::size_t i = 0; i < start; ++i)
         if (where[i] > 0) {
             item(cause_words[i]);
             out.element("b", time_of(where[i] / sum * net)).markup(" ");
-            out.element("span class=\"mut\"", text::percent_text(where[i] / sum)).markup("</li>");
+            out.element("span class=\"mut\"",
+                        where[i] / sum < least ? "<0.1%" : text::percent_text(where[i] / sum))
+                .markup("</li>");
         }
-    if (saved > 0 && after.added_ns > 0) {
+    if (saved > 0 && after.added_ns > least * net) {
         item(remedies);
         const double whole =
             std::accumulate(after.where.begin(), after.where.begin() + start, after.added_ns); // of that bar
@@ -123,9 +129,9 @@ void write_together(Markup& out, const Json& document) {
     const double saved = std::min(net, document["together_ns"].get<double>());
     out.markup("<div class=\"tog\"><h2 class=\"cap\">All findings together</h2>");
     if (saved > 0) {
-        out.markup("<p class=\"big\" id=\"together\"><span class=\"was\">")
-            .text(time_of(net))
-            .markup(" → </span>");
+        out.markup("<p class=\"big\" id=\"together\">");
+        if (time_of(net) != time_of(net - saved))
+            out.markup("<span class=\"was\">").text(time_of(net)).markup(" → </span>");
         out.text(time_of(net - saved)).markup("</p>");
         out.element("p class=\"mut\"", fmt::format("{} less ({}), by replaying the trace with all remedies",
                                                    time_of(saved), text::percent_text(saved / net)));
@@ -171,12 +177,18 @@ std::string memory_mode(const Json& device) {
 
 void write_facts(Markup& out, const Json& document) {
     out.markup("<div class=\"facts\">");
+    std::vector<std::pair<std::pair<std::string, std::string>, std::size_t>> devices; // alike ones once
     for (const Json& device : document["devices"]) {
-        out.markup("<span><b>")
-            .text(device["name"].get<std::string>())
-            .markup("</b>, ")
-            .text(memory_mode(device));
-        out.markup("</span>");
+        std::pair kind(device["name"].get<std::string>(), memory_mode(device));
+        const auto known = std::ranges::find(devices, kind, &decltype(devices)::value_type::first);
+        if (known == devices.end())
+            devices.emplace_back(std::move(kind), 1);
+        else
+            ++known->second;
+    }
+    for (const auto& [kind, count] : devices) {
+        out.markup("<span><b>").text((count > 1 ? fmt::format("{} × ", count) : "") + kind.first);
+        out.markup("</b>, ").text(kind.second).markup("</span>");
     }
     const auto item = [&out](std::string_view name, const std::string& value) {
         out.markup("<span>").text(name).markup(" ").element("b", value).markup("</span>");
@@ -194,7 +206,7 @@ void write_facts(Markup& out, const Json& document) {
     out.text(document["completeness"]["summary"].get<std::string>()).markup("</span>");
     const double net = process["net_ns"].get<double>();
     const Json& replay = document["replay"];
-    if (replay["hidden_waits"].get<std::uint64_t>() != 0 && net > 0)
+    if (replay["hidden_waits"].get<std::uint64_t>() != 0 && replay["error_ns"].get<double>() > 0.0005 * net)
         item("replay off by", text::percent_text(replay["error_ns"].get<double>() / net));
     item("recording cost about", time_of(document["recording_cost_ns"].get<double>()));
     std::uint64_t failed = 0;

@@ -250,10 +250,10 @@ void write_waits(Markup& out, const Job& job) {
         "for whom</h2></div><div class=\"panel\">");
     const std::string words = ranks::waiting_text(all);
     const double most = all.ranks().empty() ? 0 : all.spread(Quantity::collectives).most;
-    out.element("p class=\"none\"", !words.empty() ? words
-                                    : most > 0     ? "no rank waits long for another in collectives"
-                                               : "no collectives of NCCL or NVSHMEM were recorded: waits of "
-                                                 "MPI on the host are part of the program's own code");
+    out.element("p class=\"waits\"", !words.empty() ? words
+                                     : most > 0     ? "no rank waits long for another in collectives"
+                                                : "no collectives of NCCL or NVSHMEM were recorded: waits of "
+                                                  "MPI on the host are part of the program's own code");
     if (most > 0 && all.ranks().size() > 1) {
         const std::vector<std::size_t> rows = by_waiting(all, true), columns = by_waiting(all, false);
         const auto more = [&](std::size_t row, std::size_t column) {
@@ -311,7 +311,8 @@ void write_shared_card(Markup& out, const Job& job, const ranks::SharedFinding& 
              : finding.unpriced    ? std::string(text::saving_unknown)
              : finding.is_urgent() ? "fix this first"
                                    : text::bytes_text(finding.bytes));
-    out.markup("</span>").element("span class=\"conf\"", finding.confidence);
+    out.markup("</span>");
+    write_confidence(out, finding.confidence);
     out.element("span class=\"mut rid m\"", finding.rule);
     out.markup("<span class=\"chev\" aria-hidden=\"true\">›</span></summary><div class=\"body\"><div><h3>Look "
                "here</h3>");
@@ -362,10 +363,10 @@ void write_shared_steps(Markup& out, const Job& job) {
                       {{"name", "Step"},
                        {"count", "Count"},
                        {"least_ns", "Least (ns)"},
-                       {"least_rank", "On"},
+                       {"least_rank", "Least On"},
                        {"median_ns", "Median (ns)"},
                        {"most_ns", "Most (ns)"},
-                       {"most_rank", "On"}},
+                       {"most_rank", "Most On"}},
                       {}};
     for (const ranks::SharedStep& step : steps)
         table.rows.push_back({step.name, step.count, step.median_ns.least, job.who(step.median_ns.least_rank),

@@ -26,6 +26,7 @@ void write_head(Markup& out, const nlohmann::ordered_json& document, const Timel
                 const After& after);
 void write_cards(Markup& out, const nlohmann::ordered_json& document, const PageOptions& options);
 void write_tables(Markup& out, advice::Report& report);
+void write_confidence(Markup& out, std::string_view confidence);
 /// The button that opens all cards.
 void write_open_all(Markup& out);
 /// All of a table up to its headings: `</tr></thead>` and the rest are the caller's.

@@ -115,9 +115,11 @@ std::string folded(std::string_view name) {
 
 /// A cell of a table that compares two runs.
 void write_compared_cell(Markup& out, const OneUnit& unit, double value, bool change) {
-    const std::string_view kind = value == 0 ? " z" : !change ? "" : value > 0 ? " worse" : " ok";
+    const bool none =
+        value == 0 || (change && std::abs(value) / unit.scale * std::pow(10, unit.decimals) < 0.5);
+    const std::string_view kind = none ? " z" : !change ? "" : value > 0 ? " worse" : " ok";
     out.markup("<td class=\"r").markup(kind).markup("\" data-v=\"").text(Json(value).dump()).markup("\">");
-    if (value == 0)
+    if (none) // or less than the unit shows
         out.markup("0");
     else
         out.text(unit.text(change ? std::abs(value) : value) + (!change     ? ""
@@ -128,7 +130,9 @@ void write_compared_cell(Markup& out, const OneUnit& unit, double value, bool ch
 
 void write_cell(Markup& out, std::string_view unit, const text::Cell& cell, bool number) {
     if (const auto* const text = std::get_if<std::string>(&cell)) {
-        const std::string brief = folded(*text);
+        std::string brief = folded(*text);
+        if (brief == "at_least") // a basis, by the name that other formats have
+            brief = "at least";
         if (brief == *text)
             out.element(number ? "td class=\"r\"" : "td class=\"m\"", brief);
         else

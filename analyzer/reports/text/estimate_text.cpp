@@ -32,7 +32,10 @@ std::string bounds_text(const rules::Finding& finding) {
         text = least > 0 ? "only " + time_text(least) : "nothing";
     if (most > finding.saving_ns * alike)
         text += (text.empty() ? "" : " or ") + ("as much as " + time_text(most));
-    return "it may save " + text + ": the recorded calls do not decide";
+    const bool of_host = std::ranges::any_of(
+        finding.edit.changes, [](const timeline::Change& change) { return change.less_after_share > 0; });
+    return fmt::format("it may save {}, depending on {}, which the recorded calls do not show", text,
+                       of_host ? "what the host does after these calls" : "when the device finished its work");
 }
 
 std::string together_text(const advice::Report& report) {
@@ -40,15 +43,20 @@ std::string together_text(const advice::Report& report) {
     const auto whole_ns = static_cast<double>(report.profile.net_ns());
     if (report.left_out != 0 || std::ranges::count_if(report.findings, saves) < 2 || whole_ns <= 0)
         return {};
-    constexpr double adds_something = 1.01;
-    const double first_ns = report.findings.front().saving_ns;
+    constexpr double adds_something = 1.01, overlap = 1.05;
+    double sum_ns = 0;
+    for (const rules::Finding& finding : report.findings)
+        sum_ns += finding.saving_ns;
+    const std::string_view why = report.together_ns < report.findings.front().saving_ns * adds_something
+                                     ? "; after finding 1 the others save nothing more in this run"
+                                 : sum_ns > report.together_ns * overlap ? "; some of them save the same time"
+                                                                         : "";
     return fmt::format(
         "all findings together: {} -> about {}{}{}", time_text(whole_ns),
-        time_text(std::max(0.0, whole_ns - report.together_ns)),
-        report.together_ns < first_ns * adds_something ? "; finding 1 includes what the others save" : "",
+        time_text(std::max(0.0, whole_ns - report.together_ns)), why,
         report.together_at_most_ns > 0
-            ? "; the calls leave it open: " +
-                  text::open_saving_text(report.together_at_least_ns, report.together_at_most_ns) + " less"
+            ? " (it saves " + text::open_saving_text(report.together_at_least_ns, report.together_at_most_ns) +
+                  ": the recorded calls do not show how much)"
             : "");
 }
 

@@ -80,9 +80,11 @@ void write_totals(std::ostream& out, const managed::ManagedActivity& managed, tr
     if (totals.lost() != 0)
         out << "  ! " << (source == trace::ManagedSourceKind::cupti ? "CUPTI" : "the driver") << " dropped "
             << count_text(totals.lost(), "event") << "\n";
-    if (managed.unattributed().events != 0)
+    constexpr std::uint64_t least_part = 20; // of all: a few are of memory of the runtime's own
+    if (managed.unattributed().events * least_part >
+        totals.host_faults().value_or(0) + totals.device_faults().value_or(0))
         out << "    " << count_text(managed.unattributed().events, "event")
-            << " outside all known managed allocations\n";
+            << " at addresses of no recorded allocation, counted at no line\n";
     if (const managed::MovedBytes rest = managed.account().unassigned(); rest.any())
         out << "    " << both_ways(rest.to_device, rest.to_host) << " in memory whose allocation is unknown\n";
     if (managed.block_budget().coarser != 0)
@@ -105,9 +107,9 @@ std::string basis_text(managed::MovedBasis basis) {
     case managed::MovedBasis::stays:
         return " (inferred: sampled residency of pages)";
     case managed::MovedBasis::at_least:
-        return " (at least)";
+        return " (inferred: at least)";
     case managed::MovedBasis::launches:
-        return " (inferred: kernels use no other managed memory)";
+        return " (inferred from the launches that use it)";
     case managed::MovedBasis::none:
         break;
     }
@@ -221,7 +223,7 @@ void write_line(std::ostream& out, advice::Report& report, const ManagedLine& li
         << between_text(report.profile.managed().totals(), line.between_devices) << basis_text(line.basis)
         << events_text(report, line);
     if (line.activity.round_trips != 0)
-        out << "; " << count_text(line.activity.round_trips, "round trip") << " of blocks";
+        out << "; " << count_text(line.activity.round_trips, "round trip");
     out << "\n";
 }
 

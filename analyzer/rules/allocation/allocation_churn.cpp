@@ -25,7 +25,13 @@ std::string churn_remedy(const Profile& profile, const Rule& rule, const ChurnLi
         return fmt::format("allocate one block for all buffers that live at the same time and use parts of it "
                            "(each aligned to 256 bytes){}",
                            line.upkeep_calls != 0 ? ", and advise it once" : "");
-    std::string text = "allocate the largest size once, before the loop, and reuse it";
+    std::string text =
+        line.peak_live > 1
+            ? fmt::format(
+                  "allocate {} blocks of the largest size once, before the loop, as many as live at the "
+                  "same time, and reuse them",
+                  line.peak_live)
+            : "allocate the largest size once, before the loop, and reuse it";
     if (line.upkeep_calls != 0)
         text += "; its memory advice then stays in effect";
     if (&rule == &uma_401) // pools have no managed memory before CUDA 13
@@ -41,7 +47,7 @@ Finding describe_churn(const Profile& profile, const Rule& rule, const ChurnLine
 
     Finding finding = churn_finding(profile, line, "freed here");
     finding.summary = fmt::format(
-        "{} and {} of {} on average, {} times, for {} each time: {} in allocations{} and {} in frees",
+        "{} and {} of {} on average, {} times, each alive for {}: {} in allocations{} and {} in frees",
         profile.call_name(line.entry), profile.call_name(line.free_entry),
         bytes_text(static_cast<double>(line.bytes) / pairs), line.pairs, time_text(line.lifetime_ns / pairs),
         time_text(line.alloc_ns),

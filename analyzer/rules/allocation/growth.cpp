@@ -240,7 +240,7 @@ Finding describe(const Profile& profile, std::uint64_t peak, const Lines& lines)
     finding.details.push_back("in the four quarters of the launches since then: " + quarters);
     for (const auto& [stack, line] : lines)
         if (stack != finding.stack)
-            finding.places.emplace_back(bytes_text(line.sum) + " more grow here", stack);
+            finding.places.emplace_back(bytes_text(line.sum) + " of that is here", stack);
     finding.advice = "release what each round leaves behind: a list, a dictionary or a closure that refers to "
                      "a device array keeps it alive, together with everything it was computed from";
     finding.saving_bytes = later;

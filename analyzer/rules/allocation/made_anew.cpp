@@ -22,7 +22,7 @@ Finding describe_made(const Profile& profile, const ChurnLine& line, const Churn
     const auto pairs = static_cast<double>(line.pairs);
     Finding finding = churn_finding(profile, line, words.end_place);
     finding.summary =
-        fmt::format("{} and {}{}, {} times, for {} each time: {} to create them and {} to destroy them",
+        fmt::format("{} and {}{}, {} times, each kept for {}: {} to create them and {} to destroy them",
                     profile.call_name(line.entry), profile.call_name(line.free_entry), words.what, line.pairs,
                     time_text(line.lifetime_ns / pairs), time_text(line.alloc_ns + line.upkeep_ns),
                     time_text(line.free_ns));

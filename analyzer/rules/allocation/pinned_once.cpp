@@ -63,11 +63,11 @@ bool is_worth_it(const Profile& profile, const LockLine& line) {
 
 std::string summary_of(const Profile& profile, const LockLine& line) {
     return fmt::format(
-        "{}, for {}: {} to lock and unlock its pages; from pageable memory the copies would take {}{} longer",
+        "{}, for {}: {} to lock and unlock its pages; with pageable memory{} the copies would take {} longer",
         allocations_text(profile, line.entry, static_cast<double>(line.bytes), line.count),
         line.copies == 1 ? "one copy" : count_text(line.copies, "copy"),
         time_text(line.lock_ns + line.unlock_ns),
-        line.touch_ns > 0 ? time_text(line.touch_ns) + " to touch them and " : "",
+        line.touch_ns > 0 ? " its first touch would take " + time_text(line.touch_ns) + " and" : "",
         time_text(line.slower_copies_ns));
 }
 
@@ -91,7 +91,7 @@ std::optional<Finding> describe_lock(const Profile& profile, ids::StackId, const
     finding.advice =
         line.registered
             ? "do not page-lock this memory; copy from and to it directly"
-            : "allocate it with malloc or new; if it is only a copy's destination, touch its pages once before";
+            : "allocate it with malloc or new; if it only receives a copy, touch its pages before that copy";
     finding.saving_ns = line.saving_ns();
     finding.host_cost_ns = line.touch_ns + line.slower_copies_ns;
     finding.host_gain_ns = line.late_unlock_ns;

@@ -227,13 +227,15 @@ std::string pool_advice(const Profile& profile, const PoolLine& line) {
     if (line.trims > line.returns)
         return profile.uses_runtime() ? "trim the pool after the rounds, not in each (cudaMemPoolTrimTo)"
                                       : "trim the pool after the rounds, not in each (cuMemPoolTrimTo)";
-    return profile.uses_runtime()
-               ? "let the pool keep its free memory: uint64_t keep = UINT64_MAX; cudaMemPoolSetAttribute(pool, "
-                 "cudaMemPoolAttrReleaseThreshold, &keep) once; pool is the one that is allocated from (the "
-                 "default pool: cudaDeviceGetDefaultMemPool(&pool, device))"
-               : "let the pool keep its free memory: cuuint64_t keep = UINT64_MAX; cuMemPoolSetAttribute(pool, "
-                 "CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &keep) once; pool is the one that is allocated from (the "
-                 "default pool: cuDeviceGetDefaultMemPool(&pool, device))";
+    const bool runtime = profile.uses_runtime();
+    const bool own_pool = profile.call_name(line.entry).find("FromPool") != std::string::npos;
+    return fmt::format("let the pool keep its free memory: {} keep = UINT64_MAX; {} once{}",
+                       runtime ? "uint64_t" : "cuuint64_t",
+                       runtime ? "cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep)"
+                               : "cuMemPoolSetAttribute(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &keep)",
+                       own_pool  ? ", for the pool that the call names"
+                       : runtime ? ", after cudaDeviceGetDefaultMemPool(&pool, device)"
+                                 : ", after cuDeviceGetDefaultMemPool(&pool, device)");
 }
 
 Finding describe_pool(const Profile& profile, ids::StackId stack, const PoolLine& line) {

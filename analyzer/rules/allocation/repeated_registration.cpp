@@ -23,8 +23,10 @@ Finding describe_registration(const Profile& profile, ids::StackId, const ChurnL
                         {"unlock_time_ns", line.free_ns},
                         {"mean_lifetime_ns", line.lifetime_ns / pairs}};
     finding.advice =
-        "page-lock the memory once before the loop, at the largest size, and unlock it once after it; where "
-        "the buffers differ, copy through a few page-locked staging buffers that are kept";
+        "page-lock the memory once, at the largest size, outside the loop or the function that is called again "
+        "and "
+        "again, and unlock it at the end; keep as many buffers as are in use at once, or copy through a few "
+        "page-locked staging buffers that are kept";
     finding.basis = "time of these calls (waits for the device excluded) minus that of one round of the "
                     "largest size, which is still needed";
     return finding;

@@ -79,7 +79,7 @@ std::string advice_of(const Profile& profile, HazardKind kind) {
                            "before this free",
                            prefix, profile.uses_runtime() ? "FreeAsync" : "MemFreeAsync");
     case HazardKind::lost_record:
-        return "record a separate event on each stream and make the second stream wait for each: an event "
+        return "record a separate event on each stream and make the waiting stream wait for each: an event "
                "keeps only its latest record";
     default:
         return fmt::format(
@@ -122,12 +122,12 @@ Finding describe(const Profile& profile, const LineOf& line_of, const HazardSite
                         {"left_ns", totals.left_ns},
                         {"bytes", static_cast<double>(totals.bytes)}};
     finding.details.push_back(
-        fmt::format("by measured times, {} had at least {} left when the {}",
-                    is_of_source(site.kind) ? "the copy" : "the first use", time_text(totals.left_ns),
+        fmt::format("when the {}, {} still had at least {} to run, by measured times",
                     site.kind == HazardKind::reused_source    ? "changed source was uploaded again"
                     : site.kind == HazardKind::changed_source ? "source was seen to have changed"
                     : is_free(site.kind)                      ? "free was called"
-                                                              : "other was called"));
+                                                              : "second use was called",
+                    is_of_source(site.kind) ? "the copy" : "the first use", time_text(totals.left_ns)));
     finding.advice = advice_of(profile, site.kind);
     finding.basis = "fixes a wrong result; no time is saved";
     finding.confidence = Confidence::high;

@@ -26,7 +26,7 @@ Finding describe_unused(const Profile& profile, ids::StackId stack, const FateGr
 
 constinit const Rule uma_303{.id = "UMA-303",
                              .name = "unused-transfer",
-                             .title = "uploaded to the device and never used",
+                             .title = "written to the device and never used",
                              .find = &find_fate<uma_303, Fate::unused, describe_unused>,
                              .counter = &count<DeviceContents>,
                              .fits = Fits::separate_memory,

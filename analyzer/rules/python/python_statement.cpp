@@ -352,17 +352,18 @@ std::vector<Finding> awaited_uploads(const Profile& profile, const LineOf& line_
                         time_text(ns));
         finding.advice =
             line.framework == PythonFramework::jax
-                ? "call jax.device_put(x) once, before the loop, and pass the result: a NumPy argument of a "
-                  "jitted function is uploaded by every call. What changes in each round, jax.device_put for "
-                  "the next round while this one is computed"
+                ? "call jax.device_put(argument) once, before the loop, and pass the result: a NumPy argument "
+                  "of a "
+                  "jitted function is uploaded by every call. If it changes in each round, "
+                  "jax.device_put the next one while this round is computed"
                 : "move the arguments to the device once, before the loop, and pass the device arrays";
         const bool same = awaited.content.looked != 0 && 2 * awaited.content.repeated >= awaited.content.looked;
         if (same)
             finding.details.push_back(
                 fmt::format("{} of {} comparisons found that the bytes had been uploaded before",
                             awaited.content.repeated, awaited.content.looked));
-        finding.basis = "the time in which this line's thread made no call while the uploads that it then "
-                        "waited for were prepared and queued";
+        finding.basis = "the time for which this line's thread made no call, because it waited until the "
+                        "uploads were queued";
         finding.confidence = same ? Confidence::medium : Confidence::low;
         return finding;
     };

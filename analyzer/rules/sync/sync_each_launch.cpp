@@ -236,12 +236,12 @@ Finding describe(const Profile& profile, const std::map<ids::StackId, NeedlessLi
     finding.rule = &uma_506;
     finding.title = finding.rule->title;
     finding.stack = longest->first;
-    finding.summary = fmt::format("{} and others, {} at {}: the results that they wait for stay on the device, "
+    finding.summary = fmt::format("{} and others, {} at {}: the awaited results stay on the device, "
                                   "and the next call follows at once; {} in these waits",
                                   profile.call_name(longest->second.entry), count_text(all.needless, "time"),
                                   count_text(lines.size(), "line"), time_text(all.ns));
     if (lines.size() == 1)
-        finding.summary = fmt::format("{} {}: the results that it waits for stay on the device, and the next "
+        finding.summary = fmt::format("{} {}: the awaited results stay on the device, and the next "
                                       "call follows at once; {} in these waits",
                                       profile.call_name(longest->second.entry),
                                       count_text(all.needless, "time"), time_text(all.ns));
@@ -249,14 +249,15 @@ Finding describe(const Profile& profile, const std::map<ids::StackId, NeedlessLi
                         {"needless", static_cast<double>(all.needless)},
                         {"lines", static_cast<double>(lines.size())},
                         {"time_ns", all.ns}};
-    if (events)
-        finding.details.push_back(
-            "if these events are for timing only, read their times once, after the last launch");
     for (const auto& [stack, line] : lines)
         if (stack != finding.stack)
             finding.places.emplace_back(count_text(line.needless, "wait") + ", " + time_text(line.ns), stack);
-    finding.advice = "remove these waits: a stream keeps its work in order, and a synchronous copy of the "
-                     "result waits anyway";
+    finding.advice = events
+                         ? "record one pair of events around the loop; or, for the time of each launch, a pair "
+                           "for each, wait for the last one after the loop, and read the times then"
+                         : "remove these waits: a stream keeps its work in order, and a synchronous copy of "
+                           "the result waits anyway; where the times of events are read, wait once, after the "
+                           "last launch, and read them there";
     finding.basis = "replay of the run without these waits";
     finding.confidence = Confidence::medium;
     return finding;

@@ -23,8 +23,9 @@ std::string value_text(const FateTotals& totals) {
 std::string memory_set(const Profile& profile, const FateTotals& totals) {
     const std::string value = value_text(totals);
     if (totals.value_bytes != 1)
-        return fmt::format("cuMemsetD{}(destination, {}, bytes / {}), or a kernel that fills it",
-                           8 * totals.value_bytes, value, totals.value_bytes);
+        return fmt::format(
+            "cuMemsetD{}(destination, {}, bytes / {}) of the driver API, or a kernel that fills it",
+            8 * totals.value_bytes, value, totals.value_bytes);
     return fmt::format("{}(destination, {}, bytes)", profile.uses_runtime() ? "cudaMemset" : "cuMemsetD8",
                        value);
 }

@@ -130,12 +130,13 @@ std::optional<Finding> describe_pageable(const Profile& profile, const Key& key,
                     asynchronous ? "the copy"
                     : runtime    ? "cudaMemcpyAsync on the same stream"
                                  : "cuMemcpyAsync on the same stream");
-    finding.basis =
-        fmt::format("time of these copies (waits for earlier work excluded) minus the same bytes at {}, and "
-                    "minus {} to page-lock {} once",
-                    measured ? "the rate that pinned copies of 16 MiB and more reached in this trace"
-                             : fmt::format("{}, measured for pinned memory on {}", rate_text(rate), whose),
-                    time_text(lock_ns), bytes_text(locked_bytes));
+    finding.basis = fmt::format(
+        "time of these copies (waits for earlier work excluded) minus the same bytes at {}, and "
+        "minus {} to page-lock {} once{}",
+        measured ? "the rate that pinned copies of 16 MiB and more reached in this trace"
+                 : fmt::format("{}, measured for pinned memory on {}", rate_text(rate), whose),
+        time_text(lock_ns), bytes_text(locked_bytes),
+        locked_bytes > 1.5 * static_cast<double>(group.largest) ? ", the buffers of this line" : "");
     if (graph)
         finding.basis =
             fmt::format("these bytes at {}, measured for pageable memory on {}, minus the same at {}",

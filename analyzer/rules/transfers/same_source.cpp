@@ -34,15 +34,17 @@ Finding describe_same(const Profile& profile, ids::StackId stack, const FateGrou
     finding.evidence.emplace_back("compared_in_part", static_cast<double>(group.in_part));
     if (group.last.counterpart.known() && group.last.counterpart != stack)
         finding.places.emplace_back("uploaded before here", group.last.counterpart);
-    finding.advice = twice ? "use one device buffer for both if kernels only read it; otherwise upload it once "
-                             "and copy it within the device: " +
-                                 inside
-                     : variable ? fmt::format("upload it once if no kernel writes the variable; otherwise fill "
-                                              "it from a copy on the device: {}",
-                                              inside)
-                                : fmt::format("keep an unmodified copy on the device and fill the buffer from "
-                                              "it: {}; upload again only after the host's data has changed",
-                                              inside);
+    finding.advice =
+        twice ? "use one device buffer for both if kernels only read it; otherwise upload it once "
+                "and copy it within the device: " +
+                    inside
+        : variable
+            ? fmt::format("upload it once if no kernel writes the variable; otherwise fill "
+                          "it from a copy on the device: {}",
+                          inside)
+            : fmt::format("keep an unmodified copy on the device and fill the buffer from "
+                          "it: {} on the kernel's stream; upload again only after the host's data has changed",
+                          inside);
     finding.saving_ns -= inside_ns(profile, group.transfers);
     finding.edit = group.calls.gone(profile, inside_ns(profile, group.transfers));
     finding.basis = basis_of(profile, group) + " minus copies of the same bytes within the device";

@@ -219,12 +219,13 @@ void add(SerialLine& line, const WorkPattern& pattern, const std::vector<Chain>&
 
 std::string advice_of(const Profile& profile, const SerialLine& line) {
     const bool runtime = profile.uses_runtime();
-    const std::string first =
-        line.pageable
-            ? fmt::format(
-                  "first allocate the host buffers with {}: copies of pageable memory do not overlap; then ",
-                  runtime ? "cudaMallocHost" : "cuMemAllocHost")
-            : "";
+    const std::string first = line.pageable ? fmt::format("first page-lock the host buffers ({}), or copy "
+                                                          "through page-locked staging buffers that are kept, "
+                                                          "one for each stream and direction: copies of "
+                                                          "pageable memory do not overlap; then, where the "
+                                                          "parts have no streams of their own yet, ",
+                                                          runtime ? "cudaHostRegister" : "cuMemHostRegister")
+                                            : "";
     const std::string streams =
         line.chains_each > 1
             ? fmt::format("use a separate stream for each of the {} parts", line.chains_each)
@@ -253,8 +254,9 @@ Finding describe_serial(const Profile& profile, ids::StackId, const SerialLine& 
     finding.places = {{"kernel", line.kernel_stack}, {"copied back", line.down_stack}};
     finding.advice = advice_of(profile, line);
     if (line.pageable)
-        finding.details.emplace_back(
-            "the saving of pinned memory itself is part of the rules pageable-copy and pageable-async");
+        finding.details.emplace_back("neither what pinned memory itself saves nor what page-locking costs is "
+                                     "counted here (UMA-101 and UMA-102 "
+                                     "report where it pays)");
     finding.saving_ns = line.saving_ns;
     // What the kernels hide of the copies is as if these were faster.
     finding.edit = line.copies.faster(profile, static_cast<std::uint64_t>(line.up_bytes + line.down_bytes),

@@ -236,9 +236,9 @@ std::map<ids::CallSite, Usual> usual_copies(const Profile& profile) {
 
 std::string side_by_side(const SmallCopies& group, const Rule& rule) {
     return &rule == &uma_119
-               ? fmt::format("{} in sequence, {}, could be one copy", count_text(group.lines.size(), "line"),
-                             count_text(group.rounds, "time"))
-               : fmt::format("adjacent; one call per group would replace {} of them",
+               ? fmt::format("{}, {} follow each other and could be one copy", count_text(group.rounds, "time"),
+                             count_text(group.lines.size(), "line"))
+               : fmt::format("one right after another; one call for each series would replace {} of them",
                              static_cast<std::uint64_t>(group.spared));
 }
 
@@ -285,7 +285,7 @@ Finding describe(const Profile& profile, const Rule& rule, const SmallCopies& gr
         fmt::format("time of the calls that one copy per group replaces (waits for earlier work excluded){}, "
                     "minus the same bytes at {}, measured on {}{}",
                     group.statement_ns > 0
-                        ? ", with the wait for each and the time between them that certainly belongs to them"
+                        ? ", each call's wait and the time between the calls that is certainly theirs included"
                         : "",
                     rate_text(rate_of(profile, group.direction)), profile.rates().whose(),
                     group.direction == facts::Direction::DtoD ? "" : "; gathering on the host is not counted");

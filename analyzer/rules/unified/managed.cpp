@@ -120,6 +120,10 @@ Finding describe(const ManagedRule& rule, const Habit& habit, const LineOf& line
                         {"bytes", static_cast<double>(habit.totals.bytes)}};
     std::ranges::move(advice.evidence, std::back_inserter(finding.evidence));
     finding.details = std::move(advice.details);
+    if (memory.site.symbol != 0)
+        finding.details.emplace_back(
+            "managed variables of one module lie side by side and move together: these "
+            "lines may use another of them");
     finding.allocation_stack = memory.site.made_at();
     finding.allocation_text = allocation_text(memory);
     std::vector<Place> places = places_of(rule, habit, line_of);

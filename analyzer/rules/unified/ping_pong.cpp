@@ -28,10 +28,10 @@ std::uint64_t written_by_host(const Habit& habit, const managed::MovedBytes& bac
 }
 
 std::string prefetches(const ManagedMemory& memory, bool back_too) {
-    const std::string there = prefetch_to_device(memory) + " before the launch";
-    return back_too
-               ? fmt::format("{} and {} before the synchronisation after it", there, prefetch_to_host(memory))
-               : there + " (not back to the host: the host's own faults are no slower)";
+    const std::string there = prefetch_to_device(memory) + " before the first launch after the host's use";
+    return back_too ? fmt::format("{} and {} before the synchronisation that the host's next use waits for",
+                                  there, prefetch_to_host(memory))
+                    : there + " (not back to the host: the host's own faults are no slower)";
 }
 
 /// To prefetch all of an allocation of which both sides use a part would move the rest for nothing.

@@ -27,16 +27,20 @@ Advice advise_read_back(const Habit& habit) {
                                       "prefetch this part alone to the host",
                                       bytes_text(static_cast<double>(habit.totals.same_part)),
                                       bytes_text(static_cast<double>(habit.memory.bytes))));
-    return {.text = prefetch_to_host(habit.memory) +
-                    " after the last launch that writes it, on the same stream, before the synchronisation",
-            .spared = {.host_ns = std::max(0.0, habit.by_faults(moved, habit.totals.times, written) -
-                                                    habit.by_prefetch(moved, habit.totals.times, written))},
-            .basis = fmt::format("the bytes that migrated back, by page faults instead of by prefetch, {}{}",
-                                 habit.prices(), fresh != 0 ? fresh_text : ""),
-            .confidence = habit.confidence(),
-            .details = std::move(details),
-            .evidence = {{"bytes_to_host", static_cast<double>(moved.to_host)}},
-            .at_lead = {{EditKind::insert_after, prefetch_to_host(habit.memory)}}};
+    return {
+        .text =
+            prefetch_to_host(habit.memory) +
+            " after the last launch that writes it (after the loop of launches, if there is one), on the same "
+            "stream, before the synchronisation; measure it: a host that reads all of it once, in order, may "
+            "gain nothing",
+        .spared = {.host_ns = std::max(0.0, habit.by_faults(moved, habit.totals.times, written) -
+                                                habit.by_prefetch(moved, habit.totals.times, written))},
+        .basis = fmt::format("the bytes that migrated back, by page faults instead of by prefetch, {}{}",
+                             habit.prices(), fresh != 0 ? fresh_text : ""),
+        .confidence = habit.confidence(),
+        .details = std::move(details),
+        .evidence = {{"bytes_to_host", static_cast<double>(moved.to_host)}},
+        .at_lead = {{EditKind::insert_after, prefetch_to_host(habit.memory)}}};
 }
 
 } // namespace

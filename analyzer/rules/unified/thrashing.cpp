@@ -65,21 +65,22 @@ Advice advise_thrashing(const Habit& habit) {
         advice.text = keep_counters_on_device(memory);
     else
         advice.text =
-            fmt::format("keep the data on one side: do the host's step in a kernel. If both must touch it, let "
-                        "one side finish before the other begins: {} and {} before the host's loop, {} before "
+            fmt::format("keep the data on one side: do the host's step in a kernel. If both must touch it, and "
+                        "the kernel does not wait for the host, let one side finish before the other begins: "
+                        "{} and {} before the host's loop, {} before "
                         "the launch; put a flag that both poll into {}",
                         runtime ? "cudaStreamSynchronize(stream)" : "cuStreamSynchronize(stream)",
                         prefetch_to_host(memory), prefetch_to_device(memory), pinned_of_its_own(runtime));
     const double spared_ns = std::max(0.0, faults_ns + throttled_ns - remote_ns);
     advice.spared = {.device_ns = spared_ns, .host_ns = spared_ns, .at_once = true};
     advice.basis =
-        fmt::format("the migrated bytes, or the host's page faults, and the time for which the "
-                    "driver throttled processors, {}{}",
+        fmt::format("the migrated bytes or the host's page faults, plus the time for which the driver "
+                    "throttled processors, {}{}",
                     habit.prices(),
                     polled       ? "; minus the same bytes once across the link"
                     : whole_step ? "; includes the host's work between the first and last page fault "
                                    "of its turns, which a kernel in its place saves as well"
-                                 : "; data that stays on one side does not migrate");
+                                 : "");
     advice.confidence = std::min(habit.confidence(), whole_step ? Confidence::low : Confidence::medium);
     advice.evidence = {{"bytes_to_device", static_cast<double>(moved.to_device)},
                        {"bytes_to_host", static_cast<double>(moved.to_host)},
@@ -94,7 +95,8 @@ std::string keep_counters_on_device(const ManagedMemory& memory) {
     const bool runtime = memory.profile.uses_runtime();
     return fmt::format(
         "keep counters and results of kernels in device memory (a __device__ variable, or {}) and copy the "
-        "value to the host after the wait; put data that both sides must see while a kernel runs into {}",
+        "value to the host after the wait; put data that one side writes and the other reads while a kernel "
+        "runs into {}; words that both change by atomics must stay in managed memory",
         runtime ? "cudaMalloc" : "cuMemAlloc", pinned_of_its_own(runtime));
 }
 

@@ -33,7 +33,7 @@ std::string verdict_text(VerdictKind kind, const managed::VerdictTotals& totals)
     const bool faults = !totals.host_codes.empty(); // else it is known from residency samples
     switch (kind) {
     case VerdictKind::thrashing:
-        return "host and device migrate it back and forth within the driver's thrashing window: " +
+        return "its pages bounce between host and device within the driver's thrashing window: " +
                count_text(totals.times, "thrashing event");
     case VerdictKind::false_sharing:
         return fmt::format("the host {} only one location, and {} migrated back and forth for it, {}",
@@ -44,7 +44,7 @@ std::string verdict_text(VerdictKind kind, const managed::VerdictTotals& totals)
     case VerdictKind::ping_pong:
         return fmt::format("migrated to the host and back {} by page faults, {} in all", times, bytes);
     case VerdictKind::first_touch:
-        return fmt::format("kernels page-faulted in {} that the host had initialised", bytes);
+        return fmt::format("page faults of kernels brought in {} that the host had initialised", bytes);
     case VerdictKind::host_populate:
         return faults ? "the host's own code initialised it, and only kernels used it after that"
                       : "the host initialised it with values that a kernel can compute, and only kernels used "

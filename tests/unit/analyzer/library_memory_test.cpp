@@ -77,7 +77,7 @@ BOOST_FIXTURE_TEST_CASE(what_libraries_took_is_one_line, Scenario) {
     allocate(1 * mib, Memory::device, stack_through(*this, {cudart, "/venv/lib/libcusolver.so.12"}));
     reader::Trace trace(path());
     const std::string text = rules::library_memory_text(rules::Profile(trace));
-    BOOST_TEST(text == "64 MiB by cuBLAS (CUBLAS_WORKSPACE_CONFIG, or cublasSetWorkspace)");
+    BOOST_TEST(text == "64 MiB by cuBLAS (CUBLAS_WORKSPACE_CONFIG or cublasSetWorkspace sets it)");
 }
 
 BOOST_AUTO_TEST_SUITE(analyzer_library_handles, *umadvisor::test::on_rules("UMA-401 UMA-413 UMA-418"))

@@ -102,7 +102,7 @@ BOOST_AUTO_TEST_CASE(the_section_says_what_moved_it_and_how_that_is_known) {
         "forgotten after 2 ms\n"
         "    in all: 8 MiB to the device, 2 MiB to the host; 2 host faults, 40 device faults\n"
         "    the driver reported 50% of these bytes; the rest is inferred, as the brackets say\n"
-        "    1 event outside all known managed allocations\n"
+        "    1 event at addresses of no recorded allocation, counted at no line\n"
         "    0x400010   cudaMallocManaged 4 MiB x 2: 8 MiB to the device, 2 MiB to the host "
         "(inferred: sampled residency of pages); 1 host fault; 40 device faults; throttled 1 time for 500 us; "
         "1 round "

@@ -184,9 +184,11 @@ BOOST_AUTO_TEST_CASE(a_report_without_findings_says_what_could_not_be_seen) {
                "no problem was found: checked 1 copy, 0 launches and 0 managed allocations");
     unseen.copy(mib, 10 * us, {.source = Memory::device, .destination = Memory::pinned, .asynchronous = true});
     const std::string text = json_of(unseen.path())["why_empty"];
-    BOOST_TEST(text.ends_with(". Not visible in this run: whether 1 copy repeats bytes (not compared); "
-                              "whether the host reads a download before it has finished"),
-               text);
+    BOOST_TEST(
+        text.ends_with(
+            ". Not visible in this run: whether 1 copy repeats bytes (not compared); "
+            "what the host reads while a download still runs (reads of page-locked memory are not recorded)"),
+        text);
 }
 
 BOOST_FIXTURE_TEST_CASE(device_times_say_how_they_are_known, Scenario) {

@@ -1,4 +1,5 @@
 #include "managed_life.hpp"
+#include "trace_builder.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <string>

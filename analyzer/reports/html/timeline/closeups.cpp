@@ -16,11 +16,14 @@ void trim(Closeup& closeup) {
 } // namespace
 
 void Closeups::extend(const Sight& sight) {
-    for (auto& [stack, closeup] : collected_)
-        if (sight.meets(closeup.from, closeup.until)) {
-            closeup.sights.push_back(sight);
-            trim(closeup);
+    for (const auto& [until, closeup] : ends_) {
+        if (until <= sight.begin)
+            return;
+        if (sight.meets(closeup->from, closeup->until)) {
+            closeup->sights.push_back(sight);
+            trim(*closeup);
         }
+    }
 }
 
 void Closeups::look_back() {
@@ -36,9 +39,10 @@ void Closeups::look_back() {
         trim(closeup);
     }
     waiting_.clear();
-    collected_until_ = 0;
-    for (const auto& [stack, closeup] : collected_)
-        collected_until_ = std::max(collected_until_, closeup.until);
+    ends_.clear();
+    for (auto& [stack, closeup] : collected_)
+        ends_.emplace_back(closeup.until, &closeup);
+    std::ranges::sort(ends_, std::ranges::greater{});
     for (const Sight& sight : older_)
         lost_until_ = std::max(lost_until_, sight.end);
     std::swap(older_, newer_);

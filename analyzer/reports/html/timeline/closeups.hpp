@@ -37,7 +37,7 @@ struct Closeup {
 /// each stack that is watched, and twice the latest.
 class Closeups {
 public:
-    static constexpr std::size_t most = 4'000, latest = 16'384;
+    static constexpr std::size_t most = 4'000, latest = 4'096;
 
     /// `reach`: so much of the run is kept before and after a call; 0: nothing is.
     explicit Closeups(double reach) : reach_(reach) {}
@@ -45,8 +45,7 @@ public:
     void add(const Sight& sight) {
         if (reach_ <= 0 || sight.end <= sight.begin)
             return;
-        if (sight.begin < collected_until_) // it began after the call, was reported late, or took long
-            extend(sight);
+        extend(sight); // where it began after the call, was reported late, or took long
         newer_.push_back(sight);
         if (newer_.size() == latest)
             look_back();
@@ -70,8 +69,8 @@ private:
     std::vector<Sight> older_, newer_;
     std::map<ids::StackId, std::pair<double, double>> waiting_; ///< calls that look_back() has not handled yet
     std::map<ids::StackId, Closeup> collected_;
-    double collected_until_ = 0;
-    double lost_until_ = 0; ///< sights that end before are not all there any more
+    std::vector<std::pair<double, Closeup*>> ends_; ///< of those, when look_back() was last there; latest first
+    double lost_until_ = 0;                         ///< sights that end before are not all there any more
 };
 
 } // namespace umadvisor::html

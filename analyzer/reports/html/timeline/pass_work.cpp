@@ -31,6 +31,8 @@ void Pass::settle(const timeline::Settled& settled) {
 }
 
 void Pass::add_piece(PieceRow& row, Sight::Of of, std::size_t number, const Piece& piece) {
+    if (piece.end <= piece.begin)
+        return;
     row.add(piece);
     closeups_.add({piece.begin, piece.end, 0, static_cast<std::uint32_t>(number), piece.name, of,
                    static_cast<std::uint8_t>(piece.state)});

@@ -13,18 +13,13 @@ constexpr std::uint64_t page_bytes = 4096;
 } // namespace
 
 Placement::Live* Placement::find(const PlaceStep& step) {
-    if (known(step.allocation)) {
-        const auto found = live_.find(step.allocation);
-        return found == live_.end() ? nullptr : &found->second;
-    }
+    if (known(step.allocation))
+        return live_.find(step.allocation);
     auto next = addresses_.upper_bound(step.address);
     if (next == addresses_.begin())
         return nullptr;
-    const auto found = live_.find(std::prev(next)->second);
-    if (found == live_.end())
-        return nullptr;
-    Live& live = found->second;
-    return step.address - live.address < live.size ? &live : nullptr;
+    Live* const live = live_.find(std::prev(next)->second);
+    return live != nullptr && step.address - live->address < live->size ? live : nullptr;
 }
 
 void Placement::take(const PlaceStep& step) {
@@ -122,16 +117,16 @@ void Placement::alloc(const PlaceStep& step) {
     if (step.memory == trace::Memory::managed)
         allocated_ += live.size;
     live_[step.allocation] = live;
-    if (step.address != 0)
+    if (step.address != 0 && step.memory != trace::Memory::device) // no page of that faults or moves
         addresses_[step.address] = step.allocation;
     count(step.time);
 }
 
 void Placement::free(const PlaceStep& step) {
-    const auto found = live_.find(step.allocation);
-    if (found == live_.end())
+    Live* const found = live_.find(step.allocation);
+    if (found == nullptr)
         return;
-    Live& live = found->second;
+    Live& live = *found;
     const std::uint64_t counted = live.device();
     if (live.launched >= 0)
         settle_launch(live);
@@ -145,7 +140,7 @@ void Placement::free(const PlaceStep& step) {
     const auto address = addresses_.find(live.address);
     if (address != addresses_.end() && address->second == step.allocation)
         addresses_.erase(address);
-    live_.erase(found);
+    live_.erase(step.allocation);
     count(step.time);
 }
 
@@ -339,9 +334,9 @@ void Placement::work(Live& live, const PlaceStep& step) {
 
 void Placement::wait(double time) {
     for (const trace::AllocationId id : launched_) {
-        const auto found = live_.find(id);
-        if (found != live_.end() && found->second.launched >= 0 && found->second.waited < 0)
-            found->second.waited = time;
+        Live* const live = live_.find(id);
+        if (live != nullptr && live->launched >= 0 && live->waited < 0)
+            live->waited = time;
     }
     launched_.clear();
 }

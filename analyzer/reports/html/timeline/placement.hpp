@@ -3,6 +3,7 @@
 /// How much moved, managed::Account says: the page's moves are brought to that.
 #pragma once
 
+#include "analyzer/reader/flat_map.hpp"
 #include "trace/ids.hpp"
 #include "trace/values.hpp"
 
@@ -10,7 +11,6 @@
 #include <array>
 #include <cstdint>
 #include <map>
-#include <unordered_map>
 #include <vector>
 
 namespace umadvisor::html {
@@ -106,7 +106,7 @@ private:
 
     PlacementSink& sink_;
     double rate_;
-    std::unordered_map<trace::AllocationId, Live> live_;     ///< by allocation
+    reader::FlatMap<Live, trace::AllocationId> live_;        ///< by allocation
     std::map<std::uint64_t, trace::AllocationId> addresses_; ///< of live ones
     std::vector<trace::AllocationId> launched_;
     std::vector<std::uint32_t> numbers_;         ///< by line

@@ -4,6 +4,7 @@ import { render } from "preact";
 import { useLayoutEffect, useMemo, useState } from "preact/hooks";
 import type { Flame } from "./data";
 import { bytesText, countText, percentText, timeText } from "./format";
+import { font } from "./paint";
 
 interface Node { name: string; weight: number; children: Node[] }
 
@@ -42,12 +43,17 @@ function colour(name: string, leaf: boolean, flame: Flame): string {
   return "plain";
 }
 
+/** The width of a letter, on average. */
+const sample = "pkmedian (streamcluster_cpu.cu:684) · cudaMemcpyAsync", context = document.createElement("canvas").getContext("2d")!;
+context.font = font;
+const letter = context.measureText(sample).width / sample.length;
+
 type Box = HierarchyRectangularNode<Node>;
 const height = 20;
 
 function Frame({ node, x, width, y, all, flame, look }: { node: Box; x: number; width: number; y: number; all: number; flame: Flame; look: () => void }) {
-  const { name } = node.data, value = text(flame, node.value!), kind = colour(name, !node.children, flame), most = Math.floor((width - 8) / 6.1);
-  const long = `${name} · ${value}`, shown = long.length <= most ? long : name.length <= most ? name : most > 3 ? `${name.slice(0, most - 1)}…` : "";
+  const { name } = node.data, value = text(flame, node.value!), kind = colour(name, !node.children, flame), most = (width - 10) / letter;
+  const long = `${name} · ${value}`, shown = long.length <= most ? long : name.length <= most ? name : most > 3 ? `${name.slice(0, Math.floor(most - 1))}…` : "";
   return (
     <g tabIndex={0} role="button" aria-label={`${name}: ${value}`} onClick={look} onKeyDown={(event) => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); look(); } }}>
       <title>{`${name}\n${value} · ${percentText(node.value! / all)} of all`}</title>

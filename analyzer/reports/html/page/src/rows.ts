@@ -7,7 +7,7 @@ import type { Tip } from "./tip";
 import type { View } from "./view";
 
 export const causeList: { name: string; brief: string[]; ink: Ink; css: string }[] = [
-  { name: "host code", brief: ["own code"], ink: "code", css: "code" },
+  { name: "host code", brief: ["host code"], ink: "code", css: "code" },
   { name: "page faults on the host", brief: ["host page fault", "host fault", "fault"], ink: "hfault", css: "hfault" },
   { name: "page faults on the device", brief: ["device page faults", "device faults", "faults"], ink: "dfault", css: "dfault" },
   { name: "waiting for kernels", brief: ["waits for kernels", "kernel"], ink: "kwait", css: "kwait" },
@@ -257,7 +257,7 @@ export class Rows {
     return {
       id: `thread${index}`, group: "host", name: `Thread ${meta.tid}${meta.main ? " (main)" : meta.name ? ` (${meta.name})` : ""}`, sub: "above: cause of time · below: calls",
       height: 44, grid: true, findings: meta.main ? this.findingsOf(null) : [],
-      aria: `Host thread ${meta.tid}: own code, calls and waits by cause; ${countText(meta.calls)} calls`,
+      aria: `Host thread ${meta.tid}: host code, calls and waits by cause; ${countText(meta.calls)} calls`,
       draw: (context, width) => {
         const causes = this.causes(index), count = countIn(causes, this.view.from, this.view.until), wide = causes.pieces ? columnWidth(count, width) : 4, columns = Math.ceil(width / wide);
         stack(context, shares(causes, 8, this.view.from, this.view.from + (this.view.length * columns * wide) / width, columns, this.span), 8, columns, wide, 3, 22, causeList.map((cause) => cause.ink));
@@ -344,8 +344,9 @@ export class Rows {
           if (below > 0) fill(context, "host", column * wide, middle, wide, Math.max(0.5, below));
         }
         fill(context, "line", 0, middle - 0.5, width, 1);
-        note(context, `↑ ${scale} GB/s`, 2, 9);
-        note(context, `↓ ${scale} GB/s`, 2, height - 8);
+        const text = scale < 1 ? `${scale * 1000} MB/s` : `${scale} GB/s`;
+        note(context, `↑ ${text}`, 2, 9);
+        note(context, `↓ ${text}`, 2, height - 8);
       },
       hit: (time) => {
         const [text, from, until] = this.around(time), up = linkBytes(this.linkRow(2 * index), from, until, 1)[0], down = linkBytes(this.linkRow(2 * index + 1), from, until, 1)[0];
@@ -400,10 +401,10 @@ export class Rows {
   lineRow(index: number): RowView {
     const meta = this.data.document.timeline.lines[index], view: LineView = { meta, index, row: () => this.line(index), whole: () => this.wholeLine(index) };
     const size = meta.count > 1 ? `${countText(meta.count)} × ${bytesText(meta.bytes / meta.count)}` : bytesText(meta.bytes);
-    const place = meta.place.replace(/ in .*/, "");
+    const place = meta.place.replace(/ in .*/, ""), name = meta.name || meta.place.replace(/.* in /, "") || meta.call;
     const moved = `${bytesText(meta.up)} to the device, ${bytesText(meta.down)} to the host`;
     return {
-      id: `line${index}`, group: "lines", name: meta.name || meta.place.replace(/.* in /, "") || meta.call, sub: place, value: bytesText(meta.up + meta.down), value2: size, height: 42, grid: true,
+      id: `line${index}`, group: "lines", name, sub: place === name ? meta.call : place, value: bytesText(meta.up + meta.down), value2: size, height: 42, grid: true,
       findings: this.findingsOf(index), classes: "al", line: view, aria: `${meta.name || meta.call}, allocated at ${meta.place || "an unknown line"}, ${size}: ${moved}`,
       unfold: meta.count > 1 ? () => this.parts(index) : meta.memory === "managed" ? () => this.blocks(index, 0) : undefined,
       draw: (context, width, height) => this.drawLine(context, width, height, this.line(index), allParts, true),
@@ -460,7 +461,9 @@ export class Rows {
     for (let place = 0; place < placeCount; place++) // a letter where one place goes on for long enough
       for (let column = 0, begin = 0; column <= columns; column++) {
         if (column < columns && all[column * placeCount + place] > 0.97) continue;
-        if ((column - begin) * wide > 30) label(context, [placeLetters[place]], inkOn(placeInks[place]), begin * wide, top + tall / 2 + 0.5, (column - begin) * wide, true);
+        const length = (column - begin) * wide, y = top + tall / 2;
+        if (length > 30 && (place === 2 || place === 3)) note(context, placeLetters[place], begin * wide + length / 2 - 7, y); // on a hatch
+        else if (length > 30) label(context, [placeLetters[place]], inkOn(placeInks[place]), begin * wide, y + 0.5, length, true);
         begin = column + 1;
       }
     if (launches) this.drawLaunches(context, width, row);

@@ -183,6 +183,7 @@ function Overview({ shared }: { shared: Shared }) {
 }
 
 type Sort = "bytes" | "size" | "first" | "name";
+const more = (count: number, what: string) => `${countText(count)} more ${what}${count === 1 ? "" : "s"}`;
 const firstLines = 30, most_streams = 4, most_threads = 4;
 
 function Timeline({ shared }: { shared: Shared }) {
@@ -262,10 +263,10 @@ function Timeline({ shared }: { shared: Shared }) {
       </div>
       <div class="grp">Host <span class="mut">{countText(threads.length)} {threads.length === 1 ? "thread" : "threads"}</span></div>
       {shownThreads.map((row) => draw(row))}
-      {moreThreads.length > 0 && <div class="grp"><button class="btn" id="more-threads" onClick={() => setAllThreads(true)}>{countText(moreThreads.length)} more threads, {countText(moreThreads.reduce((sum, i) => sum + timeline.threads[i].calls, 0))} calls</button></div>}
+      {moreThreads.length > 0 && <div class="grp"><button class="btn" id="more-threads" onClick={() => setAllThreads(true)}>{more(moreThreads.length, "thread")}, {countText(moreThreads.reduce((sum, i) => sum + timeline.threads[i].calls, 0))} calls</button></div>}
       <div class="grp">{timeline.memory.devices > 1 ? `${timeline.memory.devices} devices: ` : "Device 0: "}{device} <span class="mut">{countText(streams.length)} {streams.length === 1 ? "stream" : "streams"}</span></div>
       {shownStreams.map((row) => draw(row))}
-      {shownStreams.length < streams.length && <div class="grp"><button class="btn" onClick={() => setAllStreams(true)}>{countText(streams.length - shownStreams.length)} more streams</button></div>}
+      {shownStreams.length < streams.length && <div class="grp"><button class="btn" onClick={() => setAllStreams(true)}>{more(streams.length - shownStreams.length, "stream")}</button></div>}
       {fixed.links.map((row) => draw(row))}
       {draw(fixed.memory)}
       <div class="grp">
@@ -278,7 +279,7 @@ function Timeline({ shared }: { shared: Shared }) {
         </span>
       </div>
       {shownLines.map((row) => draw(row))}
-      {hidden.length > 0 && <div class="grp"><button class="btn" onClick={() => setAllLines(true)}>{countText(hidden.length)} more lines, {bytesText(hidden.reduce((sum, row) => sum + row.line!.meta.up + row.line!.meta.down, 0))}</button></div>}
+      {hidden.length > 0 && <div class="grp"><button class="btn" onClick={() => setAllLines(true)}>{more(hidden.length, "line")}, {bytesText(hidden.reduce((sum, row) => sum + row.line!.meta.up + row.line!.meta.down, 0))}</button></div>}
       {wanted.length === 0 && <div class="none">{lines.length ? "No allocation matches the filter." : "No allocation was recorded."}</div>}
     </>
   );
@@ -344,7 +345,8 @@ function Swatch({ draw }: { draw: (context: Context) => void }) {
   return <canvas ref={canvas} aria-hidden="true" />;
 }
 
-function Legend({ told }: { told: boolean }) {
+/** `managed`: whether memory can move by itself, without which nothing faults. */
+function Legend({ told, managed }: { told: boolean; managed: boolean }) {
   const ink = (name: Ink) => (context: Context) => {
     fill(context, name, 0, 0, 22, 14);
     if (name === "moving") { context.strokeStyle = palette.of("moving"); context.strokeRect(0.5, 0.5, 21, 13); }
@@ -352,11 +354,11 @@ function Legend({ told }: { told: boolean }) {
   const entry = (draw: (context: Context) => void, text: string) => <span key={text}><Swatch draw={draw} />{text}</span>;
   return (
     <>
-      <div class="legend first"><b>Thread</b>{causeList.map((cause) => entry(ink(cause.ink), cause.name))}</div>
-      <div class="legend"><b>Place</b>{entry(ink("device"), "D device")}{entry(ink("host"), "H host")}{entry(ink("both"), "B both: copied or mapped")}{entry(ink("moving"), "M moving")}{entry(ink("evicted"), "E evicted")}{entry(ink("unpop"), "not populated")}{entry((context) => fill(context, "text", 0, 4, 22, 2), "a launch reaches it")}</div>
-      <div class="legend"><b>Moves by cause</b>{causeNames.map((name, i) => entry((context) => glyph(context, i, 11, 7, 5), name))}</div>
-      <div class="legend"><b>Stream</b>{entry(ink("kernel"), "kernel runs")}{entry(ink("dfault"), "stalled by page faults")}{entry(ink("fill"), "fill or copy")}</div>
-      <div class="legend small"><b></b><span>A column is split by share when one pixel holds several places. Time in page faults is estimated from what the driver counted{told ? "; moves that it did not report one by one are derived from what was seen before and after them" : ""}.</span></div>
+      <div class="legend first"><b>Thread</b>{causeList.filter((_, i) => managed || (i !== 1 && i !== 2)).map((cause) => entry(ink(cause.ink), cause.name))}</div>
+      <div class="legend"><b>Place</b>{entry(ink("device"), "D device")}{entry(ink("host"), "H host")}{entry(ink("both"), "B both: copied or mapped")}{managed && [entry(ink("moving"), "M moving"), entry(ink("evicted"), "E evicted"), entry(ink("unpop"), "not populated")]}{entry((context) => fill(context, "text", 0, 4, 22, 2), "a launch reaches it")}</div>
+      <div class="legend"><b>Moves by cause</b>{causeNames.map((name, i) => (managed || i === 3) && entry((context) => glyph(context, i, 11, 7, 5), name))}</div>
+      <div class="legend"><b>Stream</b>{entry(ink("kernel"), "kernel runs")}{managed && entry(ink("dfault"), "stalled by page faults")}{entry(ink("fill"), "fill or copy")}</div>
+      <div class="legend small"><b></b><span>A column is split by share when one pixel holds several places.{managed && " Time in page faults is estimated from what the driver counted"}{told ? "; moves that it did not report one by one are derived from what was seen before and after them" : ""}{managed && "."}</span></div>
     </>
   );
 }
@@ -385,7 +387,7 @@ export function makeTimeline(data: Data, view: View, open: (finding: number) => 
   view.watch(measure); // before those that place by the width
   render(<Timeline shared={shared} />, body);
   measure();
-  render(<><InView shared={shared} /><Legend told={data.document.timeline.told} /></>, below);
+  render(<><InView shared={shared} /><Legend told={data.document.timeline.told} managed={data.document.timeline.lines.some((line) => line.memory === "managed" || line.memory === "system") || data.document.timeline.told} /></>, below);
   view.watch(() => { plots.version++; plots.draw(); });
   const redraw = () => { plots.version++; view.changed(); };
   new ResizeObserver(redraw).observe(tl);
