@@ -7,9 +7,9 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from traces import ADVISOR, environment
+from traces import ADVISOR, BUILD, environment
 
-NVCC = os.environ["UMADVISOR_NVCC"]
+HEADERS = os.environ["UMADVISOR_CUDA_INCLUDE"]
 SOURCE = """#include <cstdio>
 #include <cuda_runtime.h>
 #define CHECK(call) if ((call) != cudaSuccess) return 1
@@ -42,7 +42,8 @@ class Patch(unittest.TestCase):
     def recorded(self):
         """Builds the program, records it, and returns the trace and what it printed."""
         app, trace = self.folder / "app", self.folder / "app.umtrace"
-        subprocess.run([NVCC, "-g", "-o", app, self.source], check=True)
+        subprocess.run(["c++", "-g", "-x", "c++", f"-I{HEADERS}", "-o", app, self.source, f"-L{BUILD}/lib/simcuda", "-lcudart"],
+                       check=True)
         ran = subprocess.run([ADVISOR, "run", "-q", "--no-calibrate", "-f", "-o", trace, "--", app], check=True, text=True,
                              stdout=subprocess.PIPE, env=environment())
         return trace, ran.stdout
