@@ -36,7 +36,7 @@ LIBRARIES = {
 # Headers of the CUDA Toolkit whose code is compiled in; all others only declare.
 NVTX = ("nvtx", "3", "Apache-2.0 WITH LLVM-exception", Path("/usr/share/common-licenses/Apache-2.0"))
 COMPILER_LICENSE = "GPL-3.0-or-later WITH GCC-exception-3.1"
-PAGE = ("preact", "d3-hierarchy")  # what npm brings into the page of a report
+NPM = {"page": ("preact", "d3-hierarchy"), "grammars": ("tree-sitter", "tree-sitter-cuda", "tree-sitter-python")}  # compiled in, by folder
 TEXTS = ("GPL-2", "GPL-3", "LGPL-2", "LGPL-2.1", "LGPL-3")  # what the libraries' own words refer to
 
 
@@ -57,11 +57,11 @@ def carried(build, processor):
     gcc = subprocess.run(["c++", "-dumpversion"], check=True, capture_output=True, text=True).stdout.split(".")[0].strip()
     package = f"libstdc++-{gcc}-dev" + ("-arm64-cross" if processor == "aarch64" != platform.machine() else "")
     yield f"gcc-{gcc}", debian(package, "source:Version"), COMPILER_LICENSE, Path(f"/usr/share/doc/{package}/copyright")
-    for name in PAGE:
-        folder = build / "page" / "node_modules" / name
-        if folder.is_dir():
-            about = json.loads((folder / "package.json").read_text())
-            yield name, about["version"], about["license"], folder / "LICENSE"
+    for kind, names in NPM.items():
+        for folder in (build / kind / "node_modules" / name for name in names):
+            if folder.is_dir():
+                about = json.loads((folder / "package.json").read_text())
+                yield folder.name, about["version"], about["license"], folder / "LICENSE"
 
 
 def spdx_id(name):

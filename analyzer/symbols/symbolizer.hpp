@@ -55,6 +55,8 @@ public:
     ids::StackId line_stack(ids::StackId stack);
     /// That line of the source, where the file may be shown; else empty.
     std::string source_text(const CodePlace& place);
+    /// All of that file, under the same conditions. Valid until the next call.
+    const std::string& source_file(const CodePlace& place) { return sources_.text(place.file); }
     /// The call of CUDA there, with the expressions of the program's own source; no call where the source may
     /// not be shown, is no C++, or is a library's. A packed trace has single lines of sources.
     SourceCall source_call(const CodePlace& place);

@@ -1,0 +1,91 @@
+#include "analyzer/patch/patch.hpp"
+
+#include "analyzer/cli/command.hpp"
+#include "analyzer/cli/finding_options.hpp"
+#include "analyzer/cli/losses.hpp"
+#include "analyzer/cli/message.hpp"
+#include "analyzer/cli/newest_trace.hpp"
+#include "analyzer/cli/stack_options.hpp"
+#include "analyzer/cli/terminal/progress.hpp"
+#include "analyzer/reader/error.hpp"
+#include "analyzer/text/figures.hpp"
+
+#include <charconv>
+#include <filesystem>
+#include <iostream>
+
+namespace umadvisor::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The folder of --source-root, or the root of the git working tree that the current folder is in, or that
+/// folder. Throws reader::Error where there is none.
+std::string source_root(const Arguments& arguments) {
+    if (!arguments.has("--source-root")) {
+        const fs::path here = fs::current_path();
+        for (fs::path folder = here; folder != folder.root_path(); folder = folder.parent_path())
+            if (fs::exists(folder / ".git"))
+                return folder.string();
+        return here.string();
+    }
+    std::error_code error;
+    const fs::path root = fs::canonical(arguments.value("--source-root"), error);
+    if (error || !fs::is_directory(root))
+        throw reader::Error("--source-root " + arguments.value("--source-root") + " is no folder");
+    return root.string();
+}
+
+int patch(const Arguments& arguments) {
+    patch::Options options;
+    if (arguments.has("--number")) {
+        const std::string text = arguments.value("--number");
+        std::size_t number = 0;
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+        if (error != std::errc() || end != text.data() + text.size() || number == 0) {
+            say("-n takes the number of a finding, from 1, not " + text);
+            return usage_error;
+        }
+        options.number = number;
+    }
+    const std::optional<advice::Selection> chosen = selection(arguments);
+    if (!chosen)
+        return usage_error;
+    options.source_root = source_root(arguments);
+    std::string trace = arguments.rest.empty() ? newest_trace() : arguments.rest.front();
+    if (arguments.rest.empty())
+        say("the newest trace here: " + trace);
+    advice::Report report(trace, stack_options(arguments));
+    chosen->apply(report);
+    if (options.number && *options.number > report.findings.size()) {
+        say(fmt::format("-n {}: the report has {}", *options.number,
+                        text::count_text(report.findings.size(), "finding")));
+        return usage_error;
+    }
+    const patch::Patches patches = patch::make_patches(report, options);
+    end_progress();
+    std::cout << patches.diff;
+    say_losses(report.trace);
+    for (const patch::Unpatched& each : patches.unpatched)
+        say(fmt::format("no patch for {} at {}: {}", each.finding->rule->id, each.line, each.why));
+    if (patches.made == 0 && patches.unpatched.empty())
+        say("there is no finding to patch");
+    return patches.made == 0 ? operational_error : done;
+}
+
+} // namespace
+
+const Command patch_command{
+    "patch",
+    "Write remedies as a diff against the sources, for patch -p1 or git apply",
+    "FILE",
+    0,
+    1,
+    with_finding_options(
+        {{"-n,--number", "K", "Only the report's finding of this number"},
+         {"--source-root", "DIR",
+          "Folder that paths in the diff are relative to; default: the root of the git working tree, else "
+          "the current folder"}}),
+    &patch};
+
+} // namespace umadvisor::cli

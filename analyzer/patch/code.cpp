@@ -1,0 +1,198 @@
+#include "analyzer/patch/code.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace umadvisor::patch {
+namespace {
+
+constexpr std::array<std::string_view, 4> loops{"for_statement", "while_statement", "do_statement",
+                                                "for_range_loop"};
+
+bool is_loop(const Node& node) {
+    return std::ranges::find(loops, node.kind()) != loops.end();
+}
+
+bool ends_function(const Node& node) {
+    return node.kind() == "function_definition" || node.kind() == "lambda_expression";
+}
+
+/// The last name of "a::b<c>".
+Node last_name(Node node) {
+    while (node) {
+        const Node inner = node.field("name");
+        if (!inner)
+            break;
+        node = inner;
+    }
+    return node;
+}
+
+} // namespace
+
+std::vector<Node> calls_at(const Syntax& source, int line) {
+    std::vector<Node> calls;
+    source.root().walk([&](const Node& node) {
+        if (line < node.first_line() || line > node.last_line())
+            return false;
+        if (node.kind() == "call_expression" && node.field("function"))
+            calls.push_back(node);
+        return true;
+    });
+    return calls;
+}
+
+std::string_view called_name(const Node& call) {
+    const Node function = call.field("function");
+    return function ? last_name(function).text() : std::string_view();
+}
+
+std::vector<Node> arguments(const Node& call) {
+    const Node list = call.field("arguments");
+    return list ? list.children() : std::vector<Node>();
+}
+
+Node plain(Node expression) {
+    for (bool address = true; expression;) {
+        const std::string_view kind = expression.kind();
+        Node inner;
+        if (kind == "cast_expression")
+            inner = expression.field("value");
+        else if (kind == "parenthesized_expression" && expression.children().size() == 1)
+            inner = expression.children().front();
+        else if (kind == "call_expression" && expression.text().starts_with("reinterpret_cast"))
+            inner = arguments(expression).size() == 1 ? arguments(expression).front() : Node();
+        else if (kind == "pointer_expression" && address && expression.text().starts_with('&')) {
+            address = false;
+            inner = expression.field("argument");
+        }
+        if (!inner)
+            break;
+        expression = inner;
+    }
+    return expression;
+}
+
+Statement statement_of(const Node& call) {
+    Statement statement{.call = call, .whole = {}};
+    Node outer = call.parent();
+    if (outer && outer.kind() == "argument_list" && outer.children().size() == 1) {
+        const Node wrapper = outer.parent();
+        if (!wrapper || wrapper.kind() != "call_expression")
+            return statement;
+        statement.wrapper = wrapper.field("function").text();
+        outer = wrapper.parent();
+    }
+    if (!outer || outer.kind() != "expression_statement")
+        return statement;
+    statement.whole = outer;
+    while (statement.whole.parent() && statement.whole.parent().kind() == "if_statement" &&
+           !statement.whole.parent().field("alternative"))
+        statement.whole = statement.whole.parent();
+    return statement;
+}
+
+std::vector<Node> loops_around(const Node& node) {
+    std::vector<Node> found;
+    for (Node outer = node.parent(); outer && !ends_function(outer); outer = outer.parent())
+        if (is_loop(outer))
+            found.push_back(outer);
+    return found;
+}
+
+Node function_of(const Node& node) {
+    for (Node outer = node; outer; outer = outer.parent())
+        if (ends_function(outer))
+            return outer;
+    return {};
+}
+
+Node block_of(const Node& statement) {
+    const Node outer = statement.parent();
+    return outer && outer.kind() == "compound_statement" ? outer : Node();
+}
+
+std::set<std::string_view> names_in(const Node& node) {
+    std::set<std::string_view> names;
+    node.walk([&names](const Node& each) {
+        if (each.kind() == "identifier") {
+            const Node outer = each.parent();
+            const bool called = outer && outer.kind() == "call_expression" && outer.field("function") == each;
+            if (!called)
+                names.insert(each.text());
+        }
+        return true;
+    });
+    return names;
+}
+
+bool declares(const Node& where, std::string_view name) {
+    bool found = false;
+    where.walk([&](const Node& node) {
+        if (node.kind() != "declaration" && node.kind() != "for_range_loop" &&
+            node.kind() != "parameter_declaration")
+            return !found;
+        for (Node declared : node.children()) {
+            while (declared && declared.kind() != "identifier") {
+                const Node inner = declared.field("declarator");
+                if (!inner && declared.kind().ends_with("_declarator") && !declared.children().empty()) {
+                    declared = declared.children().back();
+                    continue;
+                }
+                declared = inner;
+            }
+            found |= declared && declared.text() == name;
+        }
+        return !found;
+    });
+    return found;
+}
+
+bool changes(const Node& where, std::string_view name, const std::vector<Node>& except) {
+    bool found = false;
+    where.walk([&](const Node& node) {
+        if (std::ranges::find(except, node) != except.end())
+            return false;
+        const std::string_view kind = node.kind();
+        Node target;
+        if (kind == "assignment_expression")
+            target = node.field("left");
+        else if (kind == "update_expression" || (kind == "pointer_expression" && node.text().starts_with('&')))
+            target = node.field("argument");
+        if (target && plain(target).text() == name)
+            found = true;
+        return !found;
+    });
+    return found;
+}
+
+std::size_t line_begin(std::string_view text, std::size_t byte) {
+    const std::size_t end = byte == 0 ? std::string_view::npos : text.rfind('\n', byte - 1);
+    return end == std::string_view::npos ? 0 : end + 1;
+}
+
+std::size_t line_end(std::string_view text, std::size_t byte) {
+    const std::size_t end = text.find('\n', byte);
+    return end == std::string_view::npos ? text.size() : end + 1;
+}
+
+bool is_alone(std::string_view text, const Node& node) {
+    const auto first = [text](std::size_t from) {
+        return std::min(text.find_first_not_of(" \t\r\n", from), text.size());
+    };
+    const std::size_t behind = first(node.end());
+    return first(line_begin(text, node.begin())) == node.begin() &&
+           (behind >= line_end(text, node.end()) || text.substr(behind).starts_with("//"));
+}
+
+std::string lines_of(std::string_view text, const Node& node, const std::string& indent) {
+    return indent + std::string(text.substr(node.begin(), line_end(text, node.end()) - node.begin()));
+}
+
+std::string indent_at(std::string_view text, std::size_t byte) {
+    const std::size_t begin = line_begin(text, byte);
+    const std::size_t first = std::min(text.find_first_not_of(" \t", begin), text.size());
+    return std::string(text.substr(begin, first - begin));
+}
+
+} // namespace umadvisor::patch

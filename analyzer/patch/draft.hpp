@@ -1,0 +1,36 @@
+/// Edits for one finding, before they are checked.
+#pragma once
+
+#include "analyzer/advice/resolved.hpp"
+#include "analyzer/patch/edits.hpp"
+#include "analyzer/patch/syntax.hpp"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace umadvisor::patch {
+
+/// What the makers of edits get. All lines are of the one source.
+struct Request {
+    const advice::ResolvedFinding& finding;
+    const Syntax& source;
+    std::string device; ///< number of the only device; empty: there are several
+};
+
+/// Edits, or why there are none.
+struct Draft {
+    std::vector<TextEdit> edits{};
+    std::vector<std::string> assumes{}; ///< sentences on what the calls of the run do not show
+    std::string refused{};
+};
+
+using Make = Draft(const Request& request);
+
+// Makers of edits, by what they do.
+Draft insert_calls(const Request& request); ///< the finding's own calls, as prefetches and waits
+Draft remove_statements(const Request& request);
+Draft hoist_out_of_loop(const Request& request); ///< what is made and destroyed in each round
+Draft keep_pool_memory(const Request& request);  ///< raises a pool's release threshold
+
+} // namespace umadvisor::patch

@@ -1,0 +1,30 @@
+/// Changes of a text, and the unified diff that shows them.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace umadvisor::patch {
+
+/// Bytes `begin` to `end` become `text`.
+struct TextEdit {
+    std::size_t begin = 0, end = 0;
+    std::string text{};
+};
+
+/// Whether both change the same bytes, or insert at the same place.
+bool overlap(const TextEdit& one, const TextEdit& other);
+
+/// `edits` do not overlap.
+std::string applied(std::string_view text, std::vector<TextEdit> edits);
+
+/// How many lines differ, those before and those after the change counted together.
+std::size_t changed_lines(std::string_view before, std::string_view after);
+
+/// As `diff -u` writes it, with `a/` and `b/` before `path`; empty where nothing differs. A line is a line of
+/// the result if it stands unchanged between changed ones.
+std::string unified_diff(std::string_view path, std::string_view before, std::string_view after);
+
+} // namespace umadvisor::patch

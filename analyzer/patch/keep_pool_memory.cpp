@@ -1,0 +1,44 @@
+/// A pool that gives its memory back in each round keeps it: its release threshold is raised once, before the
+/// loop.
+#include "analyzer/patch/code.hpp"
+#include "analyzer/patch/draft.hpp"
+
+#include <fmt/format.h>
+
+namespace umadvisor::patch {
+
+Draft keep_pool_memory(const Request& request) {
+    const std::string& text = request.source.text();
+    for (const Node& call : calls_at(request.source, request.finding.line.place.line)) {
+        const bool named = called_name(call) == "cudaMallocFromPoolAsync";
+        if (!named && called_name(call) != "cudaMallocAsync")
+            continue;
+        const Statement statement = statement_of(call);
+        const std::vector<Node> around = loops_around(call);
+        if (!statement.whole || around.empty() || !block_of(around.back()))
+            return {.refused = "its allocation stands in no loop of its function"};
+        const Node loop = around.back();
+        if (named && (arguments(call).size() != 4 || declares(loop, arguments(call)[2].text())))
+            return {.refused = "its pool is made in the loop"};
+        if (!named && request.device.empty())
+            return {.refused = "the run used several devices, and each has a pool of its own"};
+        const std::string indent = indent_at(text, loop.begin());
+        const auto checked = [&](const std::string& code) {
+            return statement.wrapper.empty() ? code + ";" : fmt::format("{}({});", statement.wrapper, code);
+        };
+        std::string block = indent + "{\n";
+        const auto add = [&](const std::string& line) { block += indent + "    " + line + "\n"; };
+        add("unsigned long long keep = ~0ull; // bytes: all that was freed");
+        const std::string pool = named ? std::string(arguments(call)[2].text()) : "pool";
+        if (!named) {
+            add("cudaMemPool_t pool;");
+            add(checked(fmt::format("cudaDeviceGetDefaultMemPool(&pool, {})", request.device)));
+        }
+        add(checked(fmt::format("cudaMemPoolSetAttribute({}, cudaMemPoolAttrReleaseThreshold, &keep)", pool)));
+        const std::size_t at = line_begin(text, loop.begin());
+        return {.edits = {{at, at, block + indent + "}\n"}}};
+    }
+    return {.refused = "its allocation is made in another function"};
+}
+
+} // namespace umadvisor::patch

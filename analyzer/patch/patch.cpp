@@ -1,0 +1,192 @@
+#include "analyzer/patch/patch.hpp"
+
+#include "analyzer/advice/resolved.hpp"
+#include "analyzer/patch/draft.hpp"
+#include "analyzer/rules/words.hpp"
+#include "analyzer/text/figures.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <fmt/format.h>
+#include <map>
+#include <memory>
+
+namespace umadvisor::patch {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t most_changed_lines = 12;
+
+struct Maker {
+    std::string_view rule;
+    Make* make;
+};
+constexpr Maker makers[] = {
+    {"UMA-202", &insert_calls},      {"UMA-203", &insert_calls},      {"UMA-205", &insert_calls},
+    {"UMA-214", &insert_calls},      {"UMA-601", &insert_calls},      {"UMA-303", &remove_statements},
+    {"UMA-501", &remove_statements}, {"UMA-506", &remove_statements}, {"UMA-401", &hoist_out_of_loop},
+    {"UMA-407", &hoist_out_of_loop}, {"UMA-410", &hoist_out_of_loop}, {"UMA-411", &hoist_out_of_loop},
+    {"UMA-413", &hoist_out_of_loop}, {"UMA-414", &keep_pool_memory},  {"UMA-418", &hoist_out_of_loop},
+};
+
+/// A file that findings edit.
+struct Source {
+    std::unique_ptr<Syntax> syntax;
+    std::string relative; ///< to the root
+    std::vector<TextEdit> edits;
+    std::string notes; ///< on its findings, before its section
+};
+
+bool is_utf8(std::string_view text) {
+    std::size_t behind = 0;
+    for (const char c : text) {
+        const auto byte = static_cast<unsigned char>(c);
+        const bool follows = (byte & 0xc0) == 0x80;
+        if (follows != (behind > 0))
+            return false;
+        behind = follows        ? behind - 1
+                 : byte < 0x80  ? 0
+                 : byte >= 0xf0 ? 3
+                 : byte >= 0xe0 ? 2
+                 : byte >= 0xc2 ? 1
+                                : 9;
+        if (behind == 9)
+            return false;
+    }
+    return behind == 0;
+}
+
+/// All lines of a finding that an edit may touch.
+std::vector<const advice::ResolvedPlace*> edited_lines(const advice::ResolvedFinding& finding) {
+    std::vector<const advice::ResolvedPlace*> lines{&finding.line};
+    for (const advice::ResolvedEdit& edit : finding.remedy)
+        lines.push_back(&edit.at);
+    return lines;
+}
+
+class Builder {
+public:
+    Builder(advice::Report& report, const Options& options) : report_(report), options_(options) {
+        const auto& devices = report.trace.dictionary.devices;
+        device_ = devices.size() == 1 ? "0" : "";
+    }
+
+    /// Why it is not patched; empty: it is.
+    std::string add(const rules::Finding& finding, std::size_t number) {
+        const auto maker = std::ranges::find(makers, finding.rule->id, &Maker::rule);
+        if (maker == std::end(makers))
+            return "a patch for its remedy is not known";
+        if (finding.order == rules::Order::named || finding.order == rules::Order::unknown)
+            return "its remedy needs an order that the program has to keep by itself";
+        const advice::ResolvedFinding resolved = advice::resolve(report_, finding);
+        const std::string path = resolved.line.place.file;
+        for (const advice::ResolvedPlace* const line : edited_lines(resolved))
+            if (line->place.file != path)
+                return "its lines are in several files";
+        std::string why;
+        Source* const source = source_of(resolved.line.place, why);
+        if (source == nullptr)
+            return why;
+        Draft draft = maker->make({resolved, *source->syntax, device_});
+        if (!draft.refused.empty())
+            return draft.refused;
+        const bool taken = std::ranges::any_of(draft.edits, [source](const TextEdit& edit) {
+            return std::ranges::any_of(source->edits,
+                                       [&edit](const TextEdit& other) { return overlap(edit, other); });
+        });
+        if (taken)
+            return "a finding that saves more changes the same lines";
+        const std::string& before = source->syntax->text();
+        const std::string after = applied(before, draft.edits);
+        if (Syntax(after, source_grammar(path)).errors() > source->syntax->errors())
+            return "the edited source would not parse";
+        if (changed_lines(before, after) > most_changed_lines)
+            return "its patch would be longer than a patch should be";
+        source->edits.insert(source->edits.end(), draft.edits.begin(), draft.edits.end());
+        source->notes += note(finding, number, resolved, draft);
+        return {};
+    }
+
+    std::string diff() const {
+        std::string text;
+        for (const auto& [path, source] : sources_)
+            if (source.syntax && !source.edits.empty())
+                text += source.notes + "\n" +
+                        unified_diff(source.relative, source.syntax->text(),
+                                     applied(source.syntax->text(), source.edits));
+        return text;
+    }
+
+private:
+    static Grammar source_grammar(const std::string& path) {
+        return path.ends_with(".py") ? Grammar::python : Grammar::cuda;
+    }
+
+    /// Null where it may not be patched; `why` says why.
+    Source* source_of(const symbols::CodePlace& place, std::string& why) {
+        const std::string path = place.file;
+        if (path.empty()) {
+            why = "its line is not known";
+            return nullptr;
+        }
+        Source& source = sources_[path];
+        if (source.syntax)
+            return &source;
+        std::error_code error;
+        const fs::path real = fs::canonical(path, error);
+        const fs::path relative = real.lexically_relative(options_.source_root);
+        if (error)
+            why = fmt::format("{} is not on this machine", path);
+        else if (relative.empty() || relative.begin()->string() == "..")
+            why = fmt::format("{} is outside {} (--source-root)", real.string(), options_.source_root);
+        else if (const std::string& text = report_.symbolizer.source_file(place); text.empty())
+            why = "the source changed after the run, or may not be shown";
+        else if (!is_utf8(text) || text.find('\r') != std::string::npos)
+            why = "the source is not UTF-8 with line ends of Unix";
+        else {
+            source.syntax = std::make_unique<Syntax>(text, source_grammar(path));
+            source.relative = relative.string();
+            return &source;
+        }
+        return nullptr;
+    }
+
+    std::string note(const rules::Finding& finding, std::size_t number, const advice::ResolvedFinding& resolved,
+                     const Draft& draft) const {
+        std::string text =
+            fmt::format("{}. {} {}, {}: {}{}\n", number, finding.rule->id, finding.title, resolved.line.text(),
+                        text::saving_lead(finding.saving_ns, finding.saving_bytes),
+                        text::saving_text(finding.saving_ns, finding.saving_bytes));
+        for (const std::string& each : draft.assumes)
+            text += "   It assumes that " + each + ".\n";
+        return text;
+    }
+
+    advice::Report& report_;
+    const Options& options_;
+    std::string device_;
+    std::map<std::string, Source> sources_; ///< by path
+};
+
+} // namespace
+
+Patches make_patches(advice::Report& report, const Options& options) {
+    Patches patches;
+    Builder builder(report, options);
+    std::size_t number = 0;
+    for (const rules::Finding& finding : report.findings) {
+        if (++number != options.number.value_or(number))
+            continue;
+        if (std::string why = builder.add(finding, number); why.empty())
+            ++patches.made;
+        else
+            patches.unpatched.push_back(
+                {&finding, finding.stack.known() ? report.symbolizer.line(finding.stack).text() : "",
+                 std::move(why)});
+    }
+    patches.diff = builder.diff();
+    return patches;
+}
+
+} // namespace umadvisor::patch

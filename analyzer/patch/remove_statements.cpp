@@ -1,0 +1,59 @@
+/// Statements that do nothing the program needs are taken out.
+#include "analyzer/patch/code.hpp"
+#include "analyzer/patch/draft.hpp"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+namespace umadvisor::patch {
+namespace {
+
+constexpr std::array<std::string_view, 9> waits{
+    "cudaDeviceSynchronize", "cudaStreamSynchronize", "cudaEventSynchronize",
+    "cudaThreadSynchronize", "cuCtxSynchronize",      "cuStreamSynchronize",
+    "cuEventSynchronize",    "cudaStreamQuery",       "cudaEventQuery"};
+
+bool is_wanted(std::string_view rule, std::string_view name) {
+    if (rule == "UMA-303")
+        return name.starts_with("cudaMemset") || name.starts_with("cudaMemcpy") ||
+               name.starts_with("cuMemset") || name.starts_with("cuMemcpy");
+    return std::ranges::find(waits, name) != waits.end();
+}
+
+/// The whole line where nothing else stands on it.
+std::optional<TextEdit> without(const Syntax& source, int line, std::string_view rule) {
+    std::vector<Node> wanted;
+    for (const Node& call : calls_at(source, line))
+        if (is_wanted(rule, called_name(call)))
+            wanted.push_back(call);
+    if (wanted.size() != 1)
+        return std::nullopt;
+    const Statement statement = statement_of(wanted.front());
+    if (!statement.whole || !block_of(statement.whole))
+        return std::nullopt;
+    const std::string& text = source.text();
+    if (is_alone(text, statement.whole))
+        return TextEdit{line_begin(text, statement.whole.begin()), line_end(text, statement.whole.end()), ""};
+    return TextEdit{statement.whole.begin(), statement.whole.end(), ""};
+}
+
+} // namespace
+
+Draft remove_statements(const Request& request) {
+    Draft draft;
+    const std::string_view rule = request.finding.finding.rule->id;
+    std::vector<int> lines{request.finding.line.place.line};
+    if (rule == "UMA-506") // one remedy for all its waits
+        for (const advice::ResolvedPlace& other : request.finding.others)
+            lines.push_back(other.place.line);
+    for (const int line : lines) {
+        const std::optional<TextEdit> edit = without(request.source, line, rule);
+        if (!edit)
+            return {.refused = "its call is part of a larger statement"};
+        draft.edits.push_back(*edit);
+    }
+    return draft;
+}
+
+} // namespace umadvisor::patch

@@ -1,0 +1,77 @@
+/// Syntax trees of sources. Tree-sitter parses them: also what is incomplete, and macros that look like calls.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <tree_sitter/api.h>
+#include <vector>
+
+namespace umadvisor::patch {
+
+enum class Grammar : std::uint8_t { cuda, python };
+
+class Syntax;
+
+/// A part of a source. Valid as long as its Syntax.
+class Node {
+public:
+    Node() = default;
+    Node(TSNode node, const Syntax& syntax) : node_(node), syntax_(&syntax) {}
+
+    explicit operator bool() const { return syntax_ != nullptr && !ts_node_is_null(node_); }
+    bool operator==(const Node& other) const { return ts_node_eq(node_, other.node_); }
+
+    std::string_view kind() const {
+        return ts_node_type(node_);
+    } ///< as the grammar names it: "call_expression"
+    std::size_t begin() const { return ts_node_start_byte(node_); }
+    std::size_t end() const { return ts_node_end_byte(node_); } ///< behind the last byte
+    int first_line() const { return static_cast<int>(ts_node_start_point(node_).row) + 1; }
+    int last_line() const { return static_cast<int>(ts_node_end_point(node_).row) + 1; }
+    std::string_view text() const;
+    bool has_error() const { return ts_node_has_error(node_); }
+
+    Node parent() const { return {ts_node_parent(node_), *syntax_}; }
+    Node field(std::string_view name) const;
+    std::vector<Node> children() const; ///< without punctuation
+    bool contains(const Node& other) const { return begin() <= other.begin() && other.end() <= end(); }
+
+    /// Calls `visit` with this node and all below it, outer ones first, until it returns false for one: nothing
+    /// below that is visited.
+    template <typename Visit>
+    void walk(const Visit& visit) const {
+        if (!visit(*this))
+            return;
+        for (const Node& child : children())
+            child.walk(visit);
+    }
+
+private:
+    TSNode node_{};
+    const Syntax* syntax_ = nullptr;
+};
+
+/// A source and its tree.
+class Syntax {
+public:
+    Syntax(std::string text, Grammar grammar);
+    Syntax(const Syntax&) = delete;
+    Syntax& operator=(const Syntax&) = delete;
+
+    const std::string& text() const { return text_; }
+    Node root() const { return {ts_tree_root_node(tree_.get()), *this}; }
+    /// How many parts could not be parsed.
+    std::size_t errors() const;
+
+private:
+    struct Delete {
+        void operator()(TSTree* tree) const { ts_tree_delete(tree); }
+    };
+    std::string text_;
+    std::unique_ptr<TSTree, Delete> tree_;
+};
+
+} // namespace umadvisor::patch
