@@ -24,36 +24,71 @@ struct Change {
     std::size_t before = 0, before_end = 0, after = 0, after_end = 0;
 };
 
-/// By the longest common subsequence of the lines between the first and the last that differ: few, for edits.
-std::vector<Change> changes_of(const std::vector<std::string_view>& before,
-                               const std::vector<std::string_view>& after) {
-    const auto [from, to] = std::ranges::mismatch(before, after);
-    const auto head = static_cast<std::size_t>(from - before.begin());
-    std::size_t tail = 0;
-    while (tail < std::min(before.size(), after.size()) - head &&
-           before[before.size() - 1 - tail] == after[after.size() - 1 - tail])
-        ++tail;
-    const std::size_t rows = before.size() - tail - head, columns = after.size() - tail - head;
+/// The changes of a few lines, by their longest common subsequence. The first of the lines has these numbers.
+void add_changes(std::vector<Change>& changes, const std::vector<std::string_view>& before,
+                 const std::vector<std::string_view>& after, std::size_t first_before,
+                 std::size_t first_after) {
+    const std::size_t rows = before.size(), columns = after.size();
     std::vector<std::vector<std::size_t>> common(rows + 1, std::vector<std::size_t>(columns + 1));
     for (std::size_t i = rows; i-- > 0;)
         for (std::size_t j = columns; j-- > 0;)
-            common[i][j] = before[head + i] == after[head + j] ? common[i + 1][j + 1] + 1
-                                                               : std::max(common[i + 1][j], common[i][j + 1]);
-    std::vector<Change> changes;
+            common[i][j] =
+                before[i] == after[j] ? common[i + 1][j + 1] + 1 : std::max(common[i + 1][j], common[i][j + 1]);
     bool open = false;
     for (std::size_t i = 0, j = 0; i < rows || j < columns;) {
-        if (i < rows && j < columns && before[head + i] == after[head + j]) {
+        if (i < rows && j < columns && before[i] == after[j]) {
             open = false;
             ++i, ++j;
             continue;
         }
         if (!open)
-            changes.push_back({head + i, head + i, head + j, head + j});
+            changes.push_back({first_before + i, first_before + i, first_after + j, first_after + j});
         open = true;
         if (j == columns || (i < rows && common[i + 1][j] >= common[i][j + 1]))
-            changes.back().before_end = head + ++i;
+            changes.back().before_end = first_before + ++i;
         else
-            changes.back().after_end = head + ++j;
+            changes.back().after_end = first_after + ++j;
+    }
+}
+
+std::size_t begin_of_line(std::string_view text, std::size_t byte) {
+    const std::size_t end = byte == 0 ? std::string_view::npos : text.rfind('\n', byte - 1);
+    return end == std::string_view::npos ? 0 : end + 1;
+}
+
+/// Behind the last line that the edit changes: where it ends at the beginning of a line, that line only if the
+/// edit leaves no end of a line before it.
+std::size_t end_of_lines(std::string_view text, const TextEdit& edit) {
+    const bool ends_line =
+        edit.text.empty() ? edit.begin == begin_of_line(text, edit.begin) : edit.text.ends_with('\n');
+    if (edit.end == text.size() || (edit.end == begin_of_line(text, edit.end) && ends_line))
+        return edit.end;
+    return std::min(text.find('\n', edit.end), text.size() - 1) + 1;
+}
+
+/// Edits of lines that touch are compared together; no other line is looked at.
+std::vector<Change> changes_of(std::string_view before, std::vector<TextEdit> edits) {
+    std::ranges::sort(edits, {}, &TextEdit::begin);
+    std::vector<Change> changes;
+    std::size_t line = 0, counted = 0, added = 0; ///< `added`: lines, modulo 2^64
+    for (std::size_t first = 0, last = 0; first < edits.size(); first = last) {
+        const std::size_t begin = begin_of_line(before, edits[first].begin);
+        std::size_t end = end_of_lines(before, edits[first]);
+        for (last = first + 1; last < edits.size() && begin_of_line(before, edits[last].begin) <= end; ++last)
+            end = std::max(end, end_of_lines(before, edits[last]));
+        std::vector<TextEdit> here(edits.begin() + static_cast<std::ptrdiff_t>(first),
+                                   edits.begin() + static_cast<std::ptrdiff_t>(last));
+        for (TextEdit& edit : here) {
+            edit.begin -= begin;
+            edit.end -= begin;
+        }
+        const std::string_view old_text = before.substr(begin, end - begin);
+        const std::string new_text = applied(old_text, here);
+        line += static_cast<std::size_t>(std::ranges::count(before.substr(counted, begin - counted), '\n'));
+        counted = begin;
+        const std::vector<std::string_view> old_lines = lines_of(old_text), new_lines = lines_of(new_text);
+        add_changes(changes, old_lines, new_lines, line, line + added);
+        added += new_lines.size() - old_lines.size();
     }
     return changes;
 }
@@ -89,16 +124,17 @@ std::string applied(std::string_view text, std::vector<TextEdit> edits) {
     return result + std::string(text.substr(at));
 }
 
-std::size_t changed_lines(std::string_view before, std::string_view after) {
+std::size_t changed_lines(std::string_view before, const std::vector<TextEdit>& edits) {
     std::size_t count = 0;
-    for (const Change& change : changes_of(lines_of(before), lines_of(after)))
+    for (const Change& change : changes_of(before, edits))
         count += change.before_end - change.before + change.after_end - change.after;
     return count;
 }
 
-std::string unified_diff(std::string_view path, std::string_view before, std::string_view after) {
+std::string unified_diff(std::string_view path, std::string_view before, const std::vector<TextEdit>& edits) {
+    const std::string after = applied(before, edits);
     const std::vector<std::string_view> old_lines = lines_of(before), new_lines = lines_of(after);
-    const std::vector<Change> changes = changes_of(old_lines, new_lines);
+    const std::vector<Change> changes = changes_of(before, edits);
     std::string diff;
     for (std::size_t first = 0, last = 0; first < changes.size(); first = last + 1) {
         for (last = first;

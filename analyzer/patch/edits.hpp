@@ -21,10 +21,9 @@ bool overlap(const TextEdit& one, const TextEdit& other);
 std::string applied(std::string_view text, std::vector<TextEdit> edits);
 
 /// How many lines differ, those before and those after the change counted together.
-std::size_t changed_lines(std::string_view before, std::string_view after);
+std::size_t changed_lines(std::string_view before, const std::vector<TextEdit>& edits);
 
-/// As `diff -u` writes it, with `a/` and `b/` before `path`; empty where nothing differs. A line is a line of
-/// the result if it stands unchanged between changed ones.
-std::string unified_diff(std::string_view path, std::string_view before, std::string_view after);
+/// As `diff -u` writes it, with `a/` and `b/` before `path`; empty where nothing differs.
+std::string unified_diff(std::string_view path, std::string_view before, const std::vector<TextEdit>& edits);
 
 } // namespace umadvisor::patch

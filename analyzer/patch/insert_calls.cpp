@@ -96,6 +96,8 @@ Draft insert_calls(const Request& request) {
         const std::string_view wrapper = wrapper_near(statement);
         const std::string call = wrapper.empty() ? edit.text + ";" : fmt::format("{}({});", wrapper, edit.text);
         const bool before = edit.kind == EditKind::insert_before;
+        if (!before && !loops_around(statement).empty())
+            return {.refused = "it belongs behind a loop, before the wait that the host's read needs"};
         Node place = before ? outermost(request, statement, edit.text) : statement;
         if (request.finding.finding.rule->id == "UMA-601")
             place = first_read(request, place);

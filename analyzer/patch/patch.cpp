@@ -101,7 +101,7 @@ public:
         const std::string after = applied(before, draft.edits);
         if (Syntax(after, source_grammar(path)).errors() > source->syntax->errors())
             return "the edited source would not parse";
-        if (changed_lines(before, after) > most_changed_lines)
+        if (changed_lines(before, draft.edits) > most_changed_lines)
             return "its patch would be longer than a patch should be";
         source->edits.insert(source->edits.end(), draft.edits.begin(), draft.edits.end());
         source->notes += note(finding, number, resolved, draft);
@@ -112,9 +112,8 @@ public:
         std::string text;
         for (const auto& [path, source] : sources_)
             if (source.syntax && !source.edits.empty())
-                text += source.notes + "\n" +
-                        unified_diff(source.relative, source.syntax->text(),
-                                     applied(source.syntax->text(), source.edits));
+                text +=
+                    source.notes + "\n" + unified_diff(source.relative, source.syntax->text(), source.edits);
         return text;
     }
 

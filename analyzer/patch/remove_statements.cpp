@@ -9,10 +9,10 @@
 namespace umadvisor::patch {
 namespace {
 
-constexpr std::array<std::string_view, 9> waits{
-    "cudaDeviceSynchronize", "cudaStreamSynchronize", "cudaEventSynchronize",
-    "cudaThreadSynchronize", "cuCtxSynchronize",      "cuStreamSynchronize",
-    "cuEventSynchronize",    "cudaStreamQuery",       "cudaEventQuery"};
+/// Waits for events are not among them: behind one, the event's time may be read.
+constexpr std::array<std::string_view, 5> waits{"cudaDeviceSynchronize", "cudaStreamSynchronize",
+                                                "cudaThreadSynchronize", "cuCtxSynchronize",
+                                                "cuStreamSynchronize"};
 
 bool is_wanted(std::string_view rule, std::string_view name) {
     if (rule == "UMA-303")
@@ -43,6 +43,11 @@ std::optional<TextEdit> without(const Syntax& source, int line, std::string_view
 Draft remove_statements(const Request& request) {
     Draft draft;
     const std::string_view rule = request.finding.finding.rule->id;
+    // Where a part of the calls is needed, the statement stays.
+    const double least_share = rule == "UMA-303" ? 1 : 0.99;
+    if (std::ranges::any_of(request.finding.finding.edit.changes,
+                            [=](const timeline::Change& change) { return change.share < least_share; }))
+        return {.refused = "some of its calls are needed"};
     std::vector<int> lines{request.finding.line.place.line};
     if (rule == "UMA-506") // one remedy for all its waits
         for (const advice::ResolvedPlace& other : request.finding.others)
@@ -50,7 +55,7 @@ Draft remove_statements(const Request& request) {
     for (const int line : lines) {
         const std::optional<TextEdit> edit = without(request.source, line, rule);
         if (!edit)
-            return {.refused = "its call is part of a larger statement"};
+            return {.refused = "its call is part of a larger statement, or waits for an event"};
         draft.edits.push_back(*edit);
     }
     return draft;

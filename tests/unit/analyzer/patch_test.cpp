@@ -119,7 +119,7 @@ BOOST_AUTO_TEST_CASE(a_wait_is_removed_where_it_is_a_statement_of_its_own) {
     BOOST_TEST(removed("    b(); cudaDeviceSynchronize();").text ==
                "void f() {\n    a();\n    b();  // here\n}\n");
     for (const char* const part_of_more :
-         {"    if (cudaDeviceSynchronize() != cudaSuccess) fail();",
+         {"    cudaEventSynchronize(stop);", "    if (cudaDeviceSynchronize() != cudaSuccess) fail();",
           "    while (more()) cudaDeviceSynchronize();", "    cudaError_t error = cudaDeviceSynchronize();",
           "    if (a()) cudaDeviceSynchronize(); else b();"})
         BOOST_TEST(contains(removed(part_of_more).refused, "larger statement"));
@@ -179,6 +179,17 @@ BOOST_AUTO_TEST_CASE(a_prefetch_stays_in_the_loop_where_the_host_fills_or_the_si
                         "// fill\n        " + call));
 }
 
+BOOST_AUTO_TEST_CASE(a_prefetch_to_the_host_is_not_inserted_in_a_loop_of_launches) {
+    const std::string call = "cudaMemPrefetchAsync(t, n, {cudaMemLocationTypeHost, 0}, 0, 0)";
+    const std::string launch = "        relax<<<1, 1>>>(t, n); // here\n";
+    const auto refused = [&](const std::string& text) {
+        return inserted(rules::uma_205, {text}, call, rules::EditKind::insert_after).refused;
+    };
+    BOOST_TEST(contains(refused("void f(float* t, size_t n) {\n    while (more()) {\n" + launch + "    }\n}\n"),
+                        "behind a loop"));
+    BOOST_TEST(refused("void f(float* t, size_t n) {\n" + launch + "}\n").empty());
+}
+
 BOOST_AUTO_TEST_CASE(a_call_with_a_name_that_the_source_does_not_have_is_not_inserted) {
     const Program program{std::string(launched)};
     for (const char* const call : {"cudaMemPrefetchAsync(ptr, n, {cudaMemLocationTypeDevice, 0}, 0, 0)",
@@ -227,14 +238,36 @@ BOOST_AUTO_TEST_CASE(a_pool_keeps_its_memory_from_before_the_loop) {
              .refused.empty());
 }
 
+BOOST_AUTO_TEST_CASE(a_statement_of_which_some_calls_are_needed_stays) {
+    const auto removed = [](const rules::Rule& rule, double share) {
+        rules::Finding finding;
+        finding.rule = &rule;
+        finding.edit.changes.push_back({.site = {}, .share = share});
+        const Program program{"void f() {\n    cudaMemset(d, 0, n), cudaDeviceSynchronize(); // here\n}\n"};
+        const advice::ResolvedFinding resolved{.finding = finding,
+                                               .line = program.place("here"),
+                                               .memory = {},
+                                               .others = {},
+                                               .remedy = {},
+                                               .verify = {}};
+        const Syntax source(program.text, Grammar::cuda);
+        return remove_statements({resolved, source, "0"}).refused;
+    };
+    BOOST_TEST(removed(rules::uma_303, 0.999) == "some of its calls are needed");
+    BOOST_TEST(removed(rules::uma_303, 1) != "some of its calls are needed");
+    BOOST_TEST(removed(rules::uma_506, 0.9) == "some of its calls are needed");
+    BOOST_TEST(removed(rules::uma_506, 0.999) != "some of its calls are needed");
+}
+
 BOOST_AUTO_TEST_CASE(diffs_are_those_of_diff_u) {
-    BOOST_TEST(unified_diff("a.cu", "same\n", "same\n").empty());
-    BOOST_TEST(unified_diff("src/a.cu", "1\n2\n3\n4\n5\n6\n7\n8\n", "1\n2\n3\n4\nnew\n6\n7\n8\n") ==
+    BOOST_TEST(unified_diff("a.cu", "same\n", {}).empty());
+    BOOST_TEST(unified_diff("a.cu", "same\n", {{0, 4, "same"}}).empty());
+    BOOST_TEST(unified_diff("src/a.cu", "1\n2\n3\n4\n5\n6\n7\n8\n", {{8, 9, "new"}}) ==
                "--- a/src/a.cu\n+++ b/src/a.cu\n@@ -2,7 +2,7 @@\n 2\n 3\n 4\n-5\n+new\n 6\n 7\n 8\n");
-    BOOST_TEST(unified_diff("a", "1\n2", "1\n2\n") ==
+    BOOST_TEST(unified_diff("a", "1\n2", {{3, 3, "\n"}}) ==
                "--- a/a\n+++ b/a\n@@ -1,2 +1,2 @@\n 1\n-2\n\\ No newline at end of file\n+2\n");
-    BOOST_TEST(unified_diff("a", "", "1\n") == "--- a/a\n+++ b/a\n@@ -0,0 +1 @@\n+1\n");
-    BOOST_TEST(changed_lines("1\n2\n3\n", "1\nx\n3\n4\n") == 3u);
+    BOOST_TEST(unified_diff("a", "", {{0, 0, "1\n"}}) == "--- a/a\n+++ b/a\n@@ -0,0 +1 @@\n+1\n");
+    BOOST_TEST(changed_lines("1\n2\n3\n", {{2, 3, "x"}, {6, 6, "4\n"}}) == 3u);
 }
 
 BOOST_AUTO_TEST_CASE(edits_of_the_same_place_overlap) {
