@@ -64,6 +64,11 @@ def carried(build, processor):
                 yield folder.name, about["version"], about["license"], folder / "LICENSE"
 
 
+    unicode = build / "grammars/node_modules/tree-sitter/vendor/tree-sitter/lib/src/unicode/LICENSE"
+    if unicode.is_file():
+        yield "icu-utf", "in tree-sitter", "ICU", unicode
+
+
 def spdx_id(name):
     return "SPDXRef-" + re.sub(r"[^A-Za-z0-9.-]", "-", name)
 

@@ -56,7 +56,7 @@ std::string library_function(symbols::Symbolizer& symbolizer, ids::StackId stack
 /// decides.
 void advise_on_thrust(rules::Finding& finding, symbols::Symbolizer& symbolizer) {
     const bool allocates = finding.rule == &rules::uma_401;
-    if (!finding.stack.known() || (!allocates && finding.rule != &rules::uma_506))
+    if (!finding.stack.known() || (!allocates && (finding.rule != &rules::uma_506 || !finding.places.empty())))
         return;
     const std::vector<symbols::CodePlace> places = symbolizer.places(finding.stack);
     const auto line = std::ranges::find(places, symbolizer.line(finding.stack));

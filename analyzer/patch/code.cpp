@@ -28,6 +28,15 @@ Node last_name(Node node) {
     return node;
 }
 
+/// "a" of "a.b[i]" and of "*a"; empty where it is no variable.
+std::string_view variable_of(Node expression) {
+    while (expression && expression.kind() != "identifier") {
+        const Node whole = plain(expression);
+        expression = whole == expression ? whole.field("argument") : whole;
+    }
+    return expression ? expression.text() : std::string_view();
+}
+
 } // namespace
 
 std::vector<Node> calls_at(const Syntax& source, int line) {
@@ -87,7 +96,8 @@ Statement statement_of(const Node& call) {
         return statement;
     statement.whole = outer;
     while (statement.whole.parent() && statement.whole.parent().kind() == "if_statement" &&
-           !statement.whole.parent().field("alternative"))
+           !statement.whole.parent().field("alternative") &&
+           !has_effect(statement.whole.parent().field("condition")))
         statement.whole = statement.whole.parent();
     return statement;
 }
@@ -148,19 +158,36 @@ bool declares(const Node& where, std::string_view name) {
     return found;
 }
 
-bool changes(const Node& where, std::string_view name, const std::vector<Node>& except) {
+bool has_effect(const Node& expression) {
     bool found = false;
+    expression.walk([&found](const Node& node) {
+        found |= node.kind() == "call_expression" || node.kind() == "update_expression" ||
+                 node.kind() == "assignment_expression";
+        return !found;
+    });
+    return found;
+}
+
+bool changes(const Node& where, std::string_view name, const std::vector<Node>& except) {
+    constexpr std::array<std::string_view, 6> harmless{"data", "size", "begin", "end", "empty", "c_str"};
+    bool found = false;
+    const auto is_of_it = [name](const Node& target) { return variable_of(target) == name; };
     where.walk([&](const Node& node) {
         if (std::ranges::find(except, node) != except.end())
             return false;
         const std::string_view kind = node.kind();
-        Node target;
         if (kind == "assignment_expression")
-            target = node.field("left");
+            found |= is_of_it(node.field("left"));
         else if (kind == "update_expression" || (kind == "pointer_expression" && node.text().starts_with('&')))
-            target = node.field("argument");
-        if (target && plain(target).text() == name)
-            found = true;
+            found |= is_of_it(node.field("argument"));
+        else if (kind == "binary_expression" && node.field("operator").text() == ">>")
+            found |= is_of_it(node.field("right"));
+        else if (kind == "call_expression" && called_name(node) == "swap")
+            found |= std::ranges::any_of(arguments(node), is_of_it);
+        else if (kind == "call_expression" && node.field("function").kind() == "field_expression")
+            found |=
+                is_of_it(node.field("function")) &&
+                std::ranges::find(harmless, node.field("function").field("field").text()) == harmless.end();
         return !found;
     });
     return found;

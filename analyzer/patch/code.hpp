@@ -10,8 +10,7 @@
 
 namespace umadvisor::patch {
 
-/// Calls that reach `line`: those of the innermost statement there, outer ones first. A kernel's launch is a
-/// call, too.
+/// Calls whose text has part of `line`, outer ones first. A kernel's launch is a call, too.
 std::vector<Node> calls_at(const Syntax& source, int line);
 
 /// "cudaMalloc", without namespace or template arguments.
@@ -21,7 +20,7 @@ std::vector<Node> arguments(const Node& call);
 /// The expression without casts, parentheses and, once, the address-of operator.
 Node plain(Node expression);
 
-/// Where a call stands as a statement: alone, or alone in a macro or function that checks what it returns.
+/// A call that stands as a statement: alone, or alone in a macro or function that checks what it returns.
 struct Statement {
     Node call;
     Node whole;                 ///< with the semicolon, and an `if` around it that has no other statement
@@ -38,12 +37,15 @@ Node function_of(const Node& node);
 /// The block whose direct statement `statement` is; null where it is the only statement of an `if` or a loop.
 Node block_of(const Node& statement);
 
+/// Whether evaluating it changes something, as far as its text shows: it calls, assigns or counts.
+bool has_effect(const Node& expression);
 /// Names that an expression or statement uses, members and functions that are called left out.
 std::set<std::string_view> names_in(const Node& node);
 /// Whether anything below `where` declares a variable of that name.
 bool declares(const Node& where, std::string_view name);
-/// Whether anything below `where` may change the variable: it is assigned, counted, or its address taken,
-/// which the nodes in `except` may do.
+/// Whether anything below `where` may change the variable or a part of it: it is assigned, counted, read into
+/// or swapped, its address is used, or one of its methods is called that is not known to leave it as it is. The
+/// nodes in `except` may do so.
 bool changes(const Node& where, std::string_view name, const std::vector<Node>& except = {});
 
 /// Whether its lines have nothing else but a comment behind it.

@@ -18,7 +18,7 @@ struct Request {
     std::string device; ///< number of the only device; empty: there are several
 };
 
-/// Edits, or why there are none.
+/// What a maker gives: edits, or why it makes none.
 struct Draft {
     std::vector<TextEdit> edits{};
     std::vector<std::string> assumes{}; ///< sentences on what the calls of the run do not show

@@ -8,8 +8,8 @@ namespace {
 
 constexpr std::size_t context = 3; ///< unchanged lines around a change, as diff -u has them
 
-/// With their ends; the last may have none.
-std::vector<std::string_view> lines_of(std::string_view text) {
+/// Lines have their ends with them; the last may have none.
+std::vector<std::string_view> split_lines(std::string_view text) {
     std::vector<std::string_view> lines;
     while (!text.empty()) {
         const std::size_t end = std::min(text.find('\n'), text.size() - 1) + 1;
@@ -86,7 +86,8 @@ std::vector<Change> changes_of(std::string_view before, std::vector<TextEdit> ed
         const std::string new_text = applied(old_text, here);
         line += static_cast<std::size_t>(std::ranges::count(before.substr(counted, begin - counted), '\n'));
         counted = begin;
-        const std::vector<std::string_view> old_lines = lines_of(old_text), new_lines = lines_of(new_text);
+        const std::vector<std::string_view> old_lines = split_lines(old_text),
+                                            new_lines = split_lines(new_text);
         add_changes(changes, old_lines, new_lines, line, line + added);
         added += new_lines.size() - old_lines.size();
     }
@@ -133,7 +134,7 @@ std::size_t changed_lines(std::string_view before, const std::vector<TextEdit>& 
 
 std::string unified_diff(std::string_view path, std::string_view before, const std::vector<TextEdit>& edits) {
     const std::string after = applied(before, edits);
-    const std::vector<std::string_view> old_lines = lines_of(before), new_lines = lines_of(after);
+    const std::vector<std::string_view> old_lines = split_lines(before), new_lines = split_lines(after);
     const std::vector<Change> changes = changes_of(before, edits);
     std::string diff;
     for (std::size_t first = 0, last = 0; first < changes.size(); first = last + 1) {
@@ -160,7 +161,9 @@ std::string unified_diff(std::string_view path, std::string_view before, const s
         for (; at < end; ++at)
             add_line(diff, ' ', old_lines[at]);
     }
-    return diff.empty() ? diff : fmt::format("--- a/{0}\n+++ b/{0}\n", path) + diff;
+    const std::string_view end_of_name =
+        path.find(' ') == std::string_view::npos ? "" : "\t"; // as GNU diff has it
+    return diff.empty() ? diff : fmt::format("--- a/{0}{1}\n+++ b/{0}{1}\n", path, end_of_name) + diff;
 }
 
 } // namespace umadvisor::patch

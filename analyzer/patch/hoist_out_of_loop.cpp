@@ -31,21 +31,41 @@ std::optional<Step> step_at(const Syntax& source, int line) {
     return step && step->statement.whole ? step : std::nullopt;
 }
 
-bool is_variable(const Node& function, std::string_view name) {
-    return declares(function, name);
-}
-
 /// "name" of "name.data()".
 std::string_view owner_of(std::string_view expression) {
     return expression.substr(0, expression.find_first_of(".-["));
 }
 
-/// The declaration in the loop's block that has only this variable, without a value that it needs.
+/// The declaration in the loop's block that has only this variable: a pointer or a handle of CUDA, without a
+/// value. Null: there is none.
 Node declaration_in(const Node& block, std::string_view name) {
-    for (const Node& child : block.children())
-        if (child.kind() == "declaration" && declares(child, name))
-            return child;
+    for (const Node& child : block.children()) {
+        if (child.kind() != "declaration" || !declares(child, name))
+            continue;
+        const std::vector<Node> parts = child.children();
+        if (parts.size() != 2)
+            return {};
+        const Node value = parts[1].field("value");
+        const bool empty = !value || value.text() == "nullptr" || value.text() == "NULL" || value.text() == "0";
+        const Node declared = value ? parts[1].field("declarator") : parts[1];
+        const bool handle = declared.kind() == "pointer_declarator" ||
+                            (declared.kind() == "identifier" && parts[0].text().starts_with("cu"));
+        return empty && handle ? child : Node();
+    }
     return {};
+}
+
+/// Whether the loop frees it at another place, too.
+bool is_ended_twice(const Node& loop, const Step& ended) {
+    std::size_t times = 0;
+    loop.walk([&](const Node& node) {
+        times += node.kind() == "call_expression" && called_name(node) == called_name(ended.statement.call) &&
+                         !arguments(node).empty() && plain(arguments(node).front()).text() == ended.name
+                     ? 1
+                     : 0;
+        return true;
+    });
+    return times != 1;
 }
 
 bool leaves_early(const Node& loop) {
@@ -84,19 +104,21 @@ Draft hoist_out_of_loop(const Request& request) {
     const Node block = block_of(made->statement.whole);
     const Node function = function_of(block);
     const std::string_view variable = owner_of(made->name);
-    if (!block || !function || block_of(ended->statement.whole) != block || !is_variable(function, variable) ||
+    if (!block || !function || block_of(ended->statement.whole) != block || !declares(function, variable) ||
         !is_alone(text, made->statement.whole) || !is_alone(text, ended->statement.whole))
         return {.refused = std::string(not_local)};
     const std::vector<Node> around = loops_around(made->statement.whole);
     if (around.empty() || around.front().field("body") != block || !block_of(around.front()))
         return {.refused = std::string(not_local)};
     const Node loop = around.front();
+    if (!is_alone(text, loop) || ended->statement.whole.begin() < made->statement.whole.begin() ||
+        is_ended_twice(loop, *ended))
+        return {.refused = "the loop frees it before it makes it, or at several places"};
     if (leaves_early(loop))
         return {.refused = "the loop is left by return or goto, which would skip the free behind it"};
     const Node declaration = declaration_in(block, variable);
-    const bool only_one = declaration && declaration.children().size() == 2 && is_alone(text, declaration);
-    if (declares(loop, variable) && !only_one)
-        return {.refused = fmt::format("{} is declared in the loop, beside others", variable)};
+    if (declares(loop, variable) && !(declaration && is_alone(text, declaration)))
+        return {.refused = fmt::format("{} is declared in the loop, beside others or with a value", variable)};
     if (!holds_before(loop, made->statement, variable) || !holds_before(loop, ended->statement, variable))
         return {.refused = "its size or its other arguments may change from round to round"};
     if (changes(loop, variable, {made->statement.call, declaration ? declaration : made->statement.call}))

@@ -41,7 +41,9 @@ std::string_view wrapper_near(const Node& at) {
     const Node function = function_of(at);
     if (function)
         function.walk([&](const Node& node) {
-            if (node.kind() == "call_expression" && called_name(node).starts_with("cuda") && wrapper.empty())
+            const std::string_view name = node.kind() == "call_expression" ? called_name(node) : "";
+            if (name.starts_with("cuda") && !name.starts_with("cudaGetError") &&
+                !name.starts_with("cudaPeek") && wrapper.empty())
                 wrapper = statement_of(node).wrapper;
             return wrapper.empty();
         });
@@ -75,7 +77,8 @@ Node first_read(const Request& request, Node place) {
     for (const advice::ResolvedPlace& other : request.finding.others)
         if (other.what.starts_with("the host") && other.place.line < place.first_line())
             for (const Node& statement : block.children())
-                if (statement.first_line() <= other.place.line && other.place.line <= statement.last_line())
+                if (statement.kind() != "comment" && statement.first_line() <= other.place.line &&
+                    other.place.line <= statement.last_line())
                     place = statement;
     return place;
 }
@@ -101,6 +104,8 @@ Draft insert_calls(const Request& request) {
         Node place = before ? outermost(request, statement, edit.text) : statement;
         if (request.finding.finding.rule->id == "UMA-601")
             place = first_read(request, place);
+        if (!is_alone(text, place))
+            return {.refused = "its statement shares a line with others"};
         const std::size_t at = before ? line_begin(text, place.begin()) : line_end(text, place.end());
         draft.edits.push_back({at, at, indent_at(text, place.begin()) + call + "\n"});
     }

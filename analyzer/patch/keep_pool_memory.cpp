@@ -3,6 +3,7 @@
 #include "analyzer/patch/code.hpp"
 #include "analyzer/patch/draft.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace umadvisor::patch {
@@ -18,7 +19,13 @@ Draft keep_pool_memory(const Request& request) {
         if (!statement.whole || around.empty() || !block_of(around.back()))
             return {.refused = "its allocation stands in no loop of its function"};
         const Node loop = around.back();
-        if (named && (arguments(call).size() != 4 || declares(loop, arguments(call)[2].text())))
+        if (!is_alone(text, loop))
+            return {.refused = "its loop shares a line with other code"};
+        const auto made_inside = [&loop](std::string_view name) {
+            return declares(loop, name) || changes(loop, name);
+        };
+        if (named &&
+            (arguments(call).size() != 4 || std::ranges::any_of(names_in(arguments(call)[2]), made_inside)))
             return {.refused = "its pool is made in the loop"};
         if (!named && request.device.empty())
             return {.refused = "the run used several devices, and each has a pool of its own"};
@@ -28,11 +35,11 @@ Draft keep_pool_memory(const Request& request) {
         };
         std::string block = indent + "{\n";
         const auto add = [&](const std::string& line) { block += indent + "    " + line + "\n"; };
-        add("unsigned long long keep = ~0ull; // bytes: all that was freed");
+        add("unsigned long long keep = ~0ull; // bytes of freed memory that stay in the pool");
         const std::string pool = named ? std::string(arguments(call)[2].text()) : "pool";
         if (!named) {
             add("cudaMemPool_t pool;");
-            add(checked(fmt::format("cudaDeviceGetDefaultMemPool(&pool, {})", request.device)));
+            add(checked(fmt::format("cudaDeviceGetMemPool(&pool, {})", request.device)));
         }
         add(checked(fmt::format("cudaMemPoolSetAttribute({}, cudaMemPoolAttrReleaseThreshold, &keep)", pool)));
         const std::size_t at = line_begin(text, loop.begin());

@@ -17,6 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t most_changed_lines = 12;
+constexpr std::size_t largest_source = 4 << 20;
 
 struct Maker {
     std::string_view rule;
@@ -91,11 +92,11 @@ public:
         Draft draft = maker->make({resolved, *source->syntax, device_});
         if (!draft.refused.empty())
             return draft.refused;
-        const bool taken = std::ranges::any_of(draft.edits, [source](const TextEdit& edit) {
+        const bool occupied = std::ranges::any_of(draft.edits, [source](const TextEdit& edit) {
             return std::ranges::any_of(source->edits,
                                        [&edit](const TextEdit& other) { return overlap(edit, other); });
         });
-        if (taken)
+        if (occupied)
             return "a finding that saves more changes the same lines";
         const std::string& before = source->syntax->text();
         const std::string after = applied(before, draft.edits);
@@ -129,11 +130,11 @@ private:
             why = "its line is not known";
             return nullptr;
         }
-        Source& source = sources_[path];
-        if (source.syntax)
-            return &source;
         std::error_code error;
         const fs::path real = fs::canonical(path, error);
+        Source& source = sources_[real.string()];
+        if (source.syntax)
+            return &source;
         const fs::path relative = real.lexically_relative(options_.source_root);
         if (error)
             why = fmt::format("{} is not on this machine", path);
@@ -141,6 +142,8 @@ private:
             why = fmt::format("{} is outside {} (--source-root)", real.string(), options_.source_root);
         else if (const std::string& text = report_.symbolizer.source_file(place); text.empty())
             why = "the source changed after the run, or may not be shown";
+        else if (text.size() > largest_source)
+            why = "the source is larger than 4 MiB";
         else if (!is_utf8(text) || text.find('\r') != std::string::npos)
             why = "the source is not UTF-8 with line ends of Unix";
         else {

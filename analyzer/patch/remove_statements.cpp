@@ -1,4 +1,4 @@
-/// Statements that do nothing the program needs are taken out.
+/// Statements that do nothing the program needs are removed.
 #include "analyzer/patch/code.hpp"
 #include "analyzer/patch/draft.hpp"
 
@@ -32,6 +32,11 @@ std::optional<TextEdit> without(const Syntax& source, int line, std::string_view
     const Statement statement = statement_of(wanted.front());
     if (!statement.whole || !block_of(statement.whole))
         return std::nullopt;
+    const std::vector<Node> beside = block_of(statement.whole).children();
+    const bool alone =
+        std::ranges::count_if(beside, [](const Node& node) { return node.kind() != "comment"; }) == 1;
+    if (alone || std::ranges::any_of(arguments(statement.call), has_effect))
+        return std::nullopt;
     const std::string& text = source.text();
     if (is_alone(text, statement.whole))
         return TextEdit{line_begin(text, statement.whole.begin()), line_end(text, statement.whole.end()), ""};
@@ -55,7 +60,8 @@ Draft remove_statements(const Request& request) {
     for (const int line : lines) {
         const std::optional<TextEdit> edit = without(request.source, line, rule);
         if (!edit)
-            return {.refused = "its call is part of a larger statement, or waits for an event"};
+            return {.refused =
+                        "its call is part of a larger statement, all of its block, or waits for an event"};
         draft.edits.push_back(*edit);
     }
     return draft;

@@ -17,8 +17,11 @@ Node Node::field(std::string_view name) const {
 
 std::vector<Node> Node::children() const {
     std::vector<Node> nodes;
-    for (std::uint32_t i = 0; i < ts_node_named_child_count(node_); ++i)
-        nodes.emplace_back(ts_node_named_child(node_, i), *syntax_);
+    const Cursor cursor(node_);
+    for (bool more = ts_tree_cursor_goto_first_child(&cursor.at); more;
+         more = ts_tree_cursor_goto_next_sibling(&cursor.at))
+        if (const TSNode node = ts_tree_cursor_current_node(&cursor.at); ts_node_is_named(node))
+            nodes.emplace_back(node, *syntax_);
     return nodes;
 }
 

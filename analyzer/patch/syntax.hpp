@@ -21,6 +21,7 @@ public:
     Node() = default;
     Node(TSNode node, const Syntax& syntax) : node_(node), syntax_(&syntax) {}
 
+    /// False: there is no such part.
     explicit operator bool() const { return syntax_ != nullptr && !ts_node_is_null(node_); }
     bool operator==(const Node& other) const { return ts_node_eq(node_, other.node_); }
 
@@ -37,19 +38,31 @@ public:
     Node parent() const { return {ts_node_parent(node_), *syntax_}; }
     Node field(std::string_view name) const;
     std::vector<Node> children() const; ///< without punctuation
-    bool contains(const Node& other) const { return begin() <= other.begin() && other.end() <= end(); }
 
-    /// Calls `visit` with this node and all below it, outer ones first, until it returns false for one: nothing
-    /// below that is visited.
+    /// Calls `visit` with this node and the named ones below it, outer ones first; below one for which it
+    /// returns false it does not go.
     template <typename Visit>
     void walk(const Visit& visit) const {
-        if (!visit(*this))
-            return;
-        for (const Node& child : children())
-            child.walk(visit);
+        const Cursor cursor(node_);
+        for (bool down = visit(*this);;) {
+            if (!down || !ts_tree_cursor_goto_first_child(&cursor.at))
+                while (!ts_tree_cursor_goto_next_sibling(&cursor.at))
+                    if (!ts_tree_cursor_goto_parent(&cursor.at))
+                        return;
+            const TSNode node = ts_tree_cursor_current_node(&cursor.at);
+            down = ts_node_is_named(node) && visit(Node(node, *syntax_));
+        }
     }
 
 private:
+    /// Trees may be deeper than a stack.
+    struct Cursor {
+        explicit Cursor(TSNode node) : at(ts_tree_cursor_new(node)) {}
+        ~Cursor() { ts_tree_cursor_delete(&at); }
+        Cursor(const Cursor&) = delete;
+        Cursor& operator=(const Cursor&) = delete;
+        mutable TSTreeCursor at;
+    };
     TSNode node_{};
     const Syntax* syntax_ = nullptr;
 };

@@ -81,11 +81,15 @@ const Command patch_command{
     "FILE",
     0,
     1,
-    with_finding_options(
-        {{"-n,--number", "K", "Only the report's finding of this number"},
-         {"--source-root", "DIR",
-          "Folder that paths in the diff are relative to; default: the root of the git working tree, else "
-          "the current folder"}}),
+    [] {
+        std::vector<OptionSpec> options = with_finding_options(
+            {{"-n,--number", "K", "Only the report's finding of this number"},
+             {"--source-root", "DIR",
+              "Folder that paths in the diff are relative to; default: the root of the git working tree, else "
+              "the current folder"}});
+        std::erase_if(options, [](const OptionSpec& option) { return option.flags == "--fail-on"; });
+        return options;
+    }(),
     &patch};
 
 } // namespace umadvisor::cli

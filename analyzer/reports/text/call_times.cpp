@@ -65,7 +65,7 @@ std::string call_times_text(const rules::Profile& profile) {
         text += fmt::format(", {} {}", text::count_text(left_out, "other"), others.time_text());
     if (text.empty() || profile.dictionary().threads.size() != 1 || profile.inside() || profile.paused())
         return text;
-    return fmt::format("{} of {}, else the host's own code: {}", all.time_text(),
+    return fmt::format("{} of {} (the rest is the host's own code): {}", all.time_text(),
                        text::time_text(profile.net_ns()), text);
 }
 

@@ -104,6 +104,17 @@ BOOST_AUTO_TEST_CASE(what_may_differ_from_round_to_round_stays_in_the_loop) {
     BOOST_TEST(
         contains(hoisted(with("fill(stage);", "bytes += 4;")).refused, "may change from round to round"));
     BOOST_TEST(contains(hoisted(with("fill(stage);", "stage = other;")).refused, "is changed in the loop"));
+    for (const char* const change : {"sizes.bytes *= 2;", "in >> sizes.bytes;", "std::swap(sizes, other);"}) {
+        std::string text = with("bytes)", "sizes.bytes)");
+        text.replace(text.find("fill(stage);"), 12, change);
+        BOOST_TEST(contains(hoisted(text).refused, "may change from round to round"));
+    }
+    BOOST_TEST(contains(hoisted(with("fill(stage);", "if (bad) { cudaFreeHost(stage); continue; }")).refused,
+                        "at several places"));
+    BOOST_TEST(contains(hoisted(with("    for (int", "    int n = f(); for (int")).refused, "frees it before"));
+    BOOST_TEST(
+        contains(hoisted(with("        fill(stage);\n", "        std::vector<float> stage(n);\n")).refused,
+                 "with a value"));
     BOOST_TEST(contains(hoisted(with("fill(stage);", "if (done()) return 1;")).refused, "return"));
     BOOST_TEST(contains(hoisted(with("for (int i = 0; i < rounds; ++i)", "if (rounds)")).refused, "one loop"));
     BOOST_TEST(contains(hoisted(with("cudaFreeHost(stage)", "cudaFreeHost(other)")).refused, "one loop"));
@@ -119,7 +130,9 @@ BOOST_AUTO_TEST_CASE(a_wait_is_removed_where_it_is_a_statement_of_its_own) {
     BOOST_TEST(removed("    b(); cudaDeviceSynchronize();").text ==
                "void f() {\n    a();\n    b();  // here\n}\n");
     for (const char* const part_of_more :
-         {"    cudaEventSynchronize(stop);", "    if (cudaDeviceSynchronize() != cudaSuccess) fail();",
+         {"    cudaEventSynchronize(stop);", "    if (++rounds % 8 == 0) cudaDeviceSynchronize();",
+          "    if (read(x)) cudaDeviceSynchronize();", "    { cudaDeviceSynchronize(); }",
+          "    if (cudaDeviceSynchronize() != cudaSuccess) fail();",
           "    while (more()) cudaDeviceSynchronize();", "    cudaError_t error = cudaDeviceSynchronize();",
           "    if (a()) cudaDeviceSynchronize(); else b();"})
         BOOST_TEST(contains(removed(part_of_more).refused, "larger statement"));
@@ -221,9 +234,9 @@ BOOST_AUTO_TEST_CASE(a_pool_keeps_its_memory_from_before_the_loop) {
     };
     BOOST_TEST(kept("cudaMallocAsync(&p, n, s)").text == R"(void f() {
     {
-        unsigned long long keep = ~0ull; // bytes: all that was freed
+        unsigned long long keep = ~0ull; // bytes of freed memory that stay in the pool
         cudaMemPool_t pool;
-        CHECK(cudaDeviceGetDefaultMemPool(&pool, 0));
+        CHECK(cudaDeviceGetMemPool(&pool, 0));
         CHECK(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep));
     }
     for (int i = 0; i < 9; ++i)
@@ -268,6 +281,24 @@ BOOST_AUTO_TEST_CASE(diffs_are_those_of_diff_u) {
                "--- a/a\n+++ b/a\n@@ -1,2 +1,2 @@\n 1\n-2\n\\ No newline at end of file\n+2\n");
     BOOST_TEST(unified_diff("a", "", {{0, 0, "1\n"}}) == "--- a/a\n+++ b/a\n@@ -0,0 +1 @@\n+1\n");
     BOOST_TEST(changed_lines("1\n2\n3\n", {{2, 3, "x"}, {6, 6, "4\n"}}) == 3u);
+}
+
+BOOST_AUTO_TEST_CASE(a_path_with_a_space_ends_in_a_tab) {
+    BOOST_TEST(
+        unified_diff("my app.cu", "1\n", {{0, 1, "2"}}).starts_with("--- a/my app.cu\t\n+++ b/my app.cu\t\n"));
+}
+
+BOOST_AUTO_TEST_CASE(a_source_may_be_deeper_than_a_stack) {
+    std::string text = "int x = 0";
+    for (int i = 0; i < 200'000; ++i)
+        text += " + 1";
+    const Syntax source(text + ";\n", Grammar::cuda);
+    std::size_t numbers = 0;
+    source.root().walk([&numbers](const Node& node) {
+        numbers += node.kind() == "number_literal" ? 1 : 0;
+        return true;
+    });
+    BOOST_TEST(numbers == 200'001u);
 }
 
 BOOST_AUTO_TEST_CASE(edits_of_the_same_place_overlap) {
