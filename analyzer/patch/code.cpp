@@ -168,10 +168,12 @@ bool has_effect(const Node& expression) {
     return found;
 }
 
-bool changes(const Node& where, std::string_view name, const std::vector<Node>& except) {
+bool changes(const Node& where, std::string_view name, Changed what, const std::vector<Node>& except) {
     constexpr std::array<std::string_view, 6> harmless{"data", "size", "begin", "end", "empty", "c_str"};
     bool found = false;
-    const auto is_of_it = [name](const Node& target) { return variable_of(target) == name; };
+    const auto is_of_it = [=](const Node& target) {
+        return (what == Changed::itself ? plain(target).text() : variable_of(target)) == name;
+    };
     where.walk([&](const Node& node) {
         if (std::ranges::find(except, node) != except.end())
             return false;

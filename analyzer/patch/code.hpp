@@ -43,10 +43,16 @@ bool has_effect(const Node& expression);
 std::set<std::string_view> names_in(const Node& node);
 /// Whether anything below `where` declares a variable of that name.
 bool declares(const Node& where, std::string_view name);
-/// Whether anything below `where` may change the variable or a part of it: it is assigned, counted, read into
-/// or swapped, its address is used, or one of its methods is called that is not known to leave it as it is. The
-/// nodes in `except` may do so.
-bool changes(const Node& where, std::string_view name, const std::vector<Node>& except = {});
+/// What of a variable counts as changed.
+enum class Changed : std::uint8_t {
+    any_part,
+    itself, ///< and not what it points to
+};
+/// Whether anything below `where` may change the variable: it is assigned, counted, read into or swapped, its
+/// address is used, or one of its methods is called that is not known to leave it as it is. The nodes in
+/// `except` may do so.
+bool changes(const Node& where, std::string_view name, Changed what = Changed::any_part,
+             const std::vector<Node>& except = {});
 
 /// Whether its lines have nothing else but a comment behind it.
 bool is_alone(std::string_view text, const Node& node);

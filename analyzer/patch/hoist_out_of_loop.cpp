@@ -121,7 +121,8 @@ Draft hoist_out_of_loop(const Request& request) {
         return {.refused = fmt::format("{} is declared in the loop, beside others or with a value", variable)};
     if (!holds_before(loop, made->statement, variable) || !holds_before(loop, ended->statement, variable))
         return {.refused = "its size or its other arguments may change from round to round"};
-    if (changes(loop, variable, {made->statement.call, declaration ? declaration : made->statement.call}))
+    if (changes(loop, variable, Changed::itself,
+                {made->statement.call, declaration ? declaration : made->statement.call}))
         return {.refused = fmt::format("{} is changed in the loop", variable)};
 
     const std::string indent = indent_at(text, loop.begin());

@@ -66,6 +66,7 @@ constexpr std::string_view staged = R"(int main() {
     float* stage = nullptr;
     for (int i = 0; i < rounds; ++i) {
         CHECK(cudaMallocHost((void**)&stage, bytes)); // here
+        stage[5] = i;
         fill(stage);
         CHECK(cudaFreeHost(stage)); // end
     }
@@ -86,6 +87,7 @@ BOOST_AUTO_TEST_CASE(what_each_round_makes_and_frees_is_made_once) {
     float* stage = nullptr;
     CHECK(cudaMallocHost((void**)&stage, bytes)); // here
     for (int i = 0; i < rounds; ++i) {
+        stage[5] = i;
         fill(stage);
     }
     CHECK(cudaFreeHost(stage)); // end
