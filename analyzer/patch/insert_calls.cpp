@@ -51,7 +51,7 @@ std::string_view wrapper_near(const Node& at) {
 }
 
 /// The outermost statement around `at` that has none of the other lines that the call must stand behind, so
-/// that the call is made once.
+/// that the call is made once. Null: it cannot stand there, since the loop changes what it names.
 Node outermost(const Request& request, const Node& at, std::string_view call) {
     const Syntax code(std::string(call), Grammar::cuda);
     const bool waits = request.finding.finding.rule->id == "UMA-601";
@@ -64,8 +64,10 @@ Node outermost(const Request& request, const Node& at, std::string_view call) {
         const bool hidden = std::ranges::any_of(names_in(code.root()), [&](std::string_view name) {
             return declares(loop, name) || changes(loop, name);
         });
-        if (needed_inside || hidden || !block_of(loop))
+        if (needed_inside)
             break;
+        if (hidden || !block_of(loop))
+            return {};
         place = loop;
     }
     return place;
@@ -102,6 +104,8 @@ Draft insert_calls(const Request& request) {
         if (!before && !loops_around(statement).empty())
             return {.refused = "it belongs behind a loop, before the wait that the host's read needs"};
         Node place = before ? outermost(request, statement, edit.text) : statement;
+        if (!place)
+            return {.refused = "it belongs before a loop that may change its memory or size"};
         if (request.finding.finding.rule->id == "UMA-601")
             place = first_read(request, place);
         if (!is_alone(text, place))
