@@ -2,6 +2,7 @@
 
 #include "analyzer/advice/resolved.hpp"
 #include "analyzer/patch/draft.hpp"
+#include "analyzer/reader/plain.hpp"
 #include "analyzer/rules/words.hpp"
 #include "analyzer/text/figures.hpp"
 
@@ -39,23 +40,15 @@ struct Source {
     std::string notes; ///< on its findings, before its section
 };
 
-bool is_utf8(std::string_view text) {
-    std::size_t behind = 0;
-    for (const char c : text) {
-        const auto byte = static_cast<unsigned char>(c);
-        const bool follows = (byte & 0xc0) == 0x80;
-        if (follows != (behind > 0))
+/// Whether it is UTF-8 without control characters but tabs and ends of lines: what is printed is what was read.
+bool is_plain(const std::string& text) {
+    for (std::string_view rest = text; !rest.empty();) {
+        const trace::CodePoint point = trace::code_point(rest);
+        if (point.bytes == 0 || (trace::is_control(point.code) && point.code != '\n' && point.code != '\t'))
             return false;
-        behind = follows        ? behind - 1
-                 : byte < 0x80  ? 0
-                 : byte >= 0xf0 ? 3
-                 : byte >= 0xe0 ? 2
-                 : byte >= 0xc2 ? 1
-                                : 9;
-        if (behind == 9)
-            return false;
+        rest.remove_prefix(point.bytes);
     }
-    return behind == 0;
+    return true;
 }
 
 /// All lines of a finding that an edit may touch.
@@ -144,8 +137,8 @@ private:
             why = "the source changed after the run, or may not be shown";
         else if (text.size() > largest_source)
             why = "the source is larger than 4 MiB";
-        else if (!is_utf8(text) || text.find('\r') != std::string::npos)
-            why = "the source is not UTF-8 with line ends of Unix";
+        else if (!is_plain(text))
+            why = "the source is not UTF-8 with line ends of Unix, or has control characters";
         else {
             source.syntax = std::make_unique<Syntax>(text, source_grammar(path));
             source.relative = relative.string();
@@ -156,12 +149,13 @@ private:
 
     std::string note(const rules::Finding& finding, std::size_t number, const advice::ResolvedFinding& resolved,
                      const Draft& draft) const {
-        std::string text =
-            fmt::format("{}. {} {}, {}: {}{}\n", number, finding.rule->id, finding.title, resolved.line.text(),
-                        text::saving_lead(finding.saving_ns, finding.saving_bytes),
-                        text::saving_text(finding.saving_ns, finding.saving_bytes));
+        std::string text = reader::plain(fmt::format(
+                               "{}. {} {}, {}: {}{}", number, finding.rule->id, finding.title,
+                               resolved.line.text(), text::saving_lead(finding.saving_ns, finding.saving_bytes),
+                               text::saving_text(finding.saving_ns, finding.saving_bytes))) +
+                           "\n";
         for (const std::string& each : draft.assumes)
-            text += "   It assumes that " + each + ".\n";
+            text += "   " + reader::plain("It assumes that " + each + ".") + "\n";
         return text;
     }
 

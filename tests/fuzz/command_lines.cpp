@@ -118,6 +118,9 @@ void add_others(Lines& lines) {
     for (const char* parts : {"TRACE", "TRACE OTHER", "BASELINE"})
         lines.add("merge --force --output " + std::string(output_file) + " " + parts);
     lines.add("report BASELINE");
+    lines.add("patch --source-root / TRACE");
+    lines.add("patch --source-root / --number 1 --full-stacks --hide a --show b --only UMA-101 TRACE");
+    lines.add("patch --source-root / --ignore UMA-101 TRACE");
     lines.add("plan TRACE", Format::json);
     lines.add("plan TRACE OTHER", Format::json);
     for (const char* options :

@@ -76,7 +76,7 @@ class Patch(unittest.TestCase):
         none = self.patch("--only", "UMA-601", trace)
         self.assertEqual((none.returncode, none.stdout, none.stderr), (1, "", "umadvisor: there is no finding to patch\n"))
         beyond = self.patch("-n", "99", trace)
-        self.assertEqual((beyond.returncode, beyond.stdout), (2, ""))
+        self.assertEqual((beyond.returncode, beyond.stdout), (1, ""))
         os.utime(self.source)
         changed = self.patch("--only", "UMA-407", trace)
         self.assertEqual((changed.returncode, changed.stdout), (1, ""))

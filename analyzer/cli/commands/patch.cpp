@@ -60,7 +60,7 @@ int patch(const Arguments& arguments) {
     if (options.number && *options.number > report.findings.size()) {
         say(fmt::format("-n {}: the report has {}", *options.number,
                         text::count_text(report.findings.size(), "finding")));
-        return usage_error;
+        return operational_error;
     }
     const patch::Patches patches = patch::make_patches(report, options);
     end_progress();
