@@ -84,10 +84,10 @@ BOOST_AUTO_TEST_CASE(calls_are_the_drivers_where_the_program_uses_no_runtime) {
     Program read(whole, false), touched(whole, false);
     read.runs("_Z3sumPKfi").bounce(4, whole, 5);
     BOOST_TEST(contains(lone(read, "UMA-207").advice, "cuMemAdvise(ptr, bytes, CU_MEM_ADVISE_SET_READ_MOSTLY, "
-                                                      "{CU_MEM_LOCATION_TYPE_DEVICE, 0})"));
+                                                      "{CU_MEM_LOCATION_TYPE_DEVICE, device})"));
     touched.filled().round();
     BOOST_TEST(contains(lone(touched, "UMA-203").advice,
-                        "cuMemPrefetchAsync(ptr, bytes, {CU_MEM_LOCATION_TYPE_DEVICE, 0}, 0, stream)"));
+                        "cuMemPrefetchAsync(ptr, bytes, {CU_MEM_LOCATION_TYPE_DEVICE, device}, 0, stream)"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

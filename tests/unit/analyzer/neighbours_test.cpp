@@ -41,8 +41,7 @@ BOOST_AUTO_TEST_CASE(two_in_one_granule_are_told_together) {
     BOOST_TEST(std::ranges::any_of(finding.places, [&](const auto& place) {
         return place.second == p.other_line || place.second == p.line;
     }));
-    BOOST_REQUIRE(finding.details.size() == 1u);
-    BOOST_TEST(contains(finding.details[0], "instead, UMA-202"));
+    BOOST_TEST(finding.details.empty()); // the same remedy is no other way
 }
 
 BOOST_AUTO_TEST_CASE(granules_of_their_own_are_told_apart) {
