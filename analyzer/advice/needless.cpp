@@ -8,7 +8,7 @@ namespace {
 
 using timeline::Change;
 
-/// The share of a call site's calls that may be left for the site to count as gone.
+/// A call site counts as gone if the remedy leaves out at least this share of its calls.
 constexpr double least_gone = 0.9;
 
 bool leaves_out(const rules::Finding& finding, const rules::LineOf& line_of, const ids::CallSite& site) {

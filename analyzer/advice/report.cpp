@@ -52,8 +52,8 @@ std::string library_function(symbols::Symbolizer& symbolizer, ids::StackId stack
     return name;
 }
 
-/// What Thrust allocates and waits for is not the program's to keep or to leave out: its execution policy
-/// decides.
+/// Puts the remedy in Thrust's terms if Thrust makes the finding's calls: a program changes these only by the
+/// execution policy that it passes.
 void advise_on_thrust(rules::Finding& finding, symbols::Symbolizer& symbolizer) {
     const bool allocates = finding.rule == &rules::uma_401;
     if (!finding.stack.known() || (!allocates && (finding.rule != &rules::uma_506 || !finding.places.empty())))

@@ -195,16 +195,6 @@ bool changes(const Node& where, std::string_view name, Changed what, const std::
     return found;
 }
 
-std::size_t line_begin(std::string_view text, std::size_t byte) {
-    const std::size_t end = byte == 0 ? std::string_view::npos : text.rfind('\n', byte - 1);
-    return end == std::string_view::npos ? 0 : end + 1;
-}
-
-std::size_t line_end(std::string_view text, std::size_t byte) {
-    const std::size_t end = text.find('\n', byte);
-    return end == std::string_view::npos ? text.size() : end + 1;
-}
-
 bool is_alone(std::string_view text, const Node& node) {
     const auto first = [text](std::size_t from) {
         return std::min(text.find_first_not_of(" \t\r\n", from), text.size());
@@ -218,10 +208,8 @@ std::string lines_of(std::string_view text, const Node& node, const std::string&
     return indent + std::string(text.substr(node.begin(), line_end(text, node.end()) - node.begin()));
 }
 
-std::string indent_at(std::string_view text, std::size_t byte) {
-    const std::size_t begin = line_begin(text, byte);
-    const std::size_t first = std::min(text.find_first_not_of(" \t", begin), text.size());
-    return std::string(text.substr(begin, first - begin));
+TextEdit without_lines(std::string_view text, const Node& node) {
+    return {line_begin(text, node.begin()), line_end(text, node.end()), ""};
 }
 
 } // namespace umadvisor::patch

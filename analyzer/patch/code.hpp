@@ -1,6 +1,7 @@
 /// Questions about a source in C++ that edits depend on.
 #pragma once
 
+#include "analyzer/patch/edits.hpp"
 #include "analyzer/patch/syntax.hpp"
 
 #include <set>
@@ -37,32 +38,28 @@ Node function_of(const Node& node);
 /// The block whose direct statement `statement` is; null where it is the only statement of an `if` or a loop.
 Node block_of(const Node& statement);
 
-/// Whether evaluating it changes something, as far as its text shows: it calls, assigns or counts.
+/// Returns whether evaluating the expression may change something: it contains a call, an assignment or `++`.
 bool has_effect(const Node& expression);
-/// Names that an expression or statement uses, members and functions that are called left out.
+/// Returns the names that an expression or statement uses, without members and functions that are called.
 std::set<std::string_view> names_in(const Node& node);
-/// Whether anything below `where` declares a variable of that name.
+/// Returns whether a declaration below `where` has a variable of that name.
 bool declares(const Node& where, std::string_view name);
-/// What of a variable counts as changed.
+/// The kinds of change that changes() looks for.
 enum class Changed : std::uint8_t {
-    any_part,
-    itself, ///< and not what it points to
+    any_part, ///< of the variable, or of the memory that it points to
+    itself,   ///< the variable alone
 };
-/// Whether anything below `where` may change the variable: it is assigned, counted, read into or swapped, its
-/// address is used, or one of its methods is called that is not known to leave it as it is. The nodes in
-/// `except` may do so.
+/// Returns whether the code below `where`, apart from the nodes in `except`, may change the variable: the code
+/// assigns, counts, reads into or swaps it, takes its address, or calls one of its methods that is not known to
+/// leave it as it is.
 bool changes(const Node& where, std::string_view name, Changed what = Changed::any_part,
              const std::vector<Node>& except = {});
 
-/// Whether its lines have nothing else but a comment behind it.
+/// Returns whether the lines of the node have nothing else but a comment behind it.
 bool is_alone(std::string_view text, const Node& node);
-/// Its lines, the comment included, where it is alone on them. They begin with `indent` in the place of theirs.
+/// Returns the lines of a node that is alone on them, its comment included, indented by `indent`.
 std::string lines_of(std::string_view text, const Node& node, const std::string& indent);
-/// Spaces and tabs before the first character of the line that has this byte.
-std::string indent_at(std::string_view text, std::size_t byte);
-/// Where that line begins.
-std::size_t line_begin(std::string_view text, std::size_t byte);
-/// Where the next line begins.
-std::size_t line_end(std::string_view text, std::size_t byte);
+/// Returns the edit that removes these lines.
+TextEdit without_lines(std::string_view text, const Node& node);
 
 } // namespace umadvisor::patch

@@ -51,17 +51,12 @@ void add_changes(std::vector<Change>& changes, const std::vector<std::string_vie
     }
 }
 
-std::size_t begin_of_line(std::string_view text, std::size_t byte) {
-    const std::size_t end = byte == 0 ? std::string_view::npos : text.rfind('\n', byte - 1);
-    return end == std::string_view::npos ? 0 : end + 1;
-}
-
 /// Behind the last line that the edit changes: where it ends at the beginning of a line, that line only if the
 /// edit leaves no end of a line before it.
 std::size_t end_of_lines(std::string_view text, const TextEdit& edit) {
     const bool ends_line =
-        edit.text.empty() ? edit.begin == begin_of_line(text, edit.begin) : edit.text.ends_with('\n');
-    if (edit.end == text.size() || (edit.end == begin_of_line(text, edit.end) && ends_line))
+        edit.text.empty() ? edit.begin == line_begin(text, edit.begin) : edit.text.ends_with('\n');
+    if (edit.end == text.size() || (edit.end == line_begin(text, edit.end) && ends_line))
         return edit.end;
     return std::min(text.find('\n', edit.end), text.size() - 1) + 1;
 }
@@ -72,9 +67,9 @@ std::vector<Change> changes_of(std::string_view before, std::vector<TextEdit> ed
     std::vector<Change> changes;
     std::size_t line = 0, counted = 0, added = 0; ///< `added`: lines, modulo 2^64
     for (std::size_t first = 0, last = 0; first < edits.size(); first = last) {
-        const std::size_t begin = begin_of_line(before, edits[first].begin);
+        const std::size_t begin = line_begin(before, edits[first].begin);
         std::size_t end = end_of_lines(before, edits[first]);
-        for (last = first + 1; last < edits.size() && begin_of_line(before, edits[last].begin) <= end; ++last)
+        for (last = first + 1; last < edits.size() && line_begin(before, edits[last].begin) <= end; ++last)
             end = std::max(end, end_of_lines(before, edits[last]));
         std::vector<TextEdit> here(edits.begin() + static_cast<std::ptrdiff_t>(first),
                                    edits.begin() + static_cast<std::ptrdiff_t>(last));
@@ -108,6 +103,22 @@ void add_line(std::string& diff, char mark, std::string_view line) {
 }
 
 } // namespace
+
+std::size_t line_begin(std::string_view text, std::size_t byte) {
+    const std::size_t end = byte == 0 ? std::string_view::npos : text.rfind('\n', byte - 1);
+    return end == std::string_view::npos ? 0 : end + 1;
+}
+
+std::size_t line_end(std::string_view text, std::size_t byte) {
+    const std::size_t end = text.find('\n', byte);
+    return end == std::string_view::npos ? text.size() : end + 1;
+}
+
+std::string indent_at(std::string_view text, std::size_t byte) {
+    const std::size_t begin = line_begin(text, byte);
+    const std::size_t first = std::min(text.find_first_not_of(" \t", begin), text.size());
+    return std::string(text.substr(begin, first - begin));
+}
 
 bool overlap(const TextEdit& one, const TextEdit& other) {
     return one.begin == other.begin || (one.begin < other.end && other.begin < one.end);

@@ -14,7 +14,14 @@ struct TextEdit {
     std::string text{};
 };
 
-/// Whether both change the same bytes, or insert at the same place.
+/// Returns where the line of this byte begins.
+std::size_t line_begin(std::string_view text, std::size_t byte);
+/// Returns where the next line begins.
+std::size_t line_end(std::string_view text, std::size_t byte);
+/// Returns the spaces and tabs that the line of this byte begins with.
+std::string indent_at(std::string_view text, std::size_t byte);
+
+/// Returns whether both change the same bytes, or insert at the same place.
 bool overlap(const TextEdit& one, const TextEdit& other);
 
 /// `edits` do not overlap.

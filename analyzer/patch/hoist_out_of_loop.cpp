@@ -84,10 +84,6 @@ bool holds_before(const Node& loop, const Statement& statement, std::string_view
     });
 }
 
-TextEdit line_removed(std::string_view text, const Node& node) {
-    return {line_begin(text, node.begin()), line_end(text, node.end()), ""};
-}
-
 } // namespace
 
 Draft hoist_out_of_loop(const Request& request) {
@@ -130,11 +126,11 @@ Draft hoist_out_of_loop(const Request& request) {
     std::string before;
     if (declaration) {
         before = lines_of(text, declaration, indent);
-        draft.edits.push_back(line_removed(text, declaration));
+        draft.edits.push_back(without_lines(text, declaration));
     }
     before += lines_of(text, made->statement.whole, indent);
-    draft.edits.push_back(line_removed(text, made->statement.whole));
-    draft.edits.push_back(line_removed(text, ended->statement.whole));
+    draft.edits.push_back(without_lines(text, made->statement.whole));
+    draft.edits.push_back(without_lines(text, ended->statement.whole));
     const std::size_t begin = line_begin(text, loop.begin()), end = line_end(text, loop.end());
     draft.edits.push_back({begin, begin, before});
     draft.edits.push_back({end, end, lines_of(text, ended->statement.whole, indent)});

@@ -75,6 +75,8 @@ public:
             return "its remedy needs an order that the program has to keep by itself";
         const advice::ResolvedFinding resolved = advice::resolve(report_, finding);
         const std::string path = resolved.line.place.file;
+        if (resolved.line.place.language == symbols::Language::python)
+            return "only C++ and CUDA are patched";
         for (const advice::ResolvedPlace* const line : edited_lines(resolved))
             if (line->place.file != path)
                 return "its lines are in several files";
@@ -93,7 +95,7 @@ public:
             return "a finding that saves more changes the same lines";
         const std::string& before = source->syntax->text();
         const std::string after = applied(before, draft.edits);
-        if (Syntax(after, source_grammar(path)).errors() > source->syntax->errors())
+        if (Syntax(after, Grammar::cuda).errors() > source->syntax->errors())
             return "the edited source would not parse";
         if (changed_lines(before, draft.edits) > most_changed_lines)
             return "its patch would be longer than a patch should be";
@@ -112,10 +114,6 @@ public:
     }
 
 private:
-    static Grammar source_grammar(const std::string& path) {
-        return path.ends_with(".py") ? Grammar::python : Grammar::cuda;
-    }
-
     /// Null where it may not be patched; `why` says why.
     Source* source_of(const symbols::CodePlace& place, std::string& why) {
         const std::string path = place.file;
@@ -140,7 +138,7 @@ private:
         else if (!is_plain(text))
             why = "the source is not UTF-8 with line ends of Unix, or has control characters";
         else {
-            source.syntax = std::make_unique<Syntax>(text, source_grammar(path));
+            source.syntax = std::make_unique<Syntax>(text, Grammar::cuda);
             source.relative = relative.string();
             return &source;
         }

@@ -39,7 +39,7 @@ std::optional<TextEdit> without(const Syntax& source, int line, std::string_view
         return std::nullopt;
     const std::string& text = source.text();
     if (is_alone(text, statement.whole))
-        return TextEdit{line_begin(text, statement.whole.begin()), line_end(text, statement.whole.end()), ""};
+        return without_lines(text, statement.whole);
     return TextEdit{statement.whole.begin(), statement.whole.end(), ""};
 }
 
