@@ -16,6 +16,8 @@ struct Request {
     const advice::ResolvedFinding& finding;
     const Syntax& source;
     std::string device; ///< number of the only device; empty: there are several
+    /// The calls that led to its line, the innermost first, in the program's own code and in that of libraries.
+    std::vector<symbols::CodePlace> stack{};
 };
 
 /// What a maker gives: edits, or why it makes none.

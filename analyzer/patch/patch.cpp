@@ -20,21 +20,40 @@ namespace fs = std::filesystem;
 constexpr std::size_t most_changed_lines = 12;
 constexpr std::size_t largest_source = 4 << 20;
 
+using Language = symbols::Language;
+
+constexpr std::string_view unknown_remedy = "a patch for its remedy is not known";
+
+/// Of several makers for a rule, the first that makes edits counts.
 struct Maker {
     std::string_view rule;
+    Language language;
     Make* make;
 };
 constexpr Maker makers[] = {
-    {"UMA-202", &insert_calls},      {"UMA-203", &insert_calls},      {"UMA-205", &insert_calls},
-    {"UMA-214", &insert_calls},      {"UMA-601", &insert_calls},      {"UMA-303", &remove_statements},
-    {"UMA-501", &remove_statements}, {"UMA-506", &remove_statements}, {"UMA-401", &hoist_out_of_loop},
-    {"UMA-407", &hoist_out_of_loop}, {"UMA-410", &hoist_out_of_loop}, {"UMA-411", &hoist_out_of_loop},
-    {"UMA-413", &hoist_out_of_loop}, {"UMA-414", &keep_pool_memory},  {"UMA-418", &hoist_out_of_loop},
+    {"UMA-202", Language::native, &insert_calls},      {"UMA-203", Language::native, &insert_calls},
+    {"UMA-205", Language::native, &insert_calls},      {"UMA-214", Language::native, &insert_calls},
+    {"UMA-601", Language::native, &insert_calls},      {"UMA-303", Language::native, &remove_statements},
+    {"UMA-501", Language::native, &remove_statements}, {"UMA-506", Language::native, &remove_statements},
+    {"UMA-401", Language::native, &hoist_out_of_loop}, {"UMA-407", Language::native, &hoist_out_of_loop},
+    {"UMA-410", Language::native, &hoist_out_of_loop}, {"UMA-411", Language::native, &hoist_out_of_loop},
+    {"UMA-413", Language::native, &hoist_out_of_loop}, {"UMA-414", Language::native, &keep_pool_memory},
+    {"UMA-418", Language::native, &hoist_out_of_loop},
 };
+
+/// The edits of the first maker for this rule and language that makes some, or why the last one makes none.
+Draft draft(std::string_view rule, Language language, const Request& request) {
+    Draft made{.refused = std::string(unknown_remedy)};
+    for (const Maker& maker : makers)
+        if (maker.rule == rule && maker.language == language && !made.refused.empty())
+            made = maker.make(request);
+    return made;
+}
 
 /// A file that findings edit.
 struct Source {
     std::unique_ptr<Syntax> syntax;
+    Grammar grammar{};
     std::string relative; ///< to the root
     std::vector<TextEdit> edits;
     std::string notes; ///< on its findings, before its section
@@ -68,15 +87,16 @@ public:
 
     /// Why it is not patched; empty: it is.
     std::string add(const rules::Finding& finding, std::size_t number) {
-        const auto maker = std::ranges::find(makers, finding.rule->id, &Maker::rule);
-        if (maker == std::end(makers))
-            return "a patch for its remedy is not known";
         if (finding.order == rules::Order::named || finding.order == rules::Order::unknown)
             return "its remedy needs an order that the program has to keep by itself";
         const advice::ResolvedFinding resolved = advice::resolve(report_, finding);
+        const Language language = resolved.line.place.language;
+        const bool known = std::ranges::any_of(makers, [&](const Maker& maker) {
+            return maker.rule == finding.rule->id && maker.language == language;
+        });
+        if (!known)
+            return std::string(unknown_remedy);
         const std::string path = resolved.line.place.file;
-        if (resolved.line.place.language == symbols::Language::python)
-            return "only C++ and CUDA are patched";
         for (const advice::ResolvedPlace* const line : edited_lines(resolved))
             if (line->place.file != path)
                 return "its lines are in several files";
@@ -84,23 +104,25 @@ public:
         Source* const source = source_of(resolved.line.place, why);
         if (source == nullptr)
             return why;
-        Draft draft = maker->make({resolved, *source->syntax, device_});
-        if (!draft.refused.empty())
-            return draft.refused;
-        const bool occupied = std::ranges::any_of(draft.edits, [source](const TextEdit& edit) {
+        const Draft made =
+            draft(finding.rule->id, language,
+                  {resolved, *source->syntax, device_, report_.symbolizer.places(resolved.line.stack)});
+        if (!made.refused.empty())
+            return made.refused;
+        const bool occupied = std::ranges::any_of(made.edits, [source](const TextEdit& edit) {
             return std::ranges::any_of(source->edits,
                                        [&edit](const TextEdit& other) { return overlap(edit, other); });
         });
         if (occupied)
             return "a finding that saves more changes the same lines";
         const std::string& before = source->syntax->text();
-        const std::string after = applied(before, draft.edits);
-        if (Syntax(after, Grammar::cuda).errors() > source->syntax->errors())
+        const std::string after = applied(before, made.edits);
+        if (Syntax(after, source->grammar).errors() > source->syntax->errors())
             return "the edited source would not parse";
-        if (changed_lines(before, draft.edits) > most_changed_lines)
+        if (changed_lines(before, made.edits) > most_changed_lines)
             return "its patch would be longer than a patch should be";
-        source->edits.insert(source->edits.end(), draft.edits.begin(), draft.edits.end());
-        source->notes += note(finding, number, resolved, draft);
+        source->edits.insert(source->edits.end(), made.edits.begin(), made.edits.end());
+        source->notes += note(finding, number, resolved, made);
         return {};
     }
 
@@ -138,7 +160,8 @@ private:
         else if (!is_plain(text))
             why = "the source is not UTF-8 with line ends of Unix, or has control characters";
         else {
-            source.syntax = std::make_unique<Syntax>(text, Grammar::cuda);
+            source.grammar = place.language == Language::python ? Grammar::python : Grammar::cuda;
+            source.syntax = std::make_unique<Syntax>(text, source.grammar);
             source.relative = relative.string();
             return &source;
         }
