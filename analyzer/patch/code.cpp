@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <fmt/format.h>
 
 namespace umadvisor::patch {
 namespace {
@@ -102,6 +103,34 @@ Statement statement_of(const Node& call) {
     return statement;
 }
 
+std::string_view wrapper_near(const Node& at) {
+    std::string_view wrapper;
+    const Node function = function_of(at);
+    if (function)
+        function.walk([&](const Node& node) {
+            const std::string_view name = node.kind() == "call_expression" ? called_name(node) : "";
+            if (name.starts_with("cuda") && !name.starts_with("cudaGetError") &&
+                !name.starts_with("cudaPeek") && wrapper.empty())
+                wrapper = statement_of(node).wrapper;
+            return wrapper.empty();
+        });
+    return wrapper;
+}
+
+std::string checked(std::string_view call, std::string_view wrapper) {
+    return wrapper.empty() ? fmt::format("{};", call) : fmt::format("{}({});", wrapper, call);
+}
+
+std::vector<Node> calls_of(const Node& where, std::string_view name) {
+    std::vector<Node> found;
+    where.walk([&](const Node& node) {
+        if (node.kind() == "call_expression" && called_name(node) == name)
+            found.push_back(node);
+        return true;
+    });
+    return found;
+}
+
 std::vector<Node> loops_around(const Node& node) {
     std::vector<Node> found;
     for (Node outer = node.parent(); outer && !ends_function(outer); outer = outer.parent())
@@ -122,6 +151,54 @@ Node block_of(const Node& statement) {
     return outer && outer.kind() == "compound_statement" ? outer : Node();
 }
 
+bool is_there(std::string_view name, const Node& at) {
+    const Node function = function_of(at);
+    if (!function || !declares(function, name))
+        return true;
+    for (Node inner = at; inner != function; inner = inner.parent())
+        for (const Node& beside : inner.parent().children())
+            if (beside.end() <= inner.begin() && beside.kind() != "compound_statement" && !is_loop(beside) &&
+                beside.kind() != "if_statement" && declares(beside, name))
+                return true;
+    return false;
+}
+
+Node statement_around(const Node& node) {
+    Node statement = node;
+    while (statement && !block_of(statement))
+        statement = statement.parent();
+    return statement;
+}
+
+std::string indent_step(std::string_view text, const Node& function) {
+    const std::vector<Node> body = function.field("body").children();
+    const std::string outer = indent_at(text, function.begin());
+    const std::string inner = body.empty() ? "" : indent_at(text, body.front().begin());
+    return inner.size() > outer.size() && inner.starts_with(outer) ? inner.substr(outer.size()) : "    ";
+}
+
+std::vector<Node> following(const Node& statement) {
+    std::vector<Node> found;
+    for (Node inner = statement; inner.parent() && !ends_function(inner); inner = inner.parent())
+        if (block_of(inner))
+            for (const Node& beside : block_of(inner).children())
+                if (beside.begin() >= inner.end())
+                    found.push_back(beside);
+    return found;
+}
+
+Node statement_at(const Syntax& source, int line) {
+    Node found;
+    source.root().walk([&](const Node& node) {
+        if (line < node.first_line() || line > node.last_line())
+            return false;
+        if (node.kind() != "comment" && block_of(node))
+            found = node;
+        return true;
+    });
+    return found;
+}
+
 std::set<std::string_view> names_in(const Node& node) {
     std::set<std::string_view> names;
     node.walk([&names](const Node& each) {
@@ -134,6 +211,15 @@ std::set<std::string_view> names_in(const Node& node) {
         return true;
     });
     return names;
+}
+
+bool uses(const Node& where, std::string_view name) {
+    bool found = false;
+    where.walk([&](const Node& node) {
+        found |= node.kind().ends_with("identifier") && node.text() == name;
+        return !found;
+    });
+    return found;
 }
 
 bool declares(const Node& where, std::string_view name) {

@@ -31,6 +31,13 @@ struct Statement {
 /// Without `whole` where the call's value is used, or more is done in the same statement.
 Statement statement_of(const Node& call);
 
+/// The function or macro by which the function around `at` checks its calls of CUDA; empty: it checks none.
+std::string_view wrapper_near(const Node& at);
+/// The call as a statement, checked by `wrapper` where that is not empty.
+std::string checked(std::string_view call, std::string_view wrapper);
+/// The calls of this name below `where`.
+std::vector<Node> calls_of(const Node& where, std::string_view name);
+
 /// The loops around a node, the innermost first, within its function.
 std::vector<Node> loops_around(const Node& node);
 /// The function that holds it; null outside all functions.
@@ -42,6 +49,8 @@ Node block_of(const Node& statement);
 bool has_effect(const Node& expression);
 /// Returns the names that an expression or statement uses, without members and functions that are called.
 std::set<std::string_view> names_in(const Node& node);
+/// Returns whether the code below `where` uses the name in any way, as a variable, function or constant.
+bool uses(const Node& where, std::string_view name);
 /// Returns whether a declaration below `where` has a variable of that name.
 bool declares(const Node& where, std::string_view name);
 /// The kinds of change that changes() looks for.
@@ -54,6 +63,22 @@ enum class Changed : std::uint8_t {
 /// leave it as it is.
 bool changes(const Node& where, std::string_view name, Changed what = Changed::any_part,
              const std::vector<Node>& except = {});
+
+/// Returns whether the name means at `at` what it means elsewhere in its function: it is declared before, or
+/// not in the function.
+bool is_there(std::string_view name, const Node& at);
+/// The innermost statement around a node, or itself, that stands in a block; null: there is none.
+Node statement_around(const Node& node);
+/// What each level of a function's lines is indented by.
+std::string indent_step(std::string_view text, const Node& function);
+/// Returns the statements behind `statement`: in its block and in those around it, within its function.
+std::vector<Node> following(const Node& statement);
+/// Returns whether `outer` holds all of `inner`.
+inline bool holds(const Node& outer, const Node& inner) {
+    return outer.begin() <= inner.begin() && inner.end() <= outer.end();
+}
+/// The statement of the line, which stands in a block; null: there is none.
+Node statement_at(const Syntax& source, int line);
 
 /// Returns whether the lines of the node have nothing else but a comment behind it.
 bool is_alone(std::string_view text, const Node& node);

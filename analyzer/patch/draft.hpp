@@ -15,9 +15,10 @@ namespace umadvisor::patch {
 struct Request {
     const advice::ResolvedFinding& finding;
     const Syntax& source;
-    std::string device; ///< number of the only device; empty: there are several
+    std::string device; ///< number of the only device that the run used; empty: it used several
     /// The calls that led to its line, the innermost first, in the program's own code and in that of libraries.
     std::vector<symbols::CodePlace> stack{};
+    std::vector<std::vector<symbols::CodePlace>> remedy_stacks{}; ///< likewise, of each line of the remedy
 };
 
 /// What a maker gives: edits, or why it makes none.
@@ -32,7 +33,8 @@ using Make = Draft(const Request& request);
 // Makers of edits, by what they do.
 Draft insert_calls(const Request& request); ///< the finding's own calls, as prefetches and waits
 Draft remove_statements(const Request& request);
-Draft hoist_out_of_loop(const Request& request); ///< what is made and destroyed in each round
-Draft keep_pool_memory(const Request& request);  ///< raises a pool's release threshold
+Draft hoist_out_of_loop(const Request& request);        ///< what is made and destroyed in each round
+Draft allocate_in_stream_order(const Request& request); ///< from a pool that keeps what is freed
+Draft keep_pool_memory(const Request& request);         ///< raises a pool's release threshold
 
 } // namespace umadvisor::patch

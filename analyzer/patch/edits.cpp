@@ -63,7 +63,7 @@ std::size_t end_of_lines(std::string_view text, const TextEdit& edit) {
 
 /// Edits of lines that touch are compared together; no other line is looked at.
 std::vector<Change> changes_of(std::string_view before, std::vector<TextEdit> edits) {
-    std::ranges::sort(edits, {}, &TextEdit::begin);
+    std::ranges::stable_sort(edits, {}, &TextEdit::begin);
     std::vector<Change> changes;
     std::size_t line = 0, counted = 0, added = 0; ///< `added`: lines, modulo 2^64
     for (std::size_t first = 0, last = 0; first < edits.size(); first = last) {
@@ -121,11 +121,12 @@ std::string indent_at(std::string_view text, std::size_t byte) {
 }
 
 bool overlap(const TextEdit& one, const TextEdit& other) {
-    return one.begin == other.begin || (one.begin < other.end && other.begin < one.end);
+    const bool insertions = one.begin == one.end && other.begin == other.end;
+    return (one.begin == other.begin && !insertions) || (one.begin < other.end && other.begin < one.end);
 }
 
 std::string applied(std::string_view text, std::vector<TextEdit> edits) {
-    std::ranges::sort(edits, {}, &TextEdit::begin);
+    std::ranges::stable_sort(edits, {}, &TextEdit::begin);
     std::string result;
     std::size_t at = 0;
     for (const TextEdit& edit : edits) {
@@ -137,10 +138,12 @@ std::string applied(std::string_view text, std::vector<TextEdit> edits) {
 }
 
 std::size_t changed_lines(std::string_view before, const std::vector<TextEdit>& edits) {
-    std::size_t count = 0;
-    for (const Change& change : changes_of(before, edits))
-        count += change.before_end - change.before + change.after_end - change.after;
-    return count;
+    std::size_t removed = 0, added = 0;
+    for (const Change& change : changes_of(before, edits)) {
+        removed += change.before_end - change.before;
+        added += change.after_end - change.after;
+    }
+    return std::max(removed, added);
 }
 
 std::string unified_diff(std::string_view path, std::string_view before, const std::vector<TextEdit>& edits) {

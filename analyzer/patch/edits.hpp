@@ -12,6 +12,8 @@ namespace umadvisor::patch {
 struct TextEdit {
     std::size_t begin = 0, end = 0;
     std::string text{};
+
+    bool operator==(const TextEdit&) const = default;
 };
 
 /// Returns where the line of this byte begins.
@@ -21,13 +23,13 @@ std::size_t line_end(std::string_view text, std::size_t byte);
 /// Returns the spaces and tabs that the line of this byte begins with.
 std::string indent_at(std::string_view text, std::size_t byte);
 
-/// Returns whether both change the same bytes, or insert at the same place.
+/// Returns whether both change the same bytes, or one inserts where the other begins to remove.
 bool overlap(const TextEdit& one, const TextEdit& other);
 
-/// `edits` do not overlap.
+/// `edits` do not overlap. Of insertions at the same place, the earlier of the list comes first.
 std::string applied(std::string_view text, std::vector<TextEdit> edits);
 
-/// How many lines differ, those before and those after the change counted together.
+/// How many lines the edits remove or add, the larger of both: a line that is moved or replaced counts once.
 std::size_t changed_lines(std::string_view before, const std::vector<TextEdit>& edits);
 
 /// As `diff -u` writes it, with `a/` and `b/` before `path`; empty where nothing differs.

@@ -2,11 +2,27 @@
 /// loop.
 #include "analyzer/patch/code.hpp"
 #include "analyzer/patch/draft.hpp"
+#include "analyzer/patch/pool.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
 
 namespace umadvisor::patch {
+
+std::string keep_memory(std::string_view pool, std::string_view device, std::string_view wrapper,
+                        const std::string& indent, const std::string& step) {
+    std::string block = indent + "{\n";
+    const auto add = [&](const std::string& line) { block += indent + step + line + "\n"; };
+    add("unsigned long long keep = ~0ull; // bytes of freed memory that stay in the pool");
+    if (pool.empty()) {
+        add("cudaMemPool_t pool;");
+        add(checked(fmt::format("cudaDeviceGetMemPool(&pool, {})", device), wrapper));
+    }
+    add(checked(fmt::format("cudaMemPoolSetAttribute({}, cudaMemPoolAttrReleaseThreshold, &keep)",
+                            pool.empty() ? "pool" : pool),
+                wrapper));
+    return block + indent + "}\n";
+}
 
 Draft keep_pool_memory(const Request& request) {
     const std::string& text = request.source.text();
@@ -29,21 +45,11 @@ Draft keep_pool_memory(const Request& request) {
             return {.refused = "its pool is made in the loop"};
         if (!named && request.device.empty())
             return {.refused = "the run used several devices, and each has a pool of its own"};
-        const std::string indent = indent_at(text, loop.begin());
-        const auto checked = [&](const std::string& code) {
-            return statement.wrapper.empty() ? code + ";" : fmt::format("{}({});", statement.wrapper, code);
-        };
-        std::string block = indent + "{\n";
-        const auto add = [&](const std::string& line) { block += indent + "    " + line + "\n"; };
-        add("unsigned long long keep = ~0ull; // bytes of freed memory that stay in the pool");
-        const std::string pool = named ? std::string(arguments(call)[2].text()) : "pool";
-        if (!named) {
-            add("cudaMemPool_t pool;");
-            add(checked(fmt::format("cudaDeviceGetMemPool(&pool, {})", request.device)));
-        }
-        add(checked(fmt::format("cudaMemPoolSetAttribute({}, cudaMemPoolAttrReleaseThreshold, &keep)", pool)));
         const std::size_t at = line_begin(text, loop.begin());
-        return {.edits = {{at, at, block + indent + "}\n"}}};
+        return {
+            .edits = {{at, at,
+                       keep_memory(named ? arguments(call)[2].text() : "", request.device, statement.wrapper,
+                                   indent_at(text, loop.begin()), indent_step(text, function_of(loop)))}}};
     }
     return {.refused = "its allocation is made in another function"};
 }

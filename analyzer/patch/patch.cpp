@@ -30,15 +30,24 @@ struct Maker {
     Language language;
     Make* make;
 };
+constexpr auto native = Language::native;
 constexpr Maker makers[] = {
-    {"UMA-202", Language::native, &insert_calls},      {"UMA-203", Language::native, &insert_calls},
-    {"UMA-205", Language::native, &insert_calls},      {"UMA-214", Language::native, &insert_calls},
-    {"UMA-601", Language::native, &insert_calls},      {"UMA-303", Language::native, &remove_statements},
-    {"UMA-501", Language::native, &remove_statements}, {"UMA-506", Language::native, &remove_statements},
-    {"UMA-401", Language::native, &hoist_out_of_loop}, {"UMA-407", Language::native, &hoist_out_of_loop},
-    {"UMA-410", Language::native, &hoist_out_of_loop}, {"UMA-411", Language::native, &hoist_out_of_loop},
-    {"UMA-413", Language::native, &hoist_out_of_loop}, {"UMA-414", Language::native, &keep_pool_memory},
-    {"UMA-418", Language::native, &hoist_out_of_loop},
+    {"UMA-202", native, &insert_calls},
+    {"UMA-203", native, &insert_calls},
+    {"UMA-205", native, &insert_calls},
+    {"UMA-214", native, &insert_calls},
+    {"UMA-601", native, &insert_calls},
+    {"UMA-303", native, &remove_statements},
+    {"UMA-501", native, &remove_statements},
+    {"UMA-506", native, &remove_statements},
+    {"UMA-401", native, &hoist_out_of_loop},
+    {"UMA-407", native, &hoist_out_of_loop},
+    {"UMA-410", native, &hoist_out_of_loop},
+    {"UMA-411", native, &hoist_out_of_loop},
+    {"UMA-413", native, &hoist_out_of_loop},
+    {"UMA-418", native, &hoist_out_of_loop},
+    {"UMA-401", native, &allocate_in_stream_order},
+    {"UMA-414", native, &keep_pool_memory},
 };
 
 /// The edits of the first maker for this rule and language that makes some, or why the last one makes none.
@@ -81,8 +90,7 @@ std::vector<const advice::ResolvedPlace*> edited_lines(const advice::ResolvedFin
 class Builder {
 public:
     Builder(advice::Report& report, const Options& options) : report_(report), options_(options) {
-        const auto& devices = report.trace.dictionary.devices;
-        device_ = devices.size() == 1 ? "0" : "";
+        device_ = report.profile.uses_first_device_only() ? "0" : "";
     }
 
     /// Why it is not patched; empty: it is.
@@ -104,9 +112,10 @@ public:
         Source* const source = source_of(resolved.line.place, why);
         if (source == nullptr)
             return why;
-        const Draft made =
-            draft(finding.rule->id, language,
-                  {resolved, *source->syntax, device_, report_.symbolizer.places(resolved.line.stack)});
+        Request request{resolved, *source->syntax, device_, report_.symbolizer.places(resolved.line.stack)};
+        for (const advice::ResolvedEdit& edit : resolved.remedy)
+            request.remedy_stacks.push_back(report_.symbolizer.places(edit.at.stack));
+        Draft made = draft(finding.rule->id, language, request);
         if (!made.refused.empty())
             return made.refused;
         const bool occupied = std::ranges::any_of(made.edits, [source](const TextEdit& edit) {
@@ -115,6 +124,9 @@ public:
         });
         if (occupied)
             return "a finding that saves more changes the same lines";
+        std::erase_if(made.edits, [source](const TextEdit& edit) { // what several findings need once
+            return std::ranges::find(source->edits, edit) != source->edits.end();
+        });
         const std::string& before = source->syntax->text();
         const std::string after = applied(before, made.edits);
         if (Syntax(after, source->grammar).errors() > source->syntax->errors())

@@ -115,6 +115,10 @@ public:
     std::string device() const;             ///< names of the devices; "unknown device"
     std::string devices_with_modes() const; ///< "2 x NVIDIA H200, discrete"
     machine::MemoryMode memory_mode(const trace::Device& device) const;
+    /// Whether all work and memory of the run were of device 0.
+    bool uses_first_device_only() const {
+        return trace_.dictionary.devices.size() == 1 || default_context_.only_used();
+    }
     bool uses_runtime() const { return !trace_.dictionary.runtimes.empty(); }
     /// Name of a call in reports: the runtime's where the program uses the runtime.
     std::string call_name(std::uint64_t entry) const;

@@ -29,15 +29,25 @@ public:
     }
     /// A little may be the runtime's own, or a library's.
     void add(const trace::Alloc& record) {
-        used_ |= record.device == 0 && record.bytes >= least_bytes && !facts::is_host_memory(record.memory);
+        const bool of_device = !facts::is_host_memory(record.memory);
+        used_ |= record.device == 0 && record.bytes >= least_bytes && of_device;
+        other_named_ |= record.device != 0 && of_device;
     }
-    void add(const trace::Peer& record) { used_ |= record.device == 0 || record.peer == 0; }
+    void add(const trace::Peer& record) {
+        used_ |= record.device == 0 || record.peer == 0;
+        other_named_ = true;
+    }
     void add(const trace::Prefetch& record) {
-        used_ |= record.location == trace::Location::device && record.location_id == 0;
+        const bool to_device = record.location == trace::Location::device;
+        used_ |= to_device && record.location_id == 0;
+        other_named_ |= to_device && record.location_id != 0;
     }
     void add(const trace::Ipc&) { used_ = true; }
     /// `device` was given work.
     void work(std::uint64_t device) { (device == 0 ? used_ : other_used_) = true; }
+
+    /// Returns whether the run used device 0, and no memory or work of it names another.
+    bool only_used() const { return used_ && !other_used_ && !other_named_; }
 
     /// Nothing: there is none, something used it, or no other device was used.
     std::optional<Made> unused() const { return used_ || !other_used_ ? std::nullopt : made_; }
@@ -47,6 +57,7 @@ private:
 
     std::optional<Made> made_;
     bool used_ = false, other_used_ = false;
+    bool other_named_ = false; ///< in a call that gives it no work
 };
 
 } // namespace umadvisor::tables

@@ -132,7 +132,7 @@ std::string keep_counters_on_device(const ManagedMemory& memory);
 // Calls as the program has to write them.
 std::string prefetch_to_device(const ManagedMemory& memory);
 std::string prefetch_to_host(const ManagedMemory& memory);
-/// "cudaMemLocationTypeDevice, 0"; with several devices `device` stands for the number.
+/// "cudaMemLocationTypeDevice, 0"; where the run used several devices, `device` stands for the number.
 std::string_view device_location(const Profile& profile);
 std::string prefetch_name(const ManagedMemory& memory); ///< without arguments
 /// `advice` is the runtime's word for it: "SetReadMostly".

@@ -38,7 +38,7 @@ std::string advise_call(const ManagedMemory& memory, std::string_view advice, bo
 } // namespace
 
 std::string_view device_location(const Profile& profile) {
-    const bool one = profile.dictionary().devices.size() == 1;
+    const bool one = profile.uses_first_device_only();
     return profile.uses_runtime()
                ? (one ? "cudaMemLocationTypeDevice, 0" : "cudaMemLocationTypeDevice, device")
                : (one ? "CU_MEM_LOCATION_TYPE_DEVICE, 0" : "CU_MEM_LOCATION_TYPE_DEVICE, device");

@@ -304,7 +304,9 @@ BOOST_AUTO_TEST_CASE(a_source_may_be_deeper_than_a_stack) {
 }
 
 BOOST_AUTO_TEST_CASE(edits_of_the_same_place_overlap) {
-    BOOST_TEST(overlap({1, 1, "a"}, {1, 1, "b"}));
+    BOOST_TEST(overlap({1, 1, "a"}, {1, 4, ""}));
+    BOOST_TEST(!overlap({1, 1, "a"}, {1, 1, "b"}));
+    BOOST_TEST(applied("xy", {{1, 1, "a"}, {1, 1, "b"}}) == "xaby");
     BOOST_TEST(overlap({1, 5, ""}, {4, 6, ""}));
     BOOST_TEST(!overlap({1, 4, ""}, {4, 6, ""}));
     BOOST_TEST(applied("0123456789", {{8, 10, ""}, {2, 4, "x"}, {0, 0, "<"}}) == "<01x4567");

@@ -1,0 +1,113 @@
+/// Memory that is allocated and freed again and again comes from a pool that keeps it, where the allocation
+/// cannot be moved out of a loop.
+#include "analyzer/patch/code.hpp"
+#include "analyzer/patch/draft.hpp"
+#include "analyzer/patch/pool.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace umadvisor::patch {
+namespace {
+
+/// The only cudaMalloc of the line; null: there is none, or several.
+Node allocation_at(const Syntax& source, int line) {
+    Node found;
+    for (const Node& call : calls_at(source, line)) {
+        if (called_name(call) != "cudaMalloc")
+            continue;
+        if (found)
+            return {};
+        found = call;
+    }
+    return found && arguments(found).size() == 2 ? found : Node();
+}
+
+/// The calls of this name below `where` whose first argument is `pointer`.
+std::vector<Node> calls_with(const Node& where, std::string_view name, std::string_view pointer) {
+    std::vector<Node> calls = calls_of(where, name);
+    std::erase_if(calls, [pointer](const Node& call) {
+        return arguments(call).empty() || plain(arguments(call).front()).text() != pointer;
+    });
+    return calls;
+}
+
+/// Whether this is the only allocation of device memory in the file, so that what is freed there comes from it.
+bool is_only_one(const Syntax& source) {
+    std::size_t count = 0;
+    for (const std::string_view name : {"cudaMalloc", "cudaMallocManaged", "cudaMallocPitch", "cudaMalloc3D"})
+        count += calls_of(source.root(), name).size();
+    return count == 1;
+}
+
+/// The calls that free what the function or, where there is no other allocation, the file allocates.
+std::vector<Node> frees_of(const Syntax& source, const Node& function, std::string_view pointer) {
+    std::vector<Node> frees = calls_with(function, "cudaFree", pointer);
+    if (frees.empty() && is_only_one(source)) {
+        frees = calls_of(source.root(), "cudaFree");
+        std::erase_if(frees, [](const Node& call) { return names_in(call).empty(); }); // cudaFree(0)
+    }
+    return frees;
+}
+
+/// Where the pool is set up: before the first allocation of the function, and before the loops around it.
+Node first_allocation(const Node& function) {
+    const Node call = calls_of(function, "cudaMalloc").front();
+    const std::vector<Node> around = loops_around(call);
+    return statement_around(around.empty() ? call : around.back());
+}
+
+/// `name` in place of the call's name, and the default stream as its last argument.
+void call_in_stream_order(const Node& call, std::string_view name, std::vector<TextEdit>& edits) {
+    const Node function = call.field("function");
+    edits.push_back({function.begin(), function.end(), std::string(name)});
+    const std::size_t end = arguments(call).back().end();
+    edits.push_back({end, end, ", 0"});
+}
+
+} // namespace
+
+Draft allocate_in_stream_order(const Request& request) {
+    const Syntax& source = request.source;
+    const Node allocation = allocation_at(source, request.finding.line.place.line);
+    const Node function = allocation ? function_of(allocation) : Node();
+    if (!function)
+        return {.refused = "its line has no cudaMalloc, or several"};
+    if (request.device.empty())
+        return {.refused = "the run used several devices, and each has a pool of its own"};
+    for (const std::string_view name :
+         {"cudaStreamNonBlocking", "cudaStreamPerThread", "cudaStreamBeginCapture", "cudaIpcGetMemHandle"})
+        if (uses(source.root(), name))
+            return {.refused =
+                        fmt::format("the source uses {}, so that the order of the default stream may not "
+                                    "be enough for memory of a pool",
+                                    name)};
+    const std::string_view pointer = plain(arguments(allocation).front()).text();
+    const std::vector<Node> frees = frees_of(source, function, pointer);
+    if (frees.empty() || calls_with(function, "cudaMalloc", pointer).size() != 1)
+        return {.refused = "memory is allocated and freed in different functions, or at several lines"};
+    for (const Node& free : frees)
+        if (holds(function, free) && free.begin() < allocation.end())
+            return {.refused = "memory is freed before it is allocated"};
+    const Node first = first_allocation(function);
+    if (!first || !is_alone(source.text(), first))
+        return {.refused = "the first allocation of its function shares a line with other code"};
+    Draft draft;
+    const std::size_t at = line_begin(source.text(), first.begin());
+    draft.edits.push_back(
+        {at, at,
+         keep_memory("", request.device, statement_of(allocation).wrapper,
+                     indent_at(source.text(), first.begin()), indent_step(source.text(), function))});
+    call_in_stream_order(allocation, "cudaMallocAsync", draft.edits);
+    bool same_block = true;
+    for (const Node& free : frees) {
+        call_in_stream_order(free, "cudaFreeAsync", draft.edits);
+        same_block &= block_of(statement_around(free)) == block_of(statement_around(allocation));
+    }
+    draft.assumes.push_back(fmt::format("no stream that was made with cudaStreamNonBlocking uses {}", pointer));
+    if (!same_block)
+        draft.assumes.push_back("no null pointer is freed there");
+    return draft;
+}
+
+} // namespace umadvisor::patch
