@@ -121,6 +121,68 @@ std::string checked(std::string_view call, std::string_view wrapper) {
     return wrapper.empty() ? fmt::format("{};", call) : fmt::format("{}({});", wrapper, call);
 }
 
+Node only_call(const Syntax& source, int line, std::string_view begin) {
+    Node found;
+    for (const Node& call : calls_at(source, line)) {
+        if (!called_name(call).starts_with(begin))
+            continue;
+        if (found)
+            return {};
+        found = call;
+    }
+    return found;
+}
+
+std::vector<Node> launch_configuration(const Node& call) {
+    for (const Node& child : call.children())
+        if (child.kind() == "kernel_call_syntax")
+            return child.children();
+    return {};
+}
+
+std::string stream_of(const Node& call) {
+    const std::vector<Node> configuration = launch_configuration(call);
+    if (!configuration.empty())
+        return configuration.size() > 3 ? std::string(configuration[3].text()) : "0";
+    struct Function {
+        std::string_view name;
+        std::size_t stream; ///< number of its argument
+    };
+    constexpr std::array<Function, 7> functions{{{"cudaMemcpy", 4},
+                                                 {"cudaMemcpyAsync", 4},
+                                                 {"cudaMemcpy2D", 7},
+                                                 {"cudaMemcpy2DAsync", 7},
+                                                 {"cudaMemset", 3},
+                                                 {"cudaMemsetAsync", 3},
+                                                 {"cudaMemPrefetchAsync", 4}}};
+    const auto function = std::ranges::find(functions, called_name(call), &Function::name);
+    if (function == functions.end())
+        return {};
+    const std::vector<Node> given = arguments(call);
+    return given.size() > function->stream ? std::string(given[function->stream].text()) : "0";
+}
+
+Node base_of(Node pointer) {
+    while (pointer && pointer.kind() != "identifier") {
+        const Node inner = plain(pointer);
+        if (!(inner == pointer)) {
+            pointer = inner;
+            continue;
+        }
+        const std::string_view kind = pointer.kind();
+        if (kind == "binary_expression")
+            pointer = pointer.field("left");
+        else if (kind == "call_expression" && pointer.field("function").kind() == "field_expression" &&
+                 pointer.field("function").field("field").text() == "data")
+            pointer = pointer.field("function").field("argument");
+        else if (kind == "subscript_expression" || kind == "field_expression" || kind == "pointer_expression")
+            pointer = pointer.field("argument");
+        else
+            return {};
+    }
+    return pointer;
+}
+
 std::vector<Node> calls_of(const Node& where, std::string_view name) {
     std::vector<Node> found;
     where.walk([&](const Node& node) {
@@ -161,6 +223,15 @@ bool is_there(std::string_view name, const Node& at) {
                 beside.kind() != "if_statement" && declares(beside, name))
                 return true;
     return false;
+}
+
+bool leaves_early(const Node& loop) {
+    bool found = false;
+    loop.walk([&found](const Node& node) {
+        found |= node.kind() == "return_statement" || node.kind() == "goto_statement";
+        return !found && node.kind() != "lambda_expression";
+    });
+    return found;
 }
 
 Node statement_around(const Node& node) {
@@ -222,23 +293,24 @@ bool uses(const Node& where, std::string_view name) {
     return found;
 }
 
+Node declared_by(Node declarator) {
+    while (declarator && declarator.kind() != "identifier") {
+        const Node inner = declarator.field("declarator");
+        const std::vector<Node> parts = declarator.children();
+        const bool last = !inner && declarator.kind().ends_with("_declarator") && !parts.empty();
+        declarator = last ? parts.back() : inner;
+    }
+    return declarator;
+}
+
 bool declares(const Node& where, std::string_view name) {
     bool found = false;
     where.walk([&](const Node& node) {
         if (node.kind() != "declaration" && node.kind() != "for_range_loop" &&
             node.kind() != "parameter_declaration")
             return !found;
-        for (Node declared : node.children()) {
-            while (declared && declared.kind() != "identifier") {
-                const Node inner = declared.field("declarator");
-                if (!inner && declared.kind().ends_with("_declarator") && !declared.children().empty()) {
-                    declared = declared.children().back();
-                    continue;
-                }
-                declared = inner;
-            }
-            found |= declared && declared.text() == name;
-        }
+        for (const Node& declarator : node.children())
+            found |= declared_by(declarator).text() == name;
         return !found;
     });
     return found;

@@ -31,6 +31,17 @@ struct Statement {
 /// Without `whole` where the call's value is used, or more is done in the same statement.
 Statement statement_of(const Node& call);
 
+/// The only call of the line whose name begins with `begin`; null: there is none, or several.
+Node only_call(const Syntax& source, int line, std::string_view begin);
+/// What stands between <<< and >>>; empty: the call is no launch.
+std::vector<Node> launch_configuration(const Node& call);
+/// The stream that a launch, a copy or a memory set is put into, as the source writes it: "0" where it names
+/// none. Empty: the call is none of these.
+std::string stream_of(const Node& call);
+/// The variable that a pointer expression begins with: "a" of "a", "a + i", "&a[i]" and "a.data()"; null: there
+/// is none.
+Node base_of(Node pointer);
+
 /// The function or macro by which the function around `at` checks its calls of CUDA; empty: it checks none.
 std::string_view wrapper_near(const Node& at);
 /// The call as a statement, checked by `wrapper` where that is not empty.
@@ -51,6 +62,8 @@ bool has_effect(const Node& expression);
 std::set<std::string_view> names_in(const Node& node);
 /// Returns whether the code below `where` uses the name in any way, as a variable, function or constant.
 bool uses(const Node& where, std::string_view name);
+/// The identifier of a declarator, "a" of "*a[3]"; null: it has none.
+Node declared_by(Node declarator);
 /// Returns whether a declaration below `where` has a variable of that name.
 bool declares(const Node& where, std::string_view name);
 /// The kinds of change that changes() looks for.
@@ -67,6 +80,8 @@ bool changes(const Node& where, std::string_view name, Changed what = Changed::a
 /// Returns whether the name means at `at` what it means elsewhere in its function: it is declared before, or
 /// not in the function.
 bool is_there(std::string_view name, const Node& at);
+/// Returns whether a loop is left by return or goto.
+bool leaves_early(const Node& loop);
 /// The innermost statement around a node, or itself, that stands in a block; null: there is none.
 Node statement_around(const Node& node);
 /// What each level of a function's lines is indented by.

@@ -35,6 +35,7 @@ Draft insert_calls(const Request& request); ///< the finding's own calls, as pre
 Draft remove_statements(const Request& request);
 Draft hoist_out_of_loop(const Request& request);        ///< what is made and destroyed in each round
 Draft allocate_in_stream_order(const Request& request); ///< from a pool that keeps what is freed
-Draft keep_pool_memory(const Request& request);         ///< raises a pool's release threshold
+Draft page_lock_buffer(const Request& request); ///< where it is allocated, or around the loop that copies it
+Draft keep_pool_memory(const Request& request); ///< raises a pool's release threshold
 
 } // namespace umadvisor::patch

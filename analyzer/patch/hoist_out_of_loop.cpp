@@ -68,15 +68,6 @@ bool is_ended_twice(const Node& loop, const Step& ended) {
     return times != 1;
 }
 
-bool leaves_early(const Node& loop) {
-    bool found = false;
-    loop.walk([&found](const Node& node) {
-        found |= node.kind() == "return_statement" || node.kind() == "goto_statement";
-        return !found && node.kind() != "lambda_expression";
-    });
-    return found;
-}
-
 /// Whether the statement means the same before the loop: all that it uses is there, and stays.
 bool holds_before(const Node& loop, const Statement& statement, std::string_view thing) {
     return std::ranges::none_of(names_in(statement.whole), [&](std::string_view name) {

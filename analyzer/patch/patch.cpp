@@ -29,6 +29,7 @@ struct Maker {
     std::string_view rule;
     Language language;
     Make* make;
+    bool keeps_order = false; ///< by what it inserts, also where the remedy alone would not
 };
 constexpr auto native = Language::native;
 constexpr Maker makers[] = {
@@ -48,14 +49,24 @@ constexpr Maker makers[] = {
     {"UMA-418", native, &hoist_out_of_loop},
     {"UMA-401", native, &allocate_in_stream_order},
     {"UMA-414", native, &keep_pool_memory},
+    {"UMA-101", native, &page_lock_buffer, true},
+    {"UMA-102", native, &page_lock_buffer, true},
 };
 
 /// The edits of the first maker for this rule and language that makes some, or why the last one makes none.
-Draft draft(std::string_view rule, Language language, const Request& request) {
+Draft draft(Language language, const Request& request) {
+    const rules::Finding& finding = request.finding.finding;
+    const bool order_is_lost = finding.order == rules::Order::named || finding.order == rules::Order::unknown;
     Draft made{.refused = std::string(unknown_remedy)};
-    for (const Maker& maker : makers)
-        if (maker.rule == rule && maker.language == language && !made.refused.empty())
-            made = maker.make(request);
+    for (const Maker& maker : makers) {
+        if (maker.rule != finding.rule->id || maker.language != language)
+            continue;
+        made = order_is_lost && !maker.keeps_order
+                   ? Draft{.refused = "its remedy needs an order that the program has to keep by itself"}
+                   : maker.make(request);
+        if (made.refused.empty())
+            break;
+    }
     return made;
 }
 
@@ -95,8 +106,6 @@ public:
 
     /// Why it is not patched; empty: it is.
     std::string add(const rules::Finding& finding, std::size_t number) {
-        if (finding.order == rules::Order::named || finding.order == rules::Order::unknown)
-            return "its remedy needs an order that the program has to keep by itself";
         const advice::ResolvedFinding resolved = advice::resolve(report_, finding);
         const Language language = resolved.line.place.language;
         const bool known = std::ranges::any_of(makers, [&](const Maker& maker) {
@@ -115,12 +124,14 @@ public:
         Request request{resolved, *source->syntax, device_, report_.symbolizer.places(resolved.line.stack)};
         for (const advice::ResolvedEdit& edit : resolved.remedy)
             request.remedy_stacks.push_back(report_.symbolizer.places(edit.at.stack));
-        Draft made = draft(finding.rule->id, language, request);
+        Draft made = draft(language, request);
         if (!made.refused.empty())
             return made.refused;
         const bool occupied = std::ranges::any_of(made.edits, [source](const TextEdit& edit) {
-            return std::ranges::any_of(source->edits,
-                                       [&edit](const TextEdit& other) { return overlap(edit, other); });
+            return std::ranges::any_of(source->edits, [&edit](const TextEdit& other) {
+                const bool shared = edit == other && !edit.text.empty();
+                return overlap(edit, other) && !shared;
+            });
         });
         if (occupied)
             return "a finding that saves more changes the same lines";

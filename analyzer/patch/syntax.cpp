@@ -8,15 +8,19 @@ const TSLanguage* tree_sitter_python();
 namespace umadvisor::patch {
 
 std::string_view Node::text() const {
-    return std::string_view(syntax_->text()).substr(begin(), end() - begin());
+    return !*this ? std::string_view() : std::string_view(syntax_->text()).substr(begin(), end() - begin());
 }
 
 Node Node::field(std::string_view name) const {
+    if (!*this)
+        return {};
     return {ts_node_child_by_field_name(node_, name.data(), static_cast<std::uint32_t>(name.size())), *syntax_};
 }
 
 std::vector<Node> Node::children() const {
     std::vector<Node> nodes;
+    if (!*this)
+        return nodes;
     const Cursor cursor(node_);
     for (bool more = ts_tree_cursor_goto_first_child(&cursor.at); more;
          more = ts_tree_cursor_goto_next_sibling(&cursor.at))

@@ -15,7 +15,7 @@ enum class Grammar : std::uint8_t { cuda, python };
 
 class Syntax;
 
-/// A part of a source. Valid as long as its Syntax.
+/// A part of a source, or none: that has no text, kind, children or parent. Valid as long as its Syntax.
 class Node {
 public:
     Node() = default;
@@ -26,7 +26,7 @@ public:
     bool operator==(const Node& other) const { return ts_node_eq(node_, other.node_); }
 
     std::string_view kind() const {
-        return ts_node_type(node_);
+        return *this ? ts_node_type(node_) : std::string_view();
     } ///< as the grammar names it: "call_expression"
     std::size_t begin() const { return ts_node_start_byte(node_); }
     std::size_t end() const { return ts_node_end_byte(node_); } ///< behind the last byte
@@ -35,7 +35,7 @@ public:
     std::string_view text() const;
     bool has_error() const { return ts_node_has_error(node_); }
 
-    Node parent() const { return {ts_node_parent(node_), *syntax_}; }
+    Node parent() const { return *this ? Node(ts_node_parent(node_), *syntax_) : Node(); }
     Node field(std::string_view name) const;
     std::vector<Node> children() const; ///< without punctuation
 
@@ -43,6 +43,8 @@ public:
     /// returns false it does not go.
     template <typename Visit>
     void walk(const Visit& visit) const {
+        if (!*this)
+            return;
         const Cursor cursor(node_);
         for (bool down = visit(*this);;) {
             if (!down || !ts_tree_cursor_goto_first_child(&cursor.at))

@@ -1,0 +1,219 @@
+/// A pageable buffer that is copied becomes page-locked: where it is allocated, or around the loop that copies
+/// it.
+#include "analyzer/patch/code.hpp"
+#include "analyzer/patch/draft.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <optional>
+
+namespace umadvisor::patch {
+namespace {
+
+/// A copy between host and device that stands as a statement.
+struct Copy {
+    Node call;
+    Statement statement;
+    Node host;   ///< its argument
+    Node buffer; ///< the variable that this begins with
+};
+
+std::optional<Copy> copy_of(const Node& call) {
+    const std::vector<Node> given = call ? arguments(call) : std::vector<Node>();
+    if (given.size() < 4 || (called_name(call) != "cudaMemcpy" && called_name(call) != "cudaMemcpyAsync"))
+        return std::nullopt;
+    const std::string_view kind = given[3].text();
+    if (kind != "cudaMemcpyHostToDevice" && kind != "cudaMemcpyDeviceToHost")
+        return std::nullopt;
+    const Node host = given[kind == "cudaMemcpyHostToDevice" ? 1 : 0];
+    const Copy copy{call, statement_of(call), host, base_of(host)};
+    return copy.buffer && copy.statement.whole && block_of(copy.statement.whole) ? std::optional(copy)
+                                                                                 : std::nullopt;
+}
+
+/// Where a variable gets its memory: `name = value` as a statement, or in its own declaration.
+struct Origin {
+    Node whole, value;
+    bool declared = false;
+};
+
+/// Null: the function gives it a value nowhere, or at several places, or passes it on.
+std::optional<Origin> origin_of(const Node& function, std::string_view name) {
+    std::optional<Origin> origin;
+    bool unclear = false;
+    function.walk([&](const Node& node) {
+        const std::string_view kind = node.kind();
+        Node value, holder;
+        if (kind == "assignment_expression" && plain(node.field("left")).text() == name) {
+            value = node.field("right");
+            holder = node.parent();
+        } else if (kind == "init_declarator" && declared_by(node).text() == name) {
+            value = node.field("value");
+            holder = node.parent();
+        }
+        if (value && value.text() != "nullptr" && value.text() != "NULL" && value.text() != "0") {
+            unclear |= origin.has_value() || !holder || !block_of(holder);
+            origin = Origin{holder, value, kind == "init_declarator"};
+        }
+        const bool passed_on =
+            (kind == "return_statement" && !node.children().empty() &&
+             plain(node.children().front()).text() == name) ||
+            (kind == "assignment_expression" && plain(node.field("right")).text() == name) ||
+            (kind == "init_declarator" && node.field("value") && plain(node.field("value")).text() == name);
+        unclear |= passed_on;
+        return !unclear;
+    });
+    return unclear ? std::nullopt : origin;
+}
+
+/// The bytes that malloc or new of numbers allocates; empty: the value is something else.
+std::string allocated_bytes(Node value) {
+    value = plain(value);
+    if (value.kind() == "call_expression" && called_name(value) == "malloc" && arguments(value).size() == 1)
+        return std::string(arguments(value).front().text());
+    if (value.kind() != "new_expression" || value.children().size() != 2)
+        return {};
+    const Node type = value.children()[0], count = value.children()[1];
+    const bool number = type.kind() == "primitive_type" || type.kind() == "sized_type_specifier";
+    return number && count.kind() == "new_declarator" && count.children().size() == 1
+               ? fmt::format("({}) * sizeof({})", count.children().front().text(), type.text())
+               : "";
+}
+
+/// The statements `free(name)` or `delete[] name`.
+std::vector<Node> frees_of(const Node& function, std::string_view name) {
+    std::vector<Node> found;
+    function.walk([&](const Node& node) {
+        const bool freed = node.kind() == "call_expression" && called_name(node) == "free" &&
+                           arguments(node).size() == 1 && plain(arguments(node).front()).text() == name;
+        const bool deleted = node.kind() == "delete_expression" && node.text().starts_with("delete[]") &&
+                             node.children().size() == 1 && node.children().front().text() == name;
+        if (freed || deleted)
+            found.push_back(node);
+        return true;
+    });
+    return found;
+}
+
+/// Page-locked memory in place of malloc or new, with its free.
+Draft lock_where_allocated(const Request& request, const Copy& copy, const Origin& origin,
+                           const std::string& bytes) {
+    const std::string& text = request.source.text();
+    const std::string_view name = copy.buffer.text();
+    const Node function = function_of(copy.call);
+    const std::vector<Node> frees = frees_of(function, name);
+    const bool is_main = function.field("declarator").text().starts_with("main(");
+    if (frees.empty() && !is_main)
+        return {.refused = fmt::format("{} is freed in another function", name)};
+    if (!calls_of(function, "realloc").empty())
+        return {.refused = "its function uses realloc"};
+    const std::string_view wrapper = wrapper_near(copy.call);
+    const std::string call = checked(fmt::format("cudaMallocHost((void**)&{}, {})", name, bytes), wrapper);
+    Draft draft;
+    if (!origin.declared)
+        draft.edits.push_back({origin.whole.begin(), origin.whole.end(), call});
+    else if (origin.whole.children().size() != 2 || !is_alone(text, origin.whole))
+        return {.refused = fmt::format("{} is declared beside others", name)};
+    else {
+        const std::size_t behind = line_end(text, origin.whole.end());
+        draft.edits.push_back({origin.value.begin(), origin.value.end(), "nullptr"});
+        draft.edits.push_back({behind, behind, indent_at(text, origin.whole.begin()) + call + "\n"});
+    }
+    for (const Node& free : frees)
+        draft.edits.push_back({free.begin(), free.end(), fmt::format("cudaFreeHost({})", name)});
+    return draft;
+}
+
+/// Whether a vector keeps its memory: it is only indexed, or asked for its data.
+bool keeps_memory(const Node& function, std::string_view name) {
+    constexpr std::array<std::string_view, 8> harmless{"data",  "size",  "begin", "end",
+                                                       "empty", "front", "back",  "at"};
+    bool keeps = true;
+    function.walk([&](const Node& node) {
+        if (node.kind() != "identifier" || node.text() != name)
+            return keeps;
+        const Node outer = node.parent();
+        const bool asked = outer.kind() == "field_expression" && outer.field("argument") == node &&
+                           std::ranges::find(harmless, outer.field("field").text()) != harmless.end();
+        const bool indexed = outer.kind() == "subscript_expression" && outer.field("argument") == node;
+        const bool walked = outer.kind() == "for_range_loop";
+        keeps &= asked || indexed || walked || outer.kind() == "init_declarator" ||
+                 outer.kind() == "function_declarator"; // "std::vector<int> a(b);" may look like a function
+        return keeps;
+    });
+    return keeps;
+}
+
+/// Page-locks the memory of a vector before the outermost loop that copies it, and unlocks it behind.
+Draft lock_around_loop(const Request& request, const Copy& copy) {
+    const std::string& text = request.source.text();
+    const std::string_view name = copy.buffer.text();
+    const Node function = function_of(copy.call);
+    Node loop;
+    for (const Node& around : loops_around(copy.call))
+        if (!declares(around, name) && block_of(around))
+            loop = around;
+    if (!loop || !is_alone(text, loop))
+        return {.refused = fmt::format("{} is copied in no loop of its function", name)};
+    if (leaves_early(loop) || !keeps_memory(function, name))
+        return {.refused = fmt::format("{} may get other memory, or its loop is left by return", name)};
+    const std::string_view wrapper = wrapper_near(copy.call);
+    const std::string indent = indent_at(text, loop.begin());
+    const std::size_t begin = line_begin(text, loop.begin()), end = line_end(text, loop.end());
+    const std::string locked =
+        fmt::format("cudaHostRegister({0}.data(), {0}.size() * sizeof {0}[0], cudaHostRegisterDefault)", name);
+    return {.edits = {{begin, begin, indent + checked(locked, wrapper) + "\n"},
+                      {end, end,
+                       indent + checked(fmt::format("cudaHostUnregister({}.data())", name), wrapper) + "\n"}}};
+}
+
+/// An asynchronous copy of pageable memory returns when the memory may change; of page-locked memory it returns
+/// at once. This wait behind the copy keeps the order of the program.
+void wait_behind(const Request& request, const Copy& copy, Draft& draft) {
+    const std::string& text = request.source.text();
+    const std::string stream = stream_of(copy.call);
+    const std::vector<Node> behind = following(copy.statement.whole);
+    for (const std::string_view name : {"cudaStreamSynchronize", "cudaDeviceSynchronize"})
+        if (!behind.empty() && block_of(behind.front()) == block_of(copy.statement.whole))
+            for (const Node& wait : calls_of(behind.front(), name))
+                if (arguments(wait).empty() || arguments(wait).front().text() == stream)
+                    return;
+    const std::size_t at = line_end(text, copy.statement.whole.end());
+    const std::string wait = fmt::format("cudaStreamSynchronize({})", stream);
+    draft.edits.push_back(
+        {at, at, indent_at(text, copy.statement.whole.begin()) + checked(wait, copy.statement.wrapper) + "\n"});
+}
+
+} // namespace
+
+Draft page_lock_buffer(const Request& request) {
+    const std::optional<Copy> copy =
+        copy_of(only_call(request.source, request.finding.line.place.line, "cudaMemcpy"));
+    const Node function = copy ? function_of(copy->call) : Node();
+    if (!copy || !function)
+        return {.refused = "its line has no copy as a statement of its own, or several"};
+    const std::string_view name = copy->buffer.text();
+    const Node body = function.field("body");
+    if (!body || !declares(body, name))
+        return {.refused = fmt::format("{} gets its memory in another function", name)};
+    const std::optional<Origin> origin = origin_of(function, name);
+    const std::string bytes = origin && origin->value ? allocated_bytes(origin->value) : "";
+    const bool vector = copy->host.text().find(fmt::format("{}.data()", name)) != std::string_view::npos ||
+                        copy->host.text().starts_with(fmt::format("&{}[", name));
+    Draft draft = !bytes.empty() ? lock_where_allocated(request, *copy, *origin, bytes)
+                  : vector       ? lock_around_loop(request, *copy)
+                                 : Draft{.refused = fmt::format("how {} gets its memory is not clear", name)};
+    if (!draft.refused.empty())
+        return draft;
+    for (const Node& call : calls_of(function, "cudaMemcpyAsync")) {
+        const std::optional<Copy> other = copy_of(call);
+        if (other && other->buffer.text() != name)
+            continue;
+        if (!other || !is_alone(request.source.text(), other->statement.whole))
+            return {.refused = "an asynchronous copy of its function is not clear, or shares its line"};
+        wait_behind(request, *other, draft);
+    }
+    return draft;
+}
+
+} // namespace umadvisor::patch
