@@ -4,6 +4,7 @@
 #include "analyzer/patch/draft.hpp"
 
 #include <algorithm>
+#include <array>
 #include <fmt/format.h>
 #include <optional>
 
@@ -11,14 +12,14 @@ namespace umadvisor::patch {
 namespace {
 
 /// A copy between host and device that stands as a statement.
-struct Copy {
+struct HostCopy {
     Node call;
     Statement statement;
     Node host;   ///< its argument
     Node buffer; ///< the variable that this begins with
 };
 
-std::optional<Copy> copy_of(const Node& call) {
+std::optional<HostCopy> host_copy(const Node& call) {
     const std::vector<Node> given = call ? arguments(call) : std::vector<Node>();
     if (given.size() < 4 || (called_name(call) != "cudaMemcpy" && called_name(call) != "cudaMemcpyAsync"))
         return std::nullopt;
@@ -26,7 +27,7 @@ std::optional<Copy> copy_of(const Node& call) {
     if (kind != "cudaMemcpyHostToDevice" && kind != "cudaMemcpyDeviceToHost")
         return std::nullopt;
     const Node host = given[kind == "cudaMemcpyHostToDevice" ? 1 : 0];
-    const Copy copy{call, statement_of(call), host, base_of(host)};
+    const HostCopy copy{call, statement_of(call), host, base_of(host)};
     return copy.buffer && copy.statement.whole && block_of(copy.statement.whole) ? std::optional(copy)
                                                                                  : std::nullopt;
 }
@@ -96,7 +97,7 @@ std::vector<Node> frees_of(const Node& function, std::string_view name) {
 }
 
 /// Page-locked memory in place of malloc or new, with its free.
-Draft lock_where_allocated(const Request& request, const Copy& copy, const Origin& origin,
+Draft lock_where_allocated(const Request& request, const HostCopy& copy, const Origin& origin,
                            const std::string& bytes) {
     const std::string& text = request.source.text();
     const std::string_view name = copy.buffer.text();
@@ -145,7 +146,7 @@ bool keeps_memory(const Node& function, std::string_view name) {
 }
 
 /// Page-locks the memory of a vector before the outermost loop that copies it, and unlocks it behind.
-Draft lock_around_loop(const Request& request, const Copy& copy) {
+Draft lock_around_loop(const Request& request, const HostCopy& copy) {
     const std::string& text = request.source.text();
     const std::string_view name = copy.buffer.text();
     const Node function = function_of(copy.call);
@@ -169,7 +170,7 @@ Draft lock_around_loop(const Request& request, const Copy& copy) {
 
 /// An asynchronous copy of pageable memory returns when the memory may change; of page-locked memory it returns
 /// at once. This wait behind the copy keeps the order of the program.
-void wait_behind(const Request& request, const Copy& copy, Draft& draft) {
+void wait_behind(const Request& request, const HostCopy& copy, Draft& draft) {
     const std::string& text = request.source.text();
     const std::string stream = stream_of(copy.call);
     const std::vector<Node> behind = following(copy.statement.whole);
@@ -187,8 +188,8 @@ void wait_behind(const Request& request, const Copy& copy, Draft& draft) {
 } // namespace
 
 Draft page_lock_buffer(const Request& request) {
-    const std::optional<Copy> copy =
-        copy_of(only_call(request.source, request.finding.line.place.line, "cudaMemcpy"));
+    const std::optional<HostCopy> copy =
+        host_copy(only_call(request.source, request.finding.line.place.line, "cudaMemcpy"));
     const Node function = copy ? function_of(copy->call) : Node();
     if (!copy || !function)
         return {.refused = "its line has no copy as a statement of its own, or several"};
@@ -206,7 +207,7 @@ Draft page_lock_buffer(const Request& request) {
     if (!draft.refused.empty())
         return draft;
     for (const Node& call : calls_of(function, "cudaMemcpyAsync")) {
-        const std::optional<Copy> other = copy_of(call);
+        const std::optional<HostCopy> other = host_copy(call);
         if (other && other->buffer.text() != name)
             continue;
         if (!other || !is_alone(request.source.text(), other->statement.whole))
