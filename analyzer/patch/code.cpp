@@ -363,7 +363,14 @@ bool is_alone(std::string_view text, const Node& node) {
 }
 
 std::string lines_of(std::string_view text, const Node& node, const std::string& indent) {
-    return indent + std::string(text.substr(node.begin(), line_end(text, node.end()) - node.begin()));
+    const std::string old = indent_at(text, node.begin());
+    std::string lines;
+    for (std::size_t at = line_begin(text, node.begin()), end = 0; at < node.end(); at = end) {
+        end = line_end(text, at);
+        const std::string_view line = text.substr(at, end - at);
+        lines += line.starts_with(old) ? indent + std::string(line.substr(old.size())) : std::string(line);
+    }
+    return lines;
 }
 
 TextEdit without_lines(std::string_view text, const Node& node) {

@@ -5,6 +5,7 @@
 #include "analyzer/patch/edits.hpp"
 #include "analyzer/patch/syntax.hpp"
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -18,6 +19,12 @@ struct Request {
     std::string device; ///< number of the only device that the run used; empty: it used several
     /// The calls that led to its line, the innermost first, in the program's own code and in that of libraries.
     std::vector<symbols::CodePlace> stack{};
+    /// Lines of this source that have a finding of the same rule, and how many of their calls are needed.
+    struct Needed {
+        int line = 0;
+        std::uint64_t calls = 0;
+    };
+    std::vector<Needed> needed{};
     std::vector<std::vector<symbols::CodePlace>> remedy_stacks{}; ///< likewise, of each line of the remedy
 };
 
@@ -42,6 +49,7 @@ Draft wait_for_work(const Request& request); ///< of another stream, or before t
 Draft correct_failing_call(const Request& request);
 Draft enable_peer_access(const Request& request);
 Draft swap_pointers(const Request& request);
+Draft move_copies(const Request& request);      ///< out of the loop that repeats them
 Draft keep_pool_memory(const Request& request); ///< raises a pool's release threshold
 
 } // namespace umadvisor::patch

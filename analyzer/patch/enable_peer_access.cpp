@@ -31,12 +31,13 @@ Draft enable_peer_access(const Request& request) {
     add(checked("cudaGetDevice(&current)", wrapper));
     for (const auto& [device, peer] : {std::pair(to, from), std::pair(from, to)}) {
         add(checked(fmt::format("cudaSetDevice({})", device), wrapper));
-        add(fmt::format("cudaDeviceEnablePeerAccess({}, 0); // fails where it is enabled already", peer));
+        add(fmt::format("cudaDeviceEnablePeerAccess({}, 0);", peer));
     }
     add("cudaGetLastError();");
     add(checked("cudaSetDevice(current)", wrapper));
     const std::size_t at = line_begin(text, place.begin());
-    return {.edits = {{at, at, block + indent + "}\n"}}};
+    return {.edits = {{at, at, block + indent + "}\n"}},
+            .assumes = {"nothing else enables this access later: that would fail"}};
 }
 
 } // namespace umadvisor::patch

@@ -7,10 +7,12 @@
 #include "analyzer/text/figures.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <fmt/format.h>
 #include <map>
 #include <memory>
+#include <optional>
 
 namespace umadvisor::patch {
 namespace {
@@ -49,6 +51,8 @@ constexpr Maker makers[] = {
     {"UMA-418", native, &hoist_out_of_loop},
     {"UMA-401", native, &allocate_in_stream_order},
     {"UMA-414", native, &keep_pool_memory},
+    {"UMA-106", native, &move_copies},
+    {"UMA-107", native, &move_copies},
     {"UMA-218", native, &join_prefetches},
     {"UMA-507", native, &ask_once},
     {"UMA-602", native, &wait_for_work},
@@ -106,6 +110,17 @@ std::vector<const advice::ResolvedPlace*> edited_lines(const advice::ResolvedFin
     return lines;
 }
 
+/// How many of the calls that a finding would remove stay, where its edit says so.
+std::optional<std::uint64_t> needed_calls(const rules::Finding& finding) {
+    const auto transfers =
+        std::ranges::find(finding.evidence, "transfers", &std::pair<std::string_view, double>::first);
+    const std::vector<timeline::Change>& changes = finding.edit.changes;
+    if (transfers == finding.evidence.end() || changes.size() != 1 || changes.front().share <= 0)
+        return std::nullopt;
+    return static_cast<std::uint64_t>(
+        std::llround(transfers->second / changes.front().share - transfers->second));
+}
+
 class Builder {
 public:
     Builder(advice::Report& report, const Options& options) : report_(report), options_(options) {
@@ -130,6 +145,10 @@ public:
         if (source == nullptr)
             return why;
         Request request{resolved, *source->syntax, device_, report_.symbolizer.places(resolved.line.stack)};
+        for (const rules::Finding& other : report_.findings)
+            if (other.rule == finding.rule && needed_calls(other))
+                if (const symbols::CodePlace place = report_.symbolizer.line(other.stack); place.file == path)
+                    request.needed.push_back({place.line, *needed_calls(other)});
         for (const advice::ResolvedEdit& edit : resolved.remedy)
             request.remedy_stacks.push_back(report_.symbolizer.places(edit.at.stack));
         Draft made = draft(language, request);
