@@ -186,7 +186,7 @@ Node base_of(Node pointer) {
 std::vector<Node> calls_of(const Node& where, std::string_view name) {
     std::vector<Node> found;
     where.walk([&](const Node& node) {
-        if (node.kind() == "call_expression" && called_name(node) == name)
+        if (node.kind() == "call_expression" && (name.empty() || called_name(node) == name))
             found.push_back(node);
         return true;
     });

@@ -46,8 +46,8 @@ Node base_of(Node pointer);
 std::string_view wrapper_near(const Node& at);
 /// The call as a statement, checked by `wrapper` where that is not empty.
 std::string checked(std::string_view call, std::string_view wrapper);
-/// The calls of this name below `where`.
-std::vector<Node> calls_of(const Node& where, std::string_view name);
+/// The calls of this name below `where`; without a name, all.
+std::vector<Node> calls_of(const Node& where, std::string_view name = {});
 
 /// The loops around a node, the innermost first, within its function.
 std::vector<Node> loops_around(const Node& node);

@@ -43,6 +43,7 @@ Draft remove_statements(const Request& request);
 Draft hoist_out_of_loop(const Request& request);        ///< what is made and destroyed in each round
 Draft allocate_in_stream_order(const Request& request); ///< from a pool that keeps what is freed
 Draft page_lock_buffer(const Request& request); ///< where it is allocated, or around the loop that copies it
+Draft hoist_prefetch(const Request& request);
 Draft join_prefetches(const Request& request);
 Draft ask_once(const Request& request);
 Draft wait_for_work(const Request& request); ///< of another stream, or before the host writes what is copied
@@ -50,6 +51,9 @@ Draft correct_failing_call(const Request& request);
 Draft enable_peer_access(const Request& request);
 Draft swap_pointers(const Request& request);
 Draft move_copies(const Request& request);      ///< out of the loop that repeats them
+Draft hoist_graph(const Request& request);      ///< that each round makes alike
+Draft copy_to_device(const Request& request);   ///< memory of the host that kernels read in each round
+Draft own_stream(const Request& request);       ///< for a launch on the default stream
 Draft keep_pool_memory(const Request& request); ///< raises a pool's release threshold
 
 } // namespace umadvisor::patch

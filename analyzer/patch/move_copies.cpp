@@ -2,6 +2,7 @@
 /// behind.
 #include "analyzer/patch/code.hpp"
 #include "analyzer/patch/draft.hpp"
+#include "analyzer/patch/kernels.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -203,20 +204,6 @@ Node caller_of(const Request& request, const Node& function) {
     return {};
 }
 
-/// Whether the kernel takes its argument of this number as a pointer to what it only reads.
-bool only_reads(const Syntax& source, std::string_view kernel, std::size_t number) {
-    bool found = false, constant = false;
-    source.root().walk([&](const Node& node) {
-        if (node.kind() != "function_definition" || declared_by(node.field("declarator")).text() != kernel)
-            return node.kind() != "function_definition";
-        const std::vector<Node> parameters = node.field("declarator").field("parameters").children();
-        constant = !found && number < parameters.size() && parameters[number].text().starts_with("const ");
-        found = true;
-        return false;
-    });
-    return constant;
-}
-
 /// Whether the loop shows that nothing but the upload writes the memory on the device.
 bool leaves_device_memory(const Syntax& source, const Node& loop, const Node& except,
                           const std::string& device) {
@@ -253,6 +240,8 @@ Draft moved_out(const Request& request, const Node& upload) {
         !is_alone(text, around.front()) || !is_alone(text, moved.whole))
         return {.refused = "its upload does not stand in the block of a loop by itself"};
     const Node loop = around.front();
+    if (std::ranges::count_if(block.children(), [](const Node& node) { return node.kind() != "comment"; }) == 1)
+        return {.refused = "its loop does nothing but copy"};
     const std::string object =
         in_loop ? std::string() : std::string(call.field("function").field("argument").text()) + ".";
     for (const Node& each : uploads) {

@@ -97,11 +97,16 @@ std::vector<Node> frees_of(const Node& function, std::string_view name) {
 }
 
 /// Page-locked memory in place of malloc or new, with its free.
-Draft lock_where_allocated(const Request& request, const HostCopy& copy, const Origin& origin,
-                           const std::string& bytes) {
+Draft lock_where_allocated(const Request& request, const HostCopy& copy) {
     const std::string& text = request.source.text();
     const std::string_view name = copy.buffer.text();
     const Node function = function_of(copy.call);
+    const std::optional<Origin> found = origin_of(function, name);
+    const std::string bytes = found && found->value ? allocated_bytes(found->value) : "";
+    if (bytes.empty() || !declares(function.field("body"), name))
+        return {.refused =
+                    fmt::format("{} gets its memory in another function, or not from malloc or new", name)};
+    const Origin& origin = *found;
     const std::vector<Node> frees = frees_of(function, name);
     const bool is_main = function.field("declarator").text().starts_with("main(");
     if (frees.empty() && !is_main)
@@ -185,25 +190,63 @@ void wait_behind(const Request& request, const HostCopy& copy, Draft& draft) {
         {at, at, indent_at(text, copy.statement.whole.begin()) + checked(wait, copy.statement.wrapper) + "\n"});
 }
 
+/// Page-locks the buffers of a loop that copies in and out asynchronously, where a wait for the device follows
+/// the loop and the loop does nothing else with them.
+Draft page_lock_pipeline(const Request& request) {
+    const std::string& text = request.source.text();
+    std::vector<int> lines{request.finding.line.place.line};
+    for (const advice::ResolvedPlace& other : request.finding.others)
+        lines.push_back(other.place.line);
+    Draft draft;
+    Node loop;
+    std::set<std::string_view> buffers;
+    std::vector<Node> copies;
+    for (const int line : lines) {
+        const Node call = only_call(request.source, line, "cudaMemcpyAsync");
+        if (!call)
+            continue; // of a kernel
+        const std::optional<HostCopy> copy = host_copy(call);
+        const std::vector<Node> around = loops_around(call);
+        if (!copy || around.empty() || (loop && !(around.back() == loop)))
+            return {.refused = "its copies are not statements of one loop"};
+        loop = around.back();
+        copies.push_back(call);
+        if (!buffers.insert(copy->buffer.text()).second)
+            continue;
+        const Draft locked = lock_where_allocated(request, *copy);
+        if (!locked.refused.empty())
+            return locked;
+        draft.edits.insert(draft.edits.end(), locked.edits.begin(), locked.edits.end());
+    }
+    const std::vector<Node> behind = loop ? following(loop) : std::vector<Node>();
+    if (behind.empty() || calls_of(behind.front(), "cudaDeviceSynchronize").empty())
+        return {.refused = "no wait for the device follows its copies at once"};
+    bool used = false;
+    loop.walk([&](const Node& node) {
+        used |= node.kind() == "identifier" && buffers.contains(node.text());
+        return std::ranges::find(copies, node) == copies.end();
+    });
+    if (used || !is_alone(text, loop))
+        return {.refused = "the loop uses the buffers for more than its copies"};
+    return draft;
+}
+
 } // namespace
 
 Draft page_lock_buffer(const Request& request) {
+    if (request.finding.finding.rule->id == "UMA-109")
+        return page_lock_pipeline(request);
     const std::optional<HostCopy> copy =
         host_copy(only_call(request.source, request.finding.line.place.line, "cudaMemcpy"));
     const Node function = copy ? function_of(copy->call) : Node();
-    if (!copy || !function)
+    if (!function)
         return {.refused = "its line has no copy as a statement of its own, or several"};
     const std::string_view name = copy->buffer.text();
-    const Node body = function.field("body");
-    if (!body || !declares(body, name))
-        return {.refused = fmt::format("{} gets its memory in another function", name)};
-    const std::optional<Origin> origin = origin_of(function, name);
-    const std::string bytes = origin && origin->value ? allocated_bytes(origin->value) : "";
     const bool vector = copy->host.text().find(fmt::format("{}.data()", name)) != std::string_view::npos ||
                         copy->host.text().starts_with(fmt::format("&{}[", name));
-    Draft draft = !bytes.empty() ? lock_where_allocated(request, *copy, *origin, bytes)
-                  : vector       ? lock_around_loop(request, *copy)
-                                 : Draft{.refused = fmt::format("how {} gets its memory is not clear", name)};
+    Draft draft = lock_where_allocated(request, *copy);
+    if (!draft.refused.empty() && vector)
+        draft = lock_around_loop(request, *copy);
     if (!draft.refused.empty())
         return draft;
     for (const Node& call : calls_of(function, "cudaMemcpyAsync")) {

@@ -51,8 +51,12 @@ constexpr Maker makers[] = {
     {"UMA-418", native, &hoist_out_of_loop},
     {"UMA-401", native, &allocate_in_stream_order},
     {"UMA-414", native, &keep_pool_memory},
+    {"UMA-411", native, &hoist_graph},
+    {"UMA-121", native, &copy_to_device},
+    {"UMA-110", native, &own_stream},
     {"UMA-106", native, &move_copies},
     {"UMA-107", native, &move_copies},
+    {"UMA-212", native, &hoist_prefetch},
     {"UMA-218", native, &join_prefetches},
     {"UMA-507", native, &ask_once},
     {"UMA-602", native, &wait_for_work},
@@ -63,6 +67,7 @@ constexpr Maker makers[] = {
     {"UMA-111", native, &swap_pointers},
     {"UMA-101", native, &page_lock_buffer, true},
     {"UMA-102", native, &page_lock_buffer, true},
+    {"UMA-109", native, &page_lock_buffer},
 };
 
 /// The edits of the first maker for this rule and language that makes some, or why the last one makes none.

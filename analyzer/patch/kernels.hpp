@@ -1,0 +1,11 @@
+/// What the source shows of kernels.
+#pragma once
+
+#include "analyzer/patch/code.hpp"
+
+namespace umadvisor::patch {
+
+/// Returns whether the kernel takes its argument of this number, from 0, as a pointer to what it only reads.
+bool only_reads(const Syntax& source, std::string_view kernel, std::size_t number);
+
+} // namespace umadvisor::patch
