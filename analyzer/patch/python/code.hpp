@@ -1,0 +1,95 @@
+/// Questions about a source in Python that edits depend on. Where a text leaves an answer open, it is the one
+/// that makes no edit.
+#pragma once
+
+#include "analyzer/patch/edits.hpp"
+#include "analyzer/patch/syntax.hpp"
+
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace umadvisor::patch::python {
+
+/// Calls whose text has part of `line`, outer ones first.
+std::vector<Node> calls_on(const Syntax& source, int line);
+/// Returns whether it calls the method `name` of an object, without arguments: "x.item()".
+bool calls_method(const Node& call, std::string_view name);
+/// The object whose method or attribute it is: "x" of "x.item()" and of "x.item".
+Node object_of(const Node& expression);
+/// "sum" of "x.sum(1)", "float" of "float(x)"; empty where the called function has no name.
+std::string_view callee(const Node& call);
+/// The first name of "a.b[i].c()"; empty where it begins with no name.
+std::string_view root_name(const Node& expression);
+/// The arguments of a call: positional ones and `name=value`.
+std::vector<Node> call_arguments(const Node& call);
+/// Its only argument, a positional one; null: it has none or several.
+Node only_argument(const Node& call);
+/// Whether it is a name, or attributes and elements of one by names and numbers: reading it twice is the same.
+bool is_simple(const Node& expression);
+
+/// The statement of a block, or of the module, that holds it.
+Node whole_statement(const Node& node);
+/// The function, class, lambda or module that holds it.
+Node scope_around(const Node& node);
+/// The loops whose body has it, the innermost first, within its scope.
+std::vector<Node> loops_over(const Node& node);
+/// Whether a `try` of its scope holds it: what stands behind it may be left out.
+bool is_tried(const Node& node);
+/// Whether every run of `later` follows one of `earlier`, a statement, without a condition between them.
+bool always_before(const Node& earlier, const Node& later);
+/// Whether the file imports a module of this name: "torch" by `import torch.nn`.
+bool imports(const Syntax& source, std::string_view module);
+/// Whether the module is imported by its own name: `import torch`.
+bool has_module(const Syntax& source, std::string_view module);
+
+/// How a name is used.
+enum class Use : std::uint8_t {
+    read,   ///< for its value, which nothing keeps
+    bound,  ///< given another value
+    stored, ///< written in place, or possibly so: `x += y`, `x[0] = y`, `x.add_(y)`, a method that is not known
+    aliased,  ///< kept under another name, in a container or by a caller
+    passed,   ///< as an argument, to a function that is not known
+    iterated, ///< its elements get another name
+};
+/// Where the name is used below `where`, apart from functions and comprehensions that have their own variable
+/// of it.
+std::vector<Node> uses(const Node& where, std::string_view name);
+Use use_of(const Node& identifier);
+/// Whether one of the uses below `where` is one of these.
+bool has_use(const Node& where, std::string_view name, std::initializer_list<Use> kinds);
+
+/// A value that a variable gets.
+struct Binding {
+    Node target;
+    Node value; ///< null: not known from the text
+    Node statement;
+};
+
+/// A variable that a name stands for at a place.
+struct Variable {
+    std::string_view name;
+    Node home;                     ///< the function or module that it belongs to
+    std::vector<Binding> bindings; ///< in the order of the text; those of `+=` are not among them
+    bool shared = false;           ///< other functions use it, or may bind it
+};
+Variable variable_at(const Node& place, std::string_view name);
+/// The last binding before the loop: where every run of the loop follows it. Null otherwise.
+const Binding* binding_before(const Variable& variable, const Node& loop);
+/// Whether every run of the loop follows some binding.
+bool is_bound_before(const Variable& variable, const Node& loop);
+
+/// Whether the name stands for the same unchanged value in all rounds of the loop, as far as the file shows.
+bool holds_in(const Node& loop, std::string_view name);
+/// The names that an expression uses.
+std::vector<std::string_view> names_of(const Node& expression);
+
+/// Edits that put lines, each with its end, before and behind a statement. Lines are not indented.
+TextEdit lines_before(std::string_view text, const Node& statement, const std::vector<std::string>& lines);
+TextEdit lines_behind(std::string_view text, const Node& statement, const std::vector<std::string>& lines);
+TextEdit instead(const Node& node, std::string code);
+/// The code of an expression, in parentheses where a method could not be called on it otherwise.
+std::string primary(const Node& expression);
+
+} // namespace umadvisor::patch::python
