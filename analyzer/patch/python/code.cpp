@@ -184,6 +184,12 @@ std::string joined(const std::vector<std::string>& lines, const std::string& ind
 
 } // namespace
 
+bool has_own_lines(std::string_view text, const Node& statement) {
+    const std::size_t behind = text.find_first_not_of(" \t", statement.end());
+    return text.find_first_not_of(" \t", line_begin(text, statement.begin())) == statement.begin() &&
+           (behind >= text.size() || text[behind] == '\n' || text[behind] == '#');
+}
+
 TextEdit lines_before(std::string_view text, const Node& statement, const std::vector<std::string>& lines) {
     const std::size_t at = line_begin(text, statement.begin());
     return {at, at, joined(lines, indent_at(text, statement.begin()))};

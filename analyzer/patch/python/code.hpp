@@ -85,6 +85,8 @@ bool holds_in(const Node& loop, std::string_view name);
 /// The names that an expression uses.
 std::vector<std::string_view> names_of(const Node& expression);
 
+/// Whether nothing else but a comment behind it stands on its lines.
+bool has_own_lines(std::string_view text, const Node& statement);
 /// Edits that put lines, each with its end, before and behind a statement. Lines are not indented.
 TextEdit lines_before(std::string_view text, const Node& statement, const std::vector<std::string>& lines);
 TextEdit lines_behind(std::string_view text, const Node& statement, const std::vector<std::string>& lines);

@@ -14,11 +14,8 @@ Draft keep_cache(const Request& request) {
         for (const Node& each : statement.parent().children())
             beside += each.kind() == "comment" ? 0 : 1;
         const std::size_t begin = line_begin(text, statement.begin()), end = line_end(text, statement.end());
-        const std::string behind = text.substr(statement.end(), end - statement.end());
-        const std::size_t next = behind.find_first_not_of(" \t\n");
         if (call.parent() != statement || loops_over(call).empty() || beside == 1 ||
-            text.find_first_not_of(" \t", begin) != statement.begin() ||
-            (next != std::string::npos && behind[next] != '#'))
+            !has_own_lines(text, statement))
             return {.refused = "torch.cuda.empty_cache() is part of a larger statement, or all of its block"};
         return {.edits = {{begin, end, ""}},
                 .assumes = {"no other library or process needs the memory that PyTorch would give back here"}};

@@ -139,10 +139,8 @@ Draft make_before_loop(const Request& request) {
         return {.refused = std::move(why)};
     const std::string& text = source.text();
     const std::size_t begin = line_begin(text, moved.begin()), end = line_end(text, moved.end());
-    const std::size_t first = text.find_first_not_of(" \t", begin);
-    if (first != moved.begin() || statements_of(moved.parent()).size() == 1 ||
-        text.substr(moved.end(), end - moved.end()).find_first_not_of(" \t\n") != std::string::npos)
-        return {.refused = "its statement shares its lines or its block with no other"};
+    if (!has_own_lines(text, moved) || statements_of(moved.parent()).size() == 1)
+        return {.refused = "its statement shares its lines with another, or is all of its block"};
     const std::string old_indent = indent_at(text, moved.begin()), new_indent = indent_at(text, loop.begin());
     std::string code;
     for (std::size_t at = begin; at < end; at = line_end(text, at)) {
