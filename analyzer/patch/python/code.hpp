@@ -63,7 +63,7 @@ bool has_use(const Node& where, std::string_view name, std::initializer_list<Use
 /// A value that a variable gets.
 struct Binding {
     Node target;
-    Node value; ///< null: not known from the text
+    Node value; ///< null: not known from the text, or another name's, too
     Node statement;
 };
 
@@ -80,6 +80,9 @@ const Binding* binding_before(const Variable& variable, const Node& loop);
 /// Whether every run of the loop follows some binding.
 bool is_bound_before(const Variable& variable, const Node& loop);
 
+/// Whether the loop writes what the variable's value was made of, or its value may have another name from the
+/// start.
+bool may_change_with_others(const Variable& variable, const Node& loop);
 /// Whether the name stands for the same unchanged value in all rounds of the loop, as far as the file shows.
 bool holds_in(const Node& loop, std::string_view name);
 /// The names that an expression uses.

@@ -125,6 +125,7 @@ Draft detach_kept(const Request& request) {
     Draft draft;
     for (const Node& each : kept)
         draft.edits.push_back({each.end(), each.end(), ".detach()"});
+    draft.assumes = {fmt::format("{} is a tensor of PyTorch", kept.front().text())};
     return draft;
 }
 

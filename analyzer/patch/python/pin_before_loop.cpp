@@ -56,7 +56,7 @@ Draft pin_before_loop(const Request& request) {
     const Variable list = variable_at(inner, name);
     if (list.shared || list.home != scope_around(inner))
         return {.refused = fmt::format("{} is used by several functions", name)};
-    if (!is_own_list(list))
+    if (!is_own_list(list) || may_change_with_others(list, inner))
         return {.refused = fmt::format("the text does not show that {} is a list of tensors of its own", name)};
     Node outermost;
     for (auto loop = over; loop != loops.end(); ++loop) {

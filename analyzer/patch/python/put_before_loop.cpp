@@ -94,7 +94,8 @@ Draft put_before_loop(const Request& request) {
                 break;
             loop = outer;
         }
-        if (!loop || !is_bound_before(variable, loop) || !stays_on_host(variable, loop, source))
+        if (!loop || !is_bound_before(variable, loop) || !stays_on_host(variable, loop, source) ||
+            may_change_with_others(variable, loop))
             continue;
         const std::vector<Node> all = uses(variable.home, name);
         const bool kept = std::ranges::any_of(all, [&](const Node& use) {

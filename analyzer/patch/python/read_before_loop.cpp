@@ -53,6 +53,24 @@ bool has_call(const Node& expression) {
     return found;
 }
 
+/// Whether all indices are numbers: "for k in range(n)" and "for k, x in enumerate(xs)" count. A tensor on the
+/// device may not be an index of the copy on the host.
+bool has_plain_indices(const Node& element, const Node& loop) {
+    const Node counted = loop.kind() == "for_statement" ? loop.field("right") : Node();
+    Node counter = counted ? loop.field("left") : Node();
+    if (counted && callee(counted) == "enumerate" && !counter.children().empty())
+        counter = counter.children().front();
+    else if (!counted || callee(counted) != "range")
+        return false;
+    const std::vector<Node> parts = element.children();
+    return std::ranges::all_of(parts,
+                               [&](const Node& part) {
+                                   return part == parts.front() || part.kind() == "integer" ||
+                                          part.text() == counter.text();
+                               }) &&
+           !has_use(loop.field("body"), counter.text(), {Use::bound, Use::stored});
+}
+
 /// Why the array cannot be copied before the loop; empty: it can. Its uses in `choice` besides the read do not
 /// count: where one is made the other is not.
 std::string obstacle(const Variable& array, const Node& loop, const Node& choice) {
@@ -62,6 +80,8 @@ std::string obstacle(const Variable& array, const Node& loop, const Node& choice
         return fmt::format("the text does not show what {} is before the loop", array.name);
     if (!is_tensor(array))
         return fmt::format("the text does not show that {} is one tensor", array.name);
+    if (may_change_with_others(array, loop))
+        return fmt::format("the loop may change {}", array.name);
     for (const Node& use : uses(array.home, array.name)) {
         const bool chosen = choice && use.begin() >= choice.begin() && use.end() <= choice.end();
         const bool inside = use.begin() >= loop.field("body").begin() && use.end() <= loop.end();
@@ -131,6 +151,8 @@ Draft read_before_loop(const Request& request) {
         const Node statement = whole_statement(element);
         if (statement.parent() != loop.field("body"))
             return {.refused = "it reads elements in some rounds only"};
+        if (!has_plain_indices(element, loop))
+            return {.refused = "the text does not show that its indices are numbers"};
         const Node choice = choice_around(element);
         if (choice && (!all_hold(loop, choice.children()[1]) || has_call(choice.children()[1])))
             return {.refused = "it reads elements in some rounds only"};

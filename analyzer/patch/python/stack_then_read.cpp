@@ -6,6 +6,16 @@
 
 namespace umadvisor::patch::python {
 
+namespace {
+
+/// Not a number in one round and a tensor in the next.
+bool has_one_form(const Node& element) {
+    return element.kind() == "identifier" || element.kind() == "subscript" || element.kind() == "attribute" ||
+           element.kind() == "call";
+}
+
+} // namespace
+
 Draft stack_then_read(const Request& request) {
     const Syntax& source = request.source;
     Node made;
@@ -21,6 +31,9 @@ Draft stack_then_read(const Request& request) {
         return {.refused = std::string(other_form)};
     if (!is_torch_alone(source))
         return {.refused = std::string(other_library)};
+    if (source.text().find("set_default_") != std::string::npos ||
+        source.text().find("with torch.device") != std::string::npos)
+        return {.refused = "the file may have PyTorch make tensors on the device"};
     const std::string_view name = only_argument(made).text();
     const Variable variable = variable_at(made, name);
     if (variable.shared)
@@ -30,7 +43,7 @@ Draft stack_then_read(const Request& request) {
         const Node method = use.parent();
         const Node call = method.parent();
         const bool append = call.kind() == "call" && method.kind() == "attribute" && callee(call) == "append" &&
-                            only_argument(call);
+                            only_argument(call) && has_one_form(only_argument(call));
         const Use how = use_of(use);
         if (append && !loops_over(call).empty())
             ++appends;

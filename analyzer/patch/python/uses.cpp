@@ -210,28 +210,6 @@ void add_uses(const Node& where, std::string_view name, std::vector<Node>& found
     });
 }
 
-/// The value that an assignment gives to this target, also among others: "a, b = 1, 2" and "a = b = 1".
-Node value_for(const Node& target) {
-    const Node outer = target.parent();
-    Node assignment = outer, place = target;
-    if (outer.kind() == "pattern_list" || outer.kind() == "tuple_pattern") {
-        assignment = outer.parent();
-        place = outer;
-    }
-    if (assignment.kind() != "assignment" || !is_field(assignment, "left", place))
-        return {};
-    Node value = assignment.field("right");
-    while (value && value.kind() == "assignment")
-        value = value.field("right");
-    if (!value || place == target)
-        return value;
-    const std::vector<Node> targets = place.children(), values = value.children();
-    if ((value.kind() != "expression_list" && value.kind() != "tuple") || targets.size() != values.size())
-        return {};
-    const auto at = std::ranges::find(targets, target);
-    return at == targets.end() ? Node() : values[static_cast<std::size_t>(at - targets.begin())];
-}
-
 /// Whether its value cannot change: a number, a string, a device or type of PyTorch.
 bool is_constant(const Node& value) {
     constexpr std::array<std::string_view, 6> literals{"integer", "float", "string", "true", "false", "none"};
@@ -246,6 +224,32 @@ bool is_constant(const Node& value) {
         return value.field("function").text() == "torch.device";
     return value.kind() == "attribute" && object_of(value).text() == "torch" &&
            value.field("attribute").text() != "cuda";
+}
+
+/// The value that an assignment gives to this target, also among others: "a, b = 1, 2" and "a = b = 1". Null
+/// where two names get the same object that may change.
+Node value_for(const Node& target) {
+    const Node outer = target.parent();
+    Node assignment = outer, place = target;
+    if (outer.kind() == "pattern_list" || outer.kind() == "tuple_pattern") {
+        assignment = outer.parent();
+        place = outer;
+    }
+    if (assignment.kind() != "assignment" || !is_field(assignment, "left", place))
+        return {};
+    Node value = assignment.field("right");
+    while (value && value.kind() == "assignment")
+        value = value.field("right");
+    const bool several = assignment.parent().kind() == "assignment" || assignment.field("right") != value;
+    if (!value || (several && !is_constant(value)))
+        return {};
+    if (place == target)
+        return value;
+    const std::vector<Node> targets = place.children(), values = value.children();
+    if ((value.kind() != "expression_list" && value.kind() != "tuple") || targets.size() != values.size())
+        return {};
+    const auto at = std::ranges::find(targets, target);
+    return at == targets.end() ? Node() : values[static_cast<std::size_t>(at - targets.begin())];
 }
 
 bool is_imported(const Variable& variable) {
@@ -313,6 +317,19 @@ bool is_bound_before(const Variable& variable, const Node& loop) {
     });
 }
 
+bool may_change_with_others(const Variable& variable, const Node& loop) {
+    return std::ranges::any_of(variable.bindings, [&](const Binding& binding) {
+        const bool assigned = binding.target.parent().kind() == "assignment" ||
+                              binding.target.parent().parent().kind() == "assignment";
+        if (!binding.value) // two names of one object, or one of several that a call returns
+            return assigned && binding.target.parent().kind() != "pattern_list";
+        return std::ranges::any_of(names_of(binding.value), [&](std::string_view other) {
+            return other != variable.name && has_use(loop, other, {Use::stored}) &&
+                   !is_imported(variable_at(loop, other));
+        });
+    });
+}
+
 bool holds_in(const Node& loop, std::string_view name) {
     const Variable variable = variable_at(loop, name);
     if (has_use(loop, name, {Use::bound}))
@@ -337,7 +354,7 @@ bool holds_in(const Node& loop, std::string_view name) {
     if (constant)
         return true;
     if (has_use(loop, name, {Use::aliased, Use::passed, Use::iterated}) ||
-        has_use(variable.home, name, {Use::aliased}))
+        has_use(variable.home, name, {Use::aliased}) || may_change_with_others(variable, loop))
         return false;
     // What other functions do may happen in the loop.
     return std::ranges::none_of(uses(variable.home, name), [&](const Node& node) {

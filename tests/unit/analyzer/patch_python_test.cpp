@@ -169,6 +169,7 @@ BOOST_AUTO_TEST_CASE(a_list_that_something_else_needs_keeps_numbers) {
     };
     refused("        loss = model(x)\n", "        loss = model(x, losses[-1])\n", "uses it otherwise");
     refused("losses = []", "losses = [0.5]", "is empty");
+    refused("losses = []", "losses = other = []", "is empty");
     refused("losses = []", "losses = []\n    losses.append(1.0)", "between");
     refused("    losses = []\n    for x in data:\n",
             "    losses = []\n    for e in es:\n      print(losses)\n      for x in data:\n", "is empty");
@@ -202,6 +203,10 @@ BOOST_AUTO_TEST_CASE(a_list_of_scalars_on_the_device_is_read_with_one_copy) {
     };
     refused("ids, probs = [], []", "ids, probs = [1], []", "starts as an empty list");
     refused("ids, probs = [], []", "ids, probs = start()", "starts as an empty list");
+    refused("ids, probs = [], []", "ids = other = []; probs = []", "starts as an empty list");
+    refused("ids.append(i[0])", "ids.append(i[0] if step else 0)", "appended to alone");
+    refused("import torch\n", "import torch\ntorch.set_default_device(\"cuda\")\n", "on the device");
+    refused("import torch\n", "import torch\nwith torch.device(\"cuda\"):\n    warm()\n", "on the device");
     refused("probs.append(p[0])", "ids.append(p[0])", "several places");
     refused("print(len(ids))", "ids.append(0)", "appended to alone");
     refused("print(len(ids))", "ids[0] = 0", "appended to alone");
@@ -268,6 +273,12 @@ BOOST_AUTO_TEST_CASE(elements_of_what_the_loop_may_change_are_read_where_they_ar
     };
     refused("        use(", "        y[k + 1] = 0\n        use(", "may change y");
     refused("        use(", "        y.add_(1)\n        use(", "may change y");
+    refused("        use(", "        x.add_(1)\n        use(", "may change y");
+    refused("y = x - 1", "y = z = x - 1", "one tensor");
+    refused("y[k].item()", "y[k, i].item()", "indices are numbers");
+    refused("y[k].item()", "y[x].item()", "indices are numbers");
+    refused("range(9)", "ks", "indices are numbers");
+    refused("        use(", "        k = x[k]\n        use(", "indices are numbers");
     refused("        use(", "        step(y)\n        use(", "may change y");
     refused("        use(", "        y = step()\n        use(", "may change y");
     refused("    y = x - 1\n", "    y = x - 1\n    z = y.view(-1)\n", "another name");
@@ -343,6 +354,7 @@ BOOST_AUTO_TEST_CASE(a_list_is_page_locked_once_before_the_loops_over_it) {
     refused("data[0].sum()", "def f():\n    return data", "several functions");
     refused("[torch.randn(9) for _ in range(8)]", "[t for t in tensors]", "of its own");
     refused("[torch.randn(9) for _ in range(8)]", "load()", "of its own");
+    refused("[torch.randn(9) for _ in range(8)]", "kept = [torch.randn(9) for _ in range(8)]", "of its own");
     refused("    for d in data:", "    for d in load():", "no loop over a list");
     refused("d.pin_memory().to(dev, non_blocking=True) # here", "d.to(dev) # here", "form");
 }
@@ -422,6 +434,8 @@ BOOST_AUTO_TEST_CASE(what_a_round_may_change_is_made_in_each_round) {
     also("mean = [1, 2]", "may change from round to round");
     also("mean.append(1)", "may change from round to round");
     also("mean[0] = x", "may change from round to round");
+    also("step(mean=mean)", "may change from round to round");
+    refused("mean = [0.5, 0.4]", "mean = other = [0.5, 0.4]", "may change from round to round");
     also("step(mean)", "may change from round to round");
     also("s = s * 2", "may change s");
     also("fixed = True", "condition");
@@ -440,6 +454,9 @@ BOOST_AUTO_TEST_CASE(what_a_round_may_change_is_made_in_each_round) {
     refused("torch.tensor(mean, device=dev)", "torch.tensor(load())", "form");
     refused("torch.tensor(mean, device=dev)", "torch.tensor([x, 1])", "may change from round to round");
     refuses(&make_before_loop, one_constant, "y = x * 2", "y = m * 2", "may change m");
+    refuses(&make_before_loop,
+            replaced(one_constant, "    for x in xs:\n", "    scale = base[0]\n    for x in xs:\n"),
+            "y = x * 2", "base[0] = x", "may change from round to round");
     refuses(&make_before_loop, one_constant, "for x in xs:", "if xs:", "condition");
     refuses(&make_before_loop, one_constant, "show(y * m)", "yield lambda: m", "several functions");
 }
@@ -472,6 +489,8 @@ BOOST_AUTO_TEST_CASE(arguments_that_the_loop_leaves_as_they_are_are_put_on_the_d
     refused("print(y)", "print(params)", "behind the loop");
     refused("print(y)", "other = params", "behind the loop");
     refused("y = x\n", "y = x\nw = params[\"w\"]\n", "another name");
+    refuses(&put_before_loop, replaced(arguments, "np.zeros(9)", "np.zeros(9)[:n]"), "# here",
+            "# here\n    n += 1", "changes its arguments");
     refused("{\"w\": np.zeros(9)}", "load()", "arrays of NumPy");
     refused("{\"w\": np.zeros(9)}", "3", "arrays of NumPy");
     refused("@jax.jit", "@partial(jax.jit, donate_argnums=0)", "without options");
