@@ -1,5 +1,4 @@
 /// A sum of scalars that each round reads back is kept on the device, and read behind the loop.
-#include "analyzer/patch/python/code.hpp"
 #include "analyzer/patch/python/makers.hpp"
 
 #include <algorithm>
@@ -56,7 +55,7 @@ Draft accumulate_on_device(const Request& request) {
         return {.refused = std::string(other_library)};
     const std::string_view name = sum.field("left").text();
     const Variable variable = variable_at(sum, name);
-    if (variable.shared || variable.home != scope_around(sum))
+    if (variable.shared)
         return {.refused = fmt::format("{} is used by several functions", name)};
     Node loop;
     for (const Node& outer : loops_over(sum)) {

@@ -1,5 +1,4 @@
 /// A list of scalars that each round reads back is kept on the device, and read at once behind the loop.
-#include "analyzer/patch/python/code.hpp"
 #include "analyzer/patch/python/makers.hpp"
 
 #include <fmt/format.h>

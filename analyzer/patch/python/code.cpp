@@ -118,6 +118,15 @@ std::vector<Node> loops_over(const Node& node) {
     return loops;
 }
 
+bool is_inner_scope(const Node& node) {
+    return opens_scope(node) && node.kind() != "module";
+}
+
+bool is_part(const Node& outer, std::string_view field, const Node& node) {
+    const Node part = outer.field(field);
+    return part && part == node;
+}
+
 bool is_tried(const Node& node) {
     for (Node outer = node.parent(); outer && !opens_scope(outer); outer = outer.parent())
         if (outer.kind() == "try_statement")

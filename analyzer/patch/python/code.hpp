@@ -5,7 +5,6 @@
 #include "analyzer/patch/edits.hpp"
 #include "analyzer/patch/syntax.hpp"
 
-#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,6 +34,10 @@ Node whole_statement(const Node& node);
 Node scope_around(const Node& node);
 /// The loops whose body has it, the innermost first, within its scope.
 std::vector<Node> loops_over(const Node& node);
+/// Whether it makes a scope inside another: a function, a lambda or a class.
+bool is_inner_scope(const Node& node);
+/// Whether it is the part of `outer` that the grammar calls `field`.
+bool is_part(const Node& outer, std::string_view field, const Node& node);
 /// Whether a `try` of its scope holds it: what stands behind it may be left out.
 bool is_tried(const Node& node);
 /// Whether every run of `later` follows one of `earlier`, a statement, without a condition between them.
@@ -44,47 +47,6 @@ bool imports(const Syntax& source, std::string_view module);
 /// Whether the module is imported by its own name: `import torch`.
 bool has_module(const Syntax& source, std::string_view module);
 
-/// How a name is used.
-enum class Use : std::uint8_t {
-    read,   ///< for its value, which nothing keeps
-    bound,  ///< given another value
-    stored, ///< written in place, or possibly so: `x += y`, `x[0] = y`, `x.add_(y)`, a method that is not known
-    aliased,  ///< kept under another name, in a container or by a caller
-    passed,   ///< as an argument, to a function that is not known
-    iterated, ///< its elements get another name
-};
-/// Where the name is used below `where`, apart from functions and comprehensions that have their own variable
-/// of it.
-std::vector<Node> uses(const Node& where, std::string_view name);
-Use use_of(const Node& identifier);
-/// Whether one of the uses below `where` is one of these.
-bool has_use(const Node& where, std::string_view name, std::initializer_list<Use> kinds);
-
-/// A value that a variable gets.
-struct Binding {
-    Node target;
-    Node value; ///< null: not known from the text, or another name's, too
-    Node statement;
-};
-
-/// A variable that a name stands for at a place.
-struct Variable {
-    std::string_view name;
-    Node home;                     ///< the function or module that it belongs to
-    std::vector<Binding> bindings; ///< in the order of the text; those of `+=` are not among them
-    bool shared = false;           ///< other functions use it, or may bind it
-};
-Variable variable_at(const Node& place, std::string_view name);
-/// The last binding before the loop: where every run of the loop follows it. Null otherwise.
-const Binding* binding_before(const Variable& variable, const Node& loop);
-/// Whether every run of the loop follows some binding.
-bool is_bound_before(const Variable& variable, const Node& loop);
-
-/// Whether the loop writes what the variable's value was made of, or its value may have another name from the
-/// start.
-bool may_change_with_others(const Variable& variable, const Node& loop);
-/// Whether the name stands for the same unchanged value in all rounds of the loop, as far as the file shows.
-bool holds_in(const Node& loop, std::string_view name);
 /// The names that an expression uses.
 std::vector<std::string_view> names_of(const Node& expression);
 

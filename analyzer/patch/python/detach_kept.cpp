@@ -1,5 +1,4 @@
 /// What a list keeps of each round is a value, without the graph of its round.
-#include "analyzer/patch/python/code.hpp"
 #include "analyzer/patch/python/makers.hpp"
 
 #include <algorithm>

@@ -1,5 +1,4 @@
 /// A download goes to page-locked memory, which PyTorch keeps for the next.
-#include "analyzer/patch/python/code.hpp"
 #include "analyzer/patch/python/makers.hpp"
 
 #include <algorithm>

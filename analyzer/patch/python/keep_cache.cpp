@@ -1,5 +1,4 @@
 /// PyTorch keeps the memory that a loop frees for its next round.
-#include "analyzer/patch/python/code.hpp"
 #include "analyzer/patch/python/makers.hpp"
 
 namespace umadvisor::patch::python {

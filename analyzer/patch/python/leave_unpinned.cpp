@@ -1,5 +1,4 @@
 /// Memory that no copy uses is not page-locked.
-#include "analyzer/patch/python/code.hpp"
 #include "analyzer/patch/python/makers.hpp"
 
 namespace umadvisor::patch::python {

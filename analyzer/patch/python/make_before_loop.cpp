@@ -1,5 +1,4 @@
 /// A constant tensor that each round makes is made once, before the loop.
-#include "analyzer/patch/python/code.hpp"
 #include "analyzer/patch/python/makers.hpp"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "analyzer/patch/draft.hpp"
-#include "analyzer/patch/python/code.hpp"
+#include "analyzer/patch/python/uses.hpp"
 
 #include <string_view>
 

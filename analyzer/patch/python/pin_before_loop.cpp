@@ -1,5 +1,4 @@
 /// Tensors of a list that each round page-locks are page-locked once, before the loop.
-#include "analyzer/patch/python/code.hpp"
 #include "analyzer/patch/python/makers.hpp"
 
 #include <algorithm>

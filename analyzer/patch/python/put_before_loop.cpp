@@ -1,5 +1,4 @@
 /// Arrays of the host that each call of a compiled function uploads are uploaded once, before the loop.
-#include "analyzer/patch/python/code.hpp"
 #include "analyzer/patch/python/makers.hpp"
 
 #include <algorithm>

@@ -1,5 +1,4 @@
 /// The elements of an array that a loop reads one by one are read with one copy before it.
-#include "analyzer/patch/python/code.hpp"
 #include "analyzer/patch/python/makers.hpp"
 
 #include <algorithm>

@@ -1,5 +1,4 @@
 /// Numbers that a line reads from the device.
-#include "analyzer/patch/python/code.hpp"
 #include "analyzer/patch/python/makers.hpp"
 
 #include <algorithm>

@@ -1,5 +1,4 @@
 /// A list of scalars on the device is read with one copy.
-#include "analyzer/patch/python/code.hpp"
 #include "analyzer/patch/python/makers.hpp"
 
 #include <fmt/format.h>

@@ -1,5 +1,4 @@
 /// Tensors that are uploaded one by one and then stacked are stacked on the host and uploaded with one copy.
-#include "analyzer/patch/python/code.hpp"
 #include "analyzer/patch/python/makers.hpp"
 
 #include <fmt/format.h>

@@ -1,5 +1,4 @@
-/// How names are used, and which variables they are.
-#include "analyzer/patch/python/code.hpp"
+#include "analyzer/patch/python/uses.hpp"
 
 #include <algorithm>
 #include <array>
@@ -38,31 +37,25 @@ bool is_any(std::string_view name, const Known& known) {
     return std::ranges::find(known, name) != known.end();
 }
 
-/// Whether it is a part of `outer` by this name.
-bool is_field(const Node& outer, std::string_view field, const Node& node) {
-    const Node part = outer.field(field);
-    return part && part == node;
-}
-
 /// Whether the node, with the pattern it is in, gets a value.
 bool is_target(Node node) {
     for (Node outer = node.parent(); outer; node = outer, outer = outer.parent()) {
         const std::string_view kind = outer.kind();
         if (kind == "assignment" || kind == "for_statement" || kind == "for_in_clause")
-            return is_field(outer, "left", node);
+            return is_part(outer, "left", node);
         if (kind == "named_expression")
-            return is_field(outer, "name", node);
+            return is_part(outer, "name", node);
         if (kind == "as_pattern_target" || kind == "delete_statement" || kind == "global_statement" ||
             kind == "nonlocal_statement" || kind == "parameters" || kind == "lambda_parameters" ||
             kind == "import_statement" || kind == "import_from_statement" || kind == "case_pattern")
             return true;
         if (kind == "default_parameter" || kind == "typed_default_parameter") {
-            if (!is_field(outer, "name", node))
+            if (!is_part(outer, "name", node))
                 return false;
             continue;
         }
         if (kind == "function_definition" || kind == "class_definition")
-            return is_field(outer, "name", node);
+            return is_part(outer, "name", node);
         if (!kind.ends_with("pattern") && !kind.ends_with("pattern_list") && kind != "tuple" &&
             kind != "list" && kind != "expression_list" && kind != "parenthesized_expression" &&
             kind != "typed_parameter" && kind != "dotted_name" && kind != "aliased_import")
@@ -102,7 +95,7 @@ Use use_of(const Node& identifier) {
                 return Use::stored;
             const Node call = outer.parent();
             const std::string_view name = outer.field("attribute").text();
-            if (call.kind() == "call" && is_field(call, "function", outer)) {
+            if (call.kind() == "call" && is_part(call, "function", outer)) {
                 if (is_any(name, pure_methods))
                     return Use::read;
                 if (!is_any(name, views) && !(is_any(identifier.text(), pure_modules) && !name.ends_with('_')))
@@ -113,14 +106,14 @@ Use use_of(const Node& identifier) {
             continue;
         }
         if (kind == "subscript") {
-            if (!is_field(outer, "value", node))
+            if (!is_part(outer, "value", node))
                 return Use::read;
             if (is_target(outer))
                 return Use::stored;
             continue;
         }
         if (kind == "augmented_assignment")
-            return is_field(outer, "left", node) ? Use::stored : Use::read;
+            return is_part(outer, "left", node) ? Use::stored : Use::read;
         if (kind == "argument_list")
             return use_of_argument(outer.parent(), node);
         if (kind == "keyword_argument") {
@@ -128,7 +121,7 @@ Use use_of(const Node& identifier) {
             return list.kind() == "argument_list" ? use_of_argument(list.parent(), outer) : Use::passed;
         }
         if (kind == "for_statement" || kind == "for_in_clause")
-            return is_field(outer, "right", node) ? Use::iterated : Use::read;
+            return is_part(outer, "right", node) ? Use::iterated : Use::read;
         if (kind == "conditional_expression") {
             if (outer.children().size() == 3 && outer.children()[1] == node)
                 return Use::read;
@@ -146,19 +139,10 @@ Use use_of(const Node& identifier) {
     return Use::aliased;
 }
 
-namespace {
-
-bool is_own_scope(const Node& node) {
-    const std::string_view kind = node.kind();
-    return kind == "function_definition" || kind == "lambda" || kind == "class_definition";
-}
-
-/// Whether a parameter or an assignment makes the name a variable of this function; a class's names are not
-/// seen in its functions.
 bool owns(const Node& function, std::string_view name) {
     bool bound = false, shared = false;
     function.walk([&](const Node& node) {
-        if (node != function && is_own_scope(node)) {
+        if (node != function && is_inner_scope(node)) {
             bound |= node.field("name") && node.field("name").text() == name;
             return false;
         }
@@ -170,12 +154,14 @@ bool owns(const Node& function, std::string_view name) {
                 inside |= each.kind().ends_with("comprehension") || each.kind() == "generator_expression";
             bound |= !inside && use_of(node) == Use::bound;
             const Node update = node.parent();
-            bound |= !inside && update.kind() == "augmented_assignment" && is_field(update, "left", node);
+            bound |= !inside && update.kind() == "augmented_assignment" && is_part(update, "left", node);
         }
         return true;
     });
     return bound && !shared;
 }
+
+namespace {
 
 /// Whether the comprehension's own variable has the name.
 bool is_variable_of(const Node& comprehension, std::string_view name) {
@@ -189,7 +175,7 @@ bool is_variable_of(const Node& comprehension, std::string_view name) {
 
 void add_uses(const Node& where, std::string_view name, std::vector<Node>& found) {
     where.walk([&](const Node& node) {
-        if (node != where && is_own_scope(node) && owns(node, name))
+        if (node != where && is_inner_scope(node) && owns(node, name))
             return false;
         if ((node.kind().ends_with("comprehension") || node.kind() == "generator_expression") &&
             is_variable_of(node, name)) {
@@ -203,58 +189,10 @@ void add_uses(const Node& where, std::string_view name, std::vector<Node>& found
         if (node.kind() != "identifier" || node.text() != name)
             return true;
         const Node outer = node.parent();
-        if (!is_field(outer, "attribute", node) &&
-            !(outer.kind() == "keyword_argument" && is_field(outer, "name", node)))
+        if (!is_part(outer, "attribute", node) &&
+            !(outer.kind() == "keyword_argument" && is_part(outer, "name", node)))
             found.push_back(node);
         return true;
-    });
-}
-
-/// Whether its value cannot change: a number, a string, a device or type of PyTorch.
-bool is_constant(const Node& value) {
-    constexpr std::array<std::string_view, 6> literals{"integer", "float", "string", "true", "false", "none"};
-    if (!value)
-        return false;
-    if (is_any(value.kind(), literals))
-        return true;
-    if (value.kind() == "unary_operator" || value.kind() == "not_operator" ||
-        value.kind() == "binary_operator" || value.kind() == "parenthesized_expression")
-        return std::ranges::all_of(value.children(), is_constant);
-    if (value.kind() == "call")
-        return value.field("function").text() == "torch.device";
-    return value.kind() == "attribute" && object_of(value).text() == "torch" &&
-           value.field("attribute").text() != "cuda";
-}
-
-/// The value that an assignment gives to this target, also among others: "a, b = 1, 2" and "a = b = 1". Null
-/// where two names get the same object that may change.
-Node value_for(const Node& target) {
-    const Node outer = target.parent();
-    Node assignment = outer, place = target;
-    if (outer.kind() == "pattern_list" || outer.kind() == "tuple_pattern") {
-        assignment = outer.parent();
-        place = outer;
-    }
-    if (assignment.kind() != "assignment" || !is_field(assignment, "left", place))
-        return {};
-    Node value = assignment.field("right");
-    while (value && value.kind() == "assignment")
-        value = value.field("right");
-    const bool several = assignment.parent().kind() == "assignment" || assignment.field("right") != value;
-    if (!value || (several && !is_constant(value)))
-        return {};
-    if (place == target)
-        return value;
-    const std::vector<Node> targets = place.children(), values = value.children();
-    if ((value.kind() != "expression_list" && value.kind() != "tuple") || targets.size() != values.size())
-        return {};
-    const auto at = std::ranges::find(targets, target);
-    return at == targets.end() ? Node() : values[static_cast<std::size_t>(at - targets.begin())];
-}
-
-bool is_imported(const Variable& variable) {
-    return !variable.bindings.empty() && std::ranges::all_of(variable.bindings, [](const Binding& binding) {
-        return binding.statement.kind().starts_with("import_");
     });
 }
 
@@ -270,96 +208,6 @@ std::vector<Node> uses(const Node& where, std::string_view name) {
 bool has_use(const Node& where, std::string_view name, std::initializer_list<Use> kinds) {
     return std::ranges::any_of(uses(where, name), [&](const Node& node) {
         return std::ranges::find(kinds, use_of(node)) != kinds.end();
-    });
-}
-
-Variable variable_at(const Node& place, std::string_view name) {
-    Variable variable{.name = name, .home = scope_around(place), .bindings = {}};
-    const Node nearest = variable.home;
-    const auto sees = [&](const Node& scope) { return scope == nearest || scope.kind() != "class_definition"; };
-    while (variable.home.kind() != "module" && !(sees(variable.home) && owns(variable.home, name)))
-        variable.home = scope_around(variable.home);
-    const Node& home = variable.home;
-    for (const Node& node : uses(home, name)) {
-        const Node scope = scope_around(node);
-        if (scope != home) // a function's own name belongs to the scope around it
-            variable.shared |=
-                !(is_own_scope(scope) && is_field(scope, "name", node) && scope_around(scope) == home);
-        if (use_of(node) == Use::bound)
-            variable.bindings.push_back({node, value_for(node), whole_statement(node)});
-    }
-    Node root = home;
-    while (root.parent())
-        root = root.parent();
-    root.walk([&](const Node& node) {
-        if (node.kind() == "global_statement" || node.kind() == "nonlocal_statement")
-            for (const Node& each : node.children())
-                variable.shared |= each.text() == name;
-        return true;
-    });
-    return variable;
-}
-
-const Binding* binding_before(const Variable& variable, const Node& loop) {
-    const Binding* last = nullptr;
-    for (const Binding& binding : variable.bindings)
-        if (binding.target.begin() < loop.begin())
-            last = &binding;
-    return last != nullptr && always_before(last->statement, loop) ? last : nullptr;
-}
-
-bool is_bound_before(const Variable& variable, const Node& loop) {
-    const Node parameters = variable.home.field("parameters");
-    return std::ranges::any_of(variable.bindings, [&](const Binding& binding) {
-        return always_before(binding.statement, loop) ||
-               (parameters && binding.target.begin() >= parameters.begin() &&
-                binding.target.end() <= parameters.end());
-    });
-}
-
-bool may_change_with_others(const Variable& variable, const Node& loop) {
-    return std::ranges::any_of(variable.bindings, [&](const Binding& binding) {
-        const bool assigned = binding.target.parent().kind() == "assignment" ||
-                              binding.target.parent().parent().kind() == "assignment";
-        if (!binding.value) // two names of one object, or one of several that a call returns
-            return assigned && binding.target.parent().kind() != "pattern_list";
-        return std::ranges::any_of(names_of(binding.value), [&](std::string_view other) {
-            return other != variable.name && has_use(loop, other, {Use::stored}) &&
-                   !is_imported(variable_at(loop, other));
-        });
-    });
-}
-
-bool holds_in(const Node& loop, std::string_view name) {
-    const Variable variable = variable_at(loop, name);
-    if (has_use(loop, name, {Use::bound}))
-        return false;
-    if (is_imported(variable))
-        return true;
-    const bool constant =
-        !variable.bindings.empty() && std::ranges::all_of(variable.bindings, [](const Binding& binding) {
-            return is_constant(binding.value);
-        });
-    const auto rebound_elsewhere = [&] {
-        for (const Node& node : uses(variable.home, name))
-            if (use_of(node) == Use::bound && scope_around(node) != variable.home &&
-                node.parent().kind() != "function_definition")
-                return true;
-        return false;
-    };
-    if (variable.shared && rebound_elsewhere())
-        return false;
-    if (has_use(loop, name, {Use::stored}))
-        return false;
-    if (constant)
-        return true;
-    if (has_use(loop, name, {Use::aliased, Use::passed, Use::iterated}) ||
-        has_use(variable.home, name, {Use::aliased}) || may_change_with_others(variable, loop))
-        return false;
-    // What other functions do may happen in the loop.
-    return std::ranges::none_of(uses(variable.home, name), [&](const Node& node) {
-        const Use use = use_of(node);
-        return scope_around(node) != variable.home && use != Use::read && use != Use::bound;
     });
 }
 
