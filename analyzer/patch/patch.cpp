@@ -47,17 +47,17 @@ constexpr Maker makers[] = {
     {"UMA-414", Language::native, &keep_pool_memory},
     {"UMA-418", Language::native, &hoist_out_of_loop},
     {"UMA-101", Language::python, &python::upload_once},
-    {"UMA-102", Language::python, &python::download_to_pinned},
+    {"UMA-102", Language::python, &python::pin_downloads},
     {"UMA-103", Language::python, &python::join_copies},
     {"UMA-106", Language::python, &python::upload_once},
     {"UMA-108", Language::python, &python::upload_once},
     {"UMA-112", Language::python, &python::read_later},
     {"UMA-114", Language::python, &python::upload_once},
     {"UMA-116", Language::python, &python::mend_statement},
-    {"UMA-401", Language::python, &python::keep_cache},
-    {"UMA-406", Language::python, &python::leave_unpinned},
-    {"UMA-414", Language::python, &python::keep_cache},
-    {"UMA-417", Language::python, &python::detach_kept},
+    {"UMA-401", Language::python, &python::keep_freed_memory},
+    {"UMA-406", Language::python, &python::unpin},
+    {"UMA-414", Language::python, &python::keep_freed_memory},
+    {"UMA-417", Language::python, &python::drop_graphs},
 };
 
 /// The edits of the first maker for this rule and language that makes some, or why the last one makes none.

@@ -28,6 +28,10 @@ Draft read_before_loop(const Request& request);     ///< "x[k].item()" and "for 
 Draft stack_then_upload(const Request& request);    ///< "torch.stack([x.to(dev) for x in xs])"
 Draft pin_before_loop(const Request& request);      ///< "x.pin_memory().to(dev)" in a loop over a list
 Draft make_before_loop(const Request& request);     ///< "m = torch.tensor(mean, device=dev)"
+Draft download_to_pinned(const Request& request);   ///< "x.cpu()"
+Draft detach_kept(const Request& request);          ///< "history.append(loss)"
+Draft leave_unpinned(const Request& request);       ///< "torch.empty(n, pin_memory=True)"
+Draft keep_cache(const Request& request);           ///< "torch.cuda.empty_cache()"
 Draft put_before_loop(const Request& request);      ///< arguments of a function that JAX compiles
 
 } // namespace umadvisor::patch::python

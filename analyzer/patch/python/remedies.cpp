@@ -7,7 +7,10 @@ namespace umadvisor::patch::python {
 namespace {
 
 /// The edits of the first maker that makes some; otherwise why the first whose form the line has makes none.
+/// What the grammar does not know may use any name.
 Draft first_of(const Request& request, std::initializer_list<Make*> makers) {
+    if (request.source.root().has_error())
+        return {.refused = "the file has parts that could not be parsed"};
     Draft result{.refused = std::string(other_form)};
     for (Make* const make : makers) {
         Draft draft = make(request);
@@ -36,14 +39,30 @@ Draft upload_once(const Request& request) {
 Draft mend_statement(const Request& request) {
     const std::string_view title = request.finding.finding.title;
     if (title.starts_with("a constant built"))
-        return make_before_loop(request);
+        return first_of(request, {&make_before_loop});
     if (title.starts_with("the elements of an array"))
-        return read_before_loop(request);
+        return first_of(request, {&read_before_loop});
     if (title.starts_with("page-locked memory is filled"))
-        return pin_before_loop(request);
+        return first_of(request, {&pin_before_loop});
     if (title.starts_with("arguments in the host's memory"))
-        return put_before_loop(request);
+        return first_of(request, {&put_before_loop});
     return {.refused = std::string(other_form)};
+}
+
+Draft pin_downloads(const Request& request) {
+    return first_of(request, {&download_to_pinned});
+}
+
+Draft drop_graphs(const Request& request) {
+    return first_of(request, {&detach_kept});
+}
+
+Draft unpin(const Request& request) {
+    return first_of(request, {&leave_unpinned});
+}
+
+Draft keep_freed_memory(const Request& request) {
+    return first_of(request, {&keep_cache});
 }
 
 } // namespace umadvisor::patch::python

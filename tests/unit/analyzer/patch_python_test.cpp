@@ -568,4 +568,26 @@ BOOST_AUTO_TEST_CASE(the_reason_is_that_of_the_maker_that_knows_the_form) {
     BOOST_TEST(!made(&upload_once, constant).text.empty());
 }
 
+BOOST_AUTO_TEST_CASE(a_file_that_the_grammar_does_not_know_stays_as_it_is) {
+    const std::string text = "if x:\n    torch.cuda.empty_cache() # here\n))) = (((\n";
+    for (Make* const make :
+         {&read_later, &join_copies, &upload_once, &pin_downloads, &drop_graphs, &unpin, &keep_freed_memory}) {
+        rules::Finding finding;
+        finding.rule = &rules::uma_103;
+        const advice::ResolvedFinding resolved{.finding = finding,
+                                               .line = place(text, "here"),
+                                               .memory = {},
+                                               .others = {},
+                                               .remedy = {},
+                                               .verify = {}};
+        const Syntax source(text, Grammar::python);
+        BOOST_TEST(make({resolved, source, "0"}).refused.find("could not be parsed") != std::string::npos);
+    }
+    BOOST_TEST(!made(&pin_downloads, "import torch\nx = y.cpu() # here\n").refused.empty());
+    BOOST_TEST(!made(&drop_graphs, history).text.empty());
+    BOOST_TEST(!made(&unpin, "w = torch.empty(n, pin_memory=True) # here\n").text.empty());
+    BOOST_TEST(!made(&keep_freed_memory, "for x in xs:\n    step(x)\n    torch.cuda.empty_cache() # here\n")
+                    .text.empty());
+}
+
 BOOST_AUTO_TEST_SUITE_END()
