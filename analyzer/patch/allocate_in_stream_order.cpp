@@ -77,7 +77,7 @@ Draft allocate_in_stream_order(const Request& request) {
         return {.refused = "the run used several devices, and each has a pool of its own"};
     for (const std::string_view name :
          {"cudaStreamNonBlocking", "cudaStreamPerThread", "cudaStreamBeginCapture", "cudaIpcGetMemHandle"})
-        if (uses(source.root(), name))
+        if (mentions(source.root(), name))
             return {.refused =
                         fmt::format("the source uses {}, so that the order of the default stream may not "
                                     "be enough for memory of a pool",

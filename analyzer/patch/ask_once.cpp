@@ -41,7 +41,7 @@ Draft ask_once(const Request& request) {
         return {.refused = "what its query fills in is not declared beside it, in a function of its own"};
     if (declaration.text().starts_with("static"))
         return {.refused = "what its query fills in is static already"};
-    if (uses(function, "asked"))
+    if (mentions(function, "asked"))
         return {.refused = "its function has a variable of the name that the patch needs"};
     for (const Node& each : declaration.children())
         if (const std::string_view name = declared_by(each).text(); !name.empty())

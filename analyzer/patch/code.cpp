@@ -284,7 +284,7 @@ std::set<std::string_view> names_in(const Node& node) {
     return names;
 }
 
-bool uses(const Node& where, std::string_view name) {
+bool mentions(const Node& where, std::string_view name) {
     bool found = false;
     where.walk([&](const Node& node) {
         found |= node.kind().ends_with("identifier") && node.text() == name;

@@ -61,7 +61,7 @@ bool has_effect(const Node& expression);
 /// Returns the names that an expression or statement uses, without members and functions that are called.
 std::set<std::string_view> names_in(const Node& node);
 /// Returns whether the code below `where` uses the name in any way, as a variable, function or constant.
-bool uses(const Node& where, std::string_view name);
+bool mentions(const Node& where, std::string_view name);
 /// The identifier of a declarator, "a" of "*a[3]"; null: it has none.
 Node declared_by(Node declarator);
 /// Returns whether a declaration below `where` has a variable of that name.

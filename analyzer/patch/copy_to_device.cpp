@@ -57,7 +57,7 @@ Draft copy_to_device(const Request& request) {
     if (!argument || argument.kind() != "identifier")
         return {.refused = "its launch does not name the memory as an argument of its own"};
     const std::string name = std::string(argument.text()) + "_on_device";
-    if (uses(request.source.root(), name))
+    if (mentions(request.source.root(), name))
         return {.refused = fmt::format("the source has a {} already", name)};
     for (const std::string_view each : {mapped.host, mapped.device})
         if (changes(loop, each) || declares(loop, each))

@@ -56,4 +56,16 @@ Draft copy_to_device(const Request& request);   ///< memory of the host that ker
 Draft own_stream(const Request& request);       ///< for a launch on the default stream
 Draft keep_pool_memory(const Request& request); ///< raises a pool's release threshold
 
+namespace python {
+
+Draft read_later(const Request& request);        ///< scalars that each round reads back
+Draft join_copies(const Request& request);       ///< many small copies
+Draft upload_once(const Request& request);       ///< bytes that are uploaded again and again
+Draft mend_statement(const Request& request);    ///< statements that cost more than their calls
+Draft pin_downloads(const Request& request);     ///< pageable downloads
+Draft drop_graphs(const Request& request);       ///< values that keep the graphs of their rounds
+Draft unpin(const Request& request);             ///< page-locked memory that no copy uses
+Draft keep_freed_memory(const Request& request); ///< memory that the program makes PyTorch give back
+
+} // namespace python
 } // namespace umadvisor::patch

@@ -79,7 +79,7 @@ Draft hoist_graph(const Request& request) {
         if (own ? std::ranges::any_of(block.children(),
                                       [&](const Node& node) {
                                           return std::ranges::find(except, node) == except.end() &&
-                                                 uses(node, each);
+                                                 mentions(node, each);
                                       })
                 : each != name && (declares(loop, each) || changes(loop, each, Changed::itself, except)))
             return {.refused = fmt::format("{} may change from round to round, or is used in the loop", each)};

@@ -16,7 +16,7 @@ Draft own_stream(const Request& request) {
     if (around.empty() || !block_of(around.back()) || !is_alone(text, around.back()))
         return {.refused = "its line has no launch in a loop of its function"};
     const Node loop = around.back();
-    if (leaves_early(loop) || uses(function_of(launch), "own_stream"))
+    if (leaves_early(loop) || mentions(function_of(launch), "own_stream"))
         return {.refused = "its loop is left by return, or its function has an own_stream already"};
     const std::vector<Node> configuration = launch_configuration(launch);
     const Node last = configuration.back();

@@ -1,7 +1,7 @@
 #include "analyzer/patch/patch.hpp"
 
 #include "analyzer/advice/resolved.hpp"
-#include "analyzer/patch/draft.hpp"
+#include "analyzer/patch/makers.hpp"
 #include "analyzer/reader/plain.hpp"
 #include "analyzer/rules/words.hpp"
 #include "analyzer/text/figures.hpp"
@@ -23,69 +23,6 @@ constexpr std::size_t most_changed_lines = 12;
 constexpr std::size_t largest_source = 4 << 20;
 
 using Language = symbols::Language;
-
-constexpr std::string_view unknown_remedy = "a patch for its remedy is not known";
-
-/// Of several makers for a rule, the first that makes edits counts.
-struct Maker {
-    std::string_view rule;
-    Language language;
-    Make* make;
-    bool keeps_order = false; ///< by what it inserts, also where the remedy alone would not
-};
-constexpr auto native = Language::native;
-constexpr Maker makers[] = {
-    {"UMA-202", native, &insert_calls},
-    {"UMA-203", native, &insert_calls},
-    {"UMA-205", native, &insert_calls},
-    {"UMA-214", native, &insert_calls},
-    {"UMA-601", native, &insert_calls},
-    {"UMA-303", native, &remove_statements},
-    {"UMA-501", native, &remove_statements},
-    {"UMA-506", native, &remove_statements},
-    {"UMA-401", native, &hoist_out_of_loop},
-    {"UMA-407", native, &hoist_out_of_loop},
-    {"UMA-410", native, &hoist_out_of_loop},
-    {"UMA-411", native, &hoist_out_of_loop},
-    {"UMA-413", native, &hoist_out_of_loop},
-    {"UMA-418", native, &hoist_out_of_loop},
-    {"UMA-401", native, &allocate_in_stream_order},
-    {"UMA-414", native, &keep_pool_memory},
-    {"UMA-411", native, &hoist_graph},
-    {"UMA-121", native, &copy_to_device},
-    {"UMA-110", native, &own_stream},
-    {"UMA-106", native, &move_copies},
-    {"UMA-107", native, &move_copies},
-    {"UMA-212", native, &hoist_prefetch},
-    {"UMA-218", native, &join_prefetches},
-    {"UMA-507", native, &ask_once},
-    {"UMA-602", native, &wait_for_work},
-    {"UMA-603", native, &wait_for_work},
-    {"UMA-604", native, &wait_for_work},
-    {"UMA-701", native, &correct_failing_call},
-    {"UMA-120", native, &enable_peer_access},
-    {"UMA-111", native, &swap_pointers},
-    {"UMA-101", native, &page_lock_buffer, true},
-    {"UMA-102", native, &page_lock_buffer, true},
-    {"UMA-109", native, &page_lock_buffer},
-};
-
-/// The edits of the first maker for this rule and language that makes some, or why the last one makes none.
-Draft draft(Language language, const Request& request) {
-    const rules::Finding& finding = request.finding.finding;
-    const bool order_is_lost = finding.order == rules::Order::named || finding.order == rules::Order::unknown;
-    Draft made{.refused = std::string(unknown_remedy)};
-    for (const Maker& maker : makers) {
-        if (maker.rule != finding.rule->id || maker.language != language)
-            continue;
-        made = order_is_lost && !maker.keeps_order
-                   ? Draft{.refused = "its remedy needs an order that the program has to keep by itself"}
-                   : maker.make(request);
-        if (made.refused.empty())
-            break;
-    }
-    return made;
-}
 
 /// A file that findings edit.
 struct Source {
@@ -136,11 +73,8 @@ public:
     std::string add(const rules::Finding& finding, std::size_t number) {
         const advice::ResolvedFinding resolved = advice::resolve(report_, finding);
         const Language language = resolved.line.place.language;
-        const bool known = std::ranges::any_of(makers, [&](const Maker& maker) {
-            return maker.rule == finding.rule->id && maker.language == language;
-        });
-        if (!known)
-            return std::string(unknown_remedy);
+        if (!is_known(finding.rule->id, language))
+            return "a patch for its remedy is not known";
         const std::string path = resolved.line.place.file;
         for (const advice::ResolvedPlace* const line : edited_lines(resolved))
             if (line->place.file != path)
