@@ -79,7 +79,7 @@ std::string obstacle_before(const Node& loop, const Node& moved, const std::vect
         const Node assignment = maker.children().front();
         const std::string_view name = assignment.field("left").text();
         const Variable variable = variable_at(maker, name);
-        if (variable.shared || variable.home != scope_around(maker))
+        if (variable.shared)
             return fmt::format("{} is used by several functions", name);
         if (!uses_only_what_holds(loop, assignment.field("right")))
             return "what it is made of may change from round to round";

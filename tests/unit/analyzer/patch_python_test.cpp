@@ -170,6 +170,11 @@ BOOST_AUTO_TEST_CASE(a_list_that_something_else_needs_keeps_numbers) {
     refused("        loss = model(x)\n", "        loss = model(x, losses[-1])\n", "uses it otherwise");
     refused("losses = []", "losses = [0.5]", "is empty");
     refused("losses = []", "losses = other = []", "is empty");
+    refused("    losses = []\n", "    if data:\n        losses = []\n", "is empty");
+    refused("    for x in data:\n        loss = model(x)\n        losses.append(loss.item()) # here\n",
+            "    try:\n      for x in data:\n        losses.append(x.item()) # here\n    except E:\n        "
+            "print(losses)\n",
+            "exception");
     refused("losses = []", "losses = []\n    losses.append(1.0)", "between");
     refused("    losses = []\n    for x in data:\n",
             "    losses = []\n    for e in es:\n      print(losses)\n      for x in data:\n", "is empty");
@@ -376,6 +381,8 @@ BOOST_AUTO_TEST_CASE(a_download_goes_to_page_locked_memory_where_the_program_doe
     refused("count += best.sum()", "return_(best)", "stay page-locked");
     refused("best = state[i]", "best[i] = state[i]", "stay page-locked");
     refused("state[i].cpu()", "network(i).cpu()", "has no name");
+    refused("state[i].cpu()", "state[i].to(dev)", "form");
+    refused("import torch", "import torch, cupy", "PyTorch alone");
     refused("state[i].cpu()", "state[i].cpu() + x.cpu()", "several");
     refused("for i in range(9):", "if i:", "stay page-locked");
     refuses(&download_to_pinned, kept, ".pin_memory()", "", "stay page-locked");
@@ -525,6 +532,10 @@ BOOST_AUTO_TEST_CASE(a_list_keeps_values_without_their_graphs_where_only_values_
     refused("torch.stack([h.detach() for h in history]).mean().item()", "sum(history)", "may need the graphs");
     refused("mean = torch", "def f():\n    return history\nmean = torch", "several functions");
     refused("history.append", "self.history.append", "part of an object");
+    refused("import torch\n", "import torch, jax\n", "PyTorch alone");
+    const std::string counted = "import torch\nhistory = []\nfor x in xs:\n    loss = f(x) # here\n"
+                                "    history.append(loss)\nprint(len(history))\n";
+    BOOST_TEST(made(&detach_kept, counted).refused.find("has tensors") != std::string::npos);
     refused("if fixed else loss)", "if fixed else other)", "which list");
     refused("loss.detach() if fixed else loss", "loss.detach()", "which list");
 }
