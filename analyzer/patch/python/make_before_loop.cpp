@@ -112,8 +112,8 @@ Draft make_before_loop(const Request& request) {
     const Node choice = statement.parent().parent();
     if (choice && choice.kind() == "if_statement") {
         const std::vector<Node> beside = statements_of(choice.field("consequence"));
-        if (choice.field("alternative") || statement.parent() != choice.field("consequence") ||
-            !std::ranges::all_of(beside, makes_constant) || calls_something(choice.field("condition")))
+        if (choice.field("alternative") || !std::ranges::all_of(beside, makes_constant) ||
+            calls_something(choice.field("condition")))
             return {.refused = "it is made under a condition, beside other statements"};
         moved = choice;
         makers = beside;
@@ -149,7 +149,7 @@ Draft make_before_loop(const Request& request) {
         code += each == "\n" ? each : new_indent + each.substr(old_indent.size());
     }
     if (!code.ends_with('\n') || code.find("\"\"\"") != std::string::npos)
-        return {.refused = "its statement is the last of the file"};
+        return {.refused = "its statement is the last of the file, or has lines in a string"};
     const std::size_t before = line_begin(text, loop.begin());
     Draft draft;
     draft.edits = {{before, before, code}, {begin, end, ""}};

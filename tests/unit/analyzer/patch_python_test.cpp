@@ -362,6 +362,10 @@ BOOST_AUTO_TEST_CASE(a_list_is_page_locked_once_before_the_loops_over_it) {
     refused("[torch.randn(9) for _ in range(8)]", "kept = [torch.randn(9) for _ in range(8)]", "of its own");
     refused("    for d in data:", "    for d in load():", "no loop over a list");
     refused("d.pin_memory().to(dev, non_blocking=True) # here", "d.to(dev) # here", "form");
+    refused("d.pin_memory().to(dev, non_blocking=True) # here", "d[0].pin_memory().to(dev) # here", "form");
+    refused("import torch", "import torch, jax", "PyTorch alone");
+    refused("d.pin_memory().to(dev, non_blocking=True) # here", "d.pin_memory(), y.pin_memory() # here",
+            "several");
 }
 
 BOOST_AUTO_TEST_CASE(a_download_goes_to_page_locked_memory_where_the_program_does_not_keep_it) {
@@ -453,6 +457,17 @@ BOOST_AUTO_TEST_CASE(what_a_round_may_change_is_made_in_each_round) {
             "may change from round to round");
     refused("if not fixed:", "if x > 3:", "condition");
     refused("if not fixed:", "if more():", "condition");
+    refused("import torch", "from lib import torch", "PyTorch alone");
+    refused("if not fixed:", "if torch.rand(1):", "beside other statements");
+    const std::string in_loop =
+        "import torch\nfor x in xs:\n    f(x)\n    m = torch.tensor([1]).cuda() # here\n";
+    BOOST_TEST(!made(&make_before_loop, in_loop).text.empty());
+    refuses(&make_before_loop, in_loop, "    m =", "    f(x); m =", "shares its lines");
+    refuses(&make_before_loop, in_loop, "    f(x)\n", "", "all of its block");
+    refuses(&make_before_loop, in_loop, "tensor([1])", "tensor( # here\n  [1])", "indented alike");
+    refuses(&make_before_loop, in_loop, "[1]).cuda() # here\n", "[1]).to( # here\n    dev)",
+            "last of the file");
+    refuses(&make_before_loop, in_loop, ".cuda()", ".to(\"\"\"cuda\"\"\")", "last of the file");
     refused("            s = torch", "            step()\n            s = torch", "beside other statements");
     refused("            s = torch.tensor([1.5, 2.5]).cuda()\n",
             "            s = torch.tensor([1.5, 2.5]).cuda()\n        else:\n            s = 1\n", "condition");
@@ -557,6 +572,8 @@ BOOST_AUTO_TEST_CASE(a_loop_leaves_the_cache_alone) {
     refuses(&keep_cache, emptied, "for x in xs", "if x", "larger statement");
     refuses(&keep_cache, emptied, "    step(x)\n    ", "    step(x); ", "larger statement");
     refuses(&keep_cache, emptied, "torch.cuda.empty", "empty", "form");
+    refuses(&keep_cache, emptied, "torch.cuda.empty_cache()", "x = torch.cuda.empty_cache()",
+            "larger statement");
 }
 
 BOOST_AUTO_TEST_CASE(the_title_of_a_finding_chooses_its_remedy) {
