@@ -301,6 +301,7 @@ BOOST_AUTO_TEST_CASE(elements_of_what_the_loop_may_change_are_read_where_they_ar
     };
     stays("rows.append(n)", "rows.append(entry)", "used otherwise");
     stays("rows.append(n)", "lengths[0] = n", "may change lengths");
+    stays("        rows.append(n)\n", "    print(entry + 1)\n", "used otherwise");
     stays("in lengths:", "in list(lengths):", "not over a name");
     stays("ends[1:] - ends[:-1]", "split(ends)", "one tensor");
     stays("ends[1:] - ends[:-1]", "[a for a in ends]", "one tensor");
@@ -363,6 +364,9 @@ BOOST_AUTO_TEST_CASE(a_list_is_page_locked_once_before_the_loops_over_it) {
     refused("    for d in data:", "    for d in load():", "no loop over a list");
     refused("d.pin_memory().to(dev, non_blocking=True) # here", "d.to(dev) # here", "form");
     refused("d.pin_memory().to(dev, non_blocking=True) # here", "d[0].pin_memory().to(dev) # here", "form");
+    refused("data = [torch.randn(9) for", "if fresh:\n    data = [torch.randn(9) for", "the loop changes data");
+    refuses(&pin_before_loop, replaced(pinned, "[torch.randn(9) for _", "[torch.full((9,), base[0]) for _"),
+            "            x = d.to(dev, non_blocking=True)\n", "            base[0] = 2\n", "of its own");
     refused("import torch", "import torch, jax", "PyTorch alone");
     refused("d.pin_memory().to(dev, non_blocking=True) # here", "d.pin_memory(), y.pin_memory() # here",
             "several");
@@ -518,6 +522,9 @@ BOOST_AUTO_TEST_CASE(arguments_that_the_loop_leaves_as_they_are_are_put_on_the_d
     refused("@jax.jit", "@partial(jax.jit, donate_argnums=0)", "without options");
     refused("@jax.jit\n", "", "without options");
     refused("import jax,", "import torch, jax,", "PyTorch alone");
+    refused("import jax,", "import cupy, jax,", "PyTorch alone");
+    refused("import jax,", "from lib import jax\nimport re,", "PyTorch alone");
+    refused("forward(params, y) #", "forward(params, forward(params, y)) #", "several compiled");
     refused("print(y)", "def g():\n    params[0] = 1", "changes its arguments");
 }
 
