@@ -47,7 +47,7 @@ Draft append_on_device(const Request& request) {
         return {.refused = "a call may donate the memory that the list would keep"};
     const std::string_view name = object_of(append).text();
     const Variable variable = variable_at(append, name);
-    if (variable.shared || variable.home != scope_around(append))
+    if (variable.shared)
         return {.refused = fmt::format("{} is used by several functions", name)};
     Node loop;
     for (const Node& outer : loops_over(append)) {

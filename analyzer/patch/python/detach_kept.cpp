@@ -103,7 +103,7 @@ Draft detach_kept(const Request& request) {
         return {.refused = "the list that keeps it is part of an object"};
     const std::string_view name = list.text();
     const Variable variable = variable_at(append, name);
-    if (variable.shared || variable.home != scope_around(append))
+    if (variable.shared)
         return {.refused = fmt::format("{} is used by several functions", name)};
     bool tensors = false;
     for (const Node& use : uses(variable.home, name)) {

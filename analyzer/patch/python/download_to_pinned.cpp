@@ -27,7 +27,7 @@ bool is_dropped(const Node& call) {
             return false;
     const std::string_view name = parts[0].field("left").text();
     const Variable variable = variable_at(call, name);
-    return !variable.shared && variable.home == scope_around(call) &&
+    return !variable.shared &&
            !has_use(loops_over(call).front(), name, {Use::aliased, Use::passed, Use::stored});
 }
 

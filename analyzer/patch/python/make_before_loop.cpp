@@ -79,7 +79,7 @@ std::string obstacle_before(const Node& loop, const Node& moved, const std::vect
         const Node assignment = maker.children().front();
         const std::string_view name = assignment.field("left").text();
         const Variable variable = variable_at(maker, name);
-        if (variable.shared || variable.home != scope_around(maker))
+        if (variable.shared)
             return fmt::format("{} is used by several functions", name);
         if (!uses_only_what_holds(loop, assignment.field("right")))
             return "what it is made of may change from round to round";
@@ -112,8 +112,8 @@ Draft make_before_loop(const Request& request) {
     const Node choice = statement.parent().parent();
     if (choice && choice.kind() == "if_statement") {
         const std::vector<Node> beside = statements_of(choice.field("consequence"));
-        if (choice.field("alternative") || statement.parent() != choice.field("consequence") ||
-            !std::ranges::all_of(beside, makes_constant) || calls_something(choice.field("condition")))
+        if (choice.field("alternative") || !std::ranges::all_of(beside, makes_constant) ||
+            calls_something(choice.field("condition")))
             return {.refused = "it is made under a condition, beside other statements"};
         moved = choice;
         makers = beside;
@@ -149,7 +149,7 @@ Draft make_before_loop(const Request& request) {
         code += each == "\n" ? each : new_indent + each.substr(old_indent.size());
     }
     if (!code.ends_with('\n') || code.find("\"\"\"") != std::string::npos)
-        return {.refused = "its statement is the last of the file"};
+        return {.refused = "its statement is the last of the file, or has lines in a string"};
     const std::size_t before = line_begin(text, loop.begin());
     Draft draft;
     draft.edits = {{before, before, code}, {begin, end, ""}};

@@ -53,7 +53,7 @@ Draft pin_before_loop(const Request& request) {
             return {.refused = fmt::format("the loop may change {}, or keep it", each)};
     const std::string_view name = inner.field("right").text();
     const Variable list = variable_at(inner, name);
-    if (list.shared || list.home != scope_around(inner))
+    if (list.shared)
         return {.refused = fmt::format("{} is used by several functions", name)};
     if (!is_own_list(list) || may_change_with_others(list, inner))
         return {.refused = fmt::format("the text does not show that {} is a list of tensors of its own", name)};

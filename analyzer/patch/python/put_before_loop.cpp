@@ -84,7 +84,7 @@ Draft put_before_loop(const Request& request) {
             continue;
         const std::string_view name = argument.text();
         const Variable variable = variable_at(argument, name);
-        if (variable.shared || variable.home != scope_around(call))
+        if (variable.shared)
             continue;
         Node loop;
         for (const Node& outer : loops_over(call)) {

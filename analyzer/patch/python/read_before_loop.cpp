@@ -73,7 +73,7 @@ bool has_plain_indices(const Node& element, const Node& loop) {
 /// Why the array cannot be copied before the loop; empty: it can. Its uses in `choice` besides the read do not
 /// count: where one is made the other is not.
 std::string obstacle(const Variable& array, const Node& loop, const Node& choice) {
-    if (array.shared || array.home != scope_around(loop))
+    if (array.shared)
         return fmt::format("{} is used by several functions", array.name);
     if (!is_bound_before(array, loop))
         return fmt::format("the text does not show what {} is before the loop", array.name);

@@ -40,7 +40,7 @@ struct Variable {
     std::string_view name;
     Node home;                     ///< the function or module that it belongs to
     std::vector<Binding> bindings; ///< in the order of the text; those of `+=` are not among them
-    bool shared = false;           ///< other functions use it, or may bind it
+    bool shared = false;           ///< others than its own function use it, or may bind it
 };
 Variable variable_at(const Node& place, std::string_view name);
 /// The last binding before the loop: where every run of the loop follows it. Null otherwise.

@@ -170,6 +170,11 @@ BOOST_AUTO_TEST_CASE(a_list_that_something_else_needs_keeps_numbers) {
     refused("        loss = model(x)\n", "        loss = model(x, losses[-1])\n", "uses it otherwise");
     refused("losses = []", "losses = [0.5]", "is empty");
     refused("losses = []", "losses = other = []", "is empty");
+    refused("    losses = []\n", "    if data:\n        losses = []\n", "is empty");
+    refused("    for x in data:\n        loss = model(x)\n        losses.append(loss.item()) # here\n",
+            "    try:\n      for x in data:\n        losses.append(x.item()) # here\n    except E:\n        "
+            "print(losses)\n",
+            "exception");
     refused("losses = []", "losses = []\n    losses.append(1.0)", "between");
     refused("    losses = []\n    for x in data:\n",
             "    losses = []\n    for e in es:\n      print(losses)\n      for x in data:\n", "is empty");
@@ -296,6 +301,7 @@ BOOST_AUTO_TEST_CASE(elements_of_what_the_loop_may_change_are_read_where_they_ar
     };
     stays("rows.append(n)", "rows.append(entry)", "used otherwise");
     stays("rows.append(n)", "lengths[0] = n", "may change lengths");
+    stays("        rows.append(n)\n", "    print(entry + 1)\n", "used otherwise");
     stays("in lengths:", "in list(lengths):", "not over a name");
     stays("ends[1:] - ends[:-1]", "split(ends)", "one tensor");
     stays("ends[1:] - ends[:-1]", "[a for a in ends]", "one tensor");
@@ -357,6 +363,13 @@ BOOST_AUTO_TEST_CASE(a_list_is_page_locked_once_before_the_loops_over_it) {
     refused("[torch.randn(9) for _ in range(8)]", "kept = [torch.randn(9) for _ in range(8)]", "of its own");
     refused("    for d in data:", "    for d in load():", "no loop over a list");
     refused("d.pin_memory().to(dev, non_blocking=True) # here", "d.to(dev) # here", "form");
+    refused("d.pin_memory().to(dev, non_blocking=True) # here", "d[0].pin_memory().to(dev) # here", "form");
+    refused("data = [torch.randn(9) for", "if fresh:\n    data = [torch.randn(9) for", "the loop changes data");
+    refuses(&pin_before_loop, replaced(pinned, "[torch.randn(9) for _", "[torch.full((9,), base[0]) for _"),
+            "            x = d.to(dev, non_blocking=True)\n", "            base[0] = 2\n", "of its own");
+    refused("import torch", "import torch, jax", "PyTorch alone");
+    refused("d.pin_memory().to(dev, non_blocking=True) # here", "d.pin_memory(), y.pin_memory() # here",
+            "several");
 }
 
 BOOST_AUTO_TEST_CASE(a_download_goes_to_page_locked_memory_where_the_program_does_not_keep_it) {
@@ -376,6 +389,8 @@ BOOST_AUTO_TEST_CASE(a_download_goes_to_page_locked_memory_where_the_program_doe
     refused("count += best.sum()", "return_(best)", "stay page-locked");
     refused("best = state[i]", "best[i] = state[i]", "stay page-locked");
     refused("state[i].cpu()", "network(i).cpu()", "has no name");
+    refused("state[i].cpu()", "state[i].to(dev)", "form");
+    refused("import torch", "import torch, cupy", "PyTorch alone");
     refused("state[i].cpu()", "state[i].cpu() + x.cpu()", "several");
     refused("for i in range(9):", "if i:", "stay page-locked");
     refuses(&download_to_pinned, kept, ".pin_memory()", "", "stay page-locked");
@@ -446,6 +461,17 @@ BOOST_AUTO_TEST_CASE(what_a_round_may_change_is_made_in_each_round) {
             "may change from round to round");
     refused("if not fixed:", "if x > 3:", "condition");
     refused("if not fixed:", "if more():", "condition");
+    refused("import torch", "from lib import torch", "PyTorch alone");
+    refused("if not fixed:", "if torch.rand(1):", "beside other statements");
+    const std::string in_loop =
+        "import torch\nfor x in xs:\n    f(x)\n    m = torch.tensor([1]).cuda() # here\n";
+    BOOST_TEST(!made(&make_before_loop, in_loop).text.empty());
+    refuses(&make_before_loop, in_loop, "    m =", "    f(x); m =", "shares its lines");
+    refuses(&make_before_loop, in_loop, "    f(x)\n", "", "all of its block");
+    refuses(&make_before_loop, in_loop, "tensor([1])", "tensor( # here\n  [1])", "indented alike");
+    refuses(&make_before_loop, in_loop, "[1]).cuda() # here\n", "[1]).to( # here\n    dev)",
+            "last of the file");
+    refuses(&make_before_loop, in_loop, ".cuda()", ".to(\"\"\"cuda\"\"\")", "last of the file");
     refused("            s = torch", "            step()\n            s = torch", "beside other statements");
     refused("            s = torch.tensor([1.5, 2.5]).cuda()\n",
             "            s = torch.tensor([1.5, 2.5]).cuda()\n        else:\n            s = 1\n", "condition");
@@ -496,6 +522,9 @@ BOOST_AUTO_TEST_CASE(arguments_that_the_loop_leaves_as_they_are_are_put_on_the_d
     refused("@jax.jit", "@partial(jax.jit, donate_argnums=0)", "without options");
     refused("@jax.jit\n", "", "without options");
     refused("import jax,", "import torch, jax,", "PyTorch alone");
+    refused("import jax,", "import cupy, jax,", "PyTorch alone");
+    refused("import jax,", "from lib import jax\nimport re,", "PyTorch alone");
+    refused("forward(params, y) #", "forward(params, forward(params, y)) #", "several compiled");
     refused("print(y)", "def g():\n    params[0] = 1", "changes its arguments");
 }
 
@@ -525,6 +554,10 @@ BOOST_AUTO_TEST_CASE(a_list_keeps_values_without_their_graphs_where_only_values_
     refused("torch.stack([h.detach() for h in history]).mean().item()", "sum(history)", "may need the graphs");
     refused("mean = torch", "def f():\n    return history\nmean = torch", "several functions");
     refused("history.append", "self.history.append", "part of an object");
+    refused("import torch\n", "import torch, jax\n", "PyTorch alone");
+    const std::string counted = "import torch\nhistory = []\nfor x in xs:\n    loss = f(x) # here\n"
+                                "    history.append(loss)\nprint(len(history))\n";
+    BOOST_TEST(made(&detach_kept, counted).refused.find("has tensors") != std::string::npos);
     refused("if fixed else loss)", "if fixed else other)", "which list");
     refused("loss.detach() if fixed else loss", "loss.detach()", "which list");
 }
@@ -546,6 +579,8 @@ BOOST_AUTO_TEST_CASE(a_loop_leaves_the_cache_alone) {
     refuses(&keep_cache, emptied, "for x in xs", "if x", "larger statement");
     refuses(&keep_cache, emptied, "    step(x)\n    ", "    step(x); ", "larger statement");
     refuses(&keep_cache, emptied, "torch.cuda.empty", "empty", "form");
+    refuses(&keep_cache, emptied, "torch.cuda.empty_cache()", "x = torch.cuda.empty_cache()",
+            "larger statement");
 }
 
 BOOST_AUTO_TEST_CASE(the_title_of_a_finding_chooses_its_remedy) {
