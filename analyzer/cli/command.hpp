@@ -23,7 +23,7 @@ struct ExitStatusText {
 /// The help and the manual list the exit statuses with these meanings.
 constexpr ExitStatusText exit_statuses[] = {
     {"0", "done"},
-    {"1", "it could not be done (one line says why)"},
+    {"1", "it could not be done (one line says why); prove: the patch changes the output or loses time"},
     {"2", "wrong usage, or a program that cannot be preloaded into (linked statically)"},
     {"3", "there are findings, where that was to fail"},
     {"4", "ab: the repaired program's results differ, or they vary by themselves"},
@@ -55,6 +55,7 @@ public:
         return found == values_.end() ? std::vector<std::string>() : found->second;
     }
 
+    std::string given;             ///< the positional argument before a command line
     std::vector<std::string> rest; ///< positional arguments
 
 private:
@@ -70,12 +71,15 @@ struct Command {
     int (*run)(const Arguments&);
     bool rest_is_command =
         false; ///< positional arguments are a command line of their own, after `--` or as they are
+    /// Name in the help of a positional argument before that command line, which then follows `--`; empty:
+    /// none.
+    std::string_view given{};
 };
 
 extern const Command run_command, ab_command, report_command, diff_command, check_command, stats_command,
     flame_command, tree_command, dump_command, export_command, merge_command, pack_command, patch_command,
-    whatif_command, plan_command, doctor_command, calibrate_command, explain_command, completion_command,
-    help_command;
+    prove_command, whatif_command, plan_command, doctor_command, calibrate_command, explain_command,
+    completion_command, help_command;
 
 /// All of them, in the order of the help.
 const std::vector<const Command*>& commands();

@@ -78,6 +78,7 @@ struct Pending {
     const Command* command = nullptr;
     CLI::App* app = nullptr;
     std::vector<std::unique_ptr<std::vector<std::string>>> values; ///< one for each option
+    std::string given;
     std::vector<std::string> rest;
 };
 
@@ -101,7 +102,9 @@ void add_options(Pending& pending) {
             option->group("");
     }
     const Command& command = *pending.command;
-    if (command.rest_is_command)
+    if (!command.given.empty())
+        pending.app->allow_extras()->add_option(std::string(command.given), pending.given)->required();
+    else if (command.rest_is_command)
         pending.app->prefix_command();
     else if (!command.rest.empty())
         pending.app->add_option(std::string(command.rest), pending.rest)
@@ -117,6 +120,7 @@ Arguments collect(const Pending& pending) {
         if (pending.app->count(last) != 0)
             arguments.set(last, *pending.values[i]);
     }
+    arguments.given = pending.given;
     arguments.rest = pending.rest;
     return arguments;
 }
@@ -190,7 +194,7 @@ int parse_and_run(std::vector<std::string> arguments, std::vector<std::string> c
                 return complain(fmt::format(
                     "unknown option {}{} (see umadvisor {} --help)", pending.rest.front(),
                     nearest_option(*pending.command, {&pending.rest.front(), 1}), pending.command->name));
-            if (dashes && !pending.rest.empty())
+            if ((dashes || !pending.command->given.empty()) && !pending.rest.empty())
                 return complain(fmt::format("unexpected {} before --", pending.rest.front()));
             pending.rest.insert(pending.rest.end(), std::make_move_iterator(command_after_dashes.begin()),
                                 std::make_move_iterator(command_after_dashes.end()));
@@ -206,10 +210,11 @@ int parse_and_run(std::vector<std::string> arguments, std::vector<std::string> c
 
 const std::vector<const Command*>& commands() {
     static const std::vector<const Command*> all{
-        &run_command,    &ab_command,        &report_command,  &diff_command,       &check_command,
-        &stats_command,  &flame_command,     &tree_command,    &dump_command,       &export_command,
-        &merge_command,  &pack_command,      &patch_command,   &whatif_command,     &plan_command,
-        &doctor_command, &calibrate_command, &explain_command, &completion_command, &help_command};
+        &run_command,   &ab_command,     &report_command,    &diff_command,    &check_command,
+        &stats_command, &flame_command,  &tree_command,      &dump_command,    &export_command,
+        &merge_command, &pack_command,   &patch_command,     &prove_command,   &whatif_command,
+        &plan_command,  &doctor_command, &calibrate_command, &explain_command, &completion_command,
+        &help_command};
     return all;
 }
 

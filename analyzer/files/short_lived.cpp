@@ -35,18 +35,23 @@ struct Slot {
 std::array<Slot, 8> slots;
 static_assert(std::atomic<bool>::is_always_lock_free); // signal-safety(7)
 
-/// A folder's files and the folder. readdir(3) may not be called in a handler, system calls may.
-void remove_folder(const char* path) noexcept {
-    const int folder = ::open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (folder < 0)
-        return;
+/// Whether a file, or a folder with all that is in it, is removed.
+bool remove_entry(int folder, const char* name, unsigned depth) noexcept;
+
+/// A handler has the stack and the descriptors for so many folders inside each other.
+constexpr unsigned most_depth = 256;
+
+/// All that is in a folder, without following links. readdir(3) may not be called in a handler, system calls
+/// may.
+void empty_folder(int folder, unsigned depth) noexcept {
     struct Entry { // linux_dirent64 of getdents64(2)
         std::uint64_t inode, offset;
         std::uint16_t bytes;
         std::uint8_t type;
         char name[1];
     };
-    alignas(Entry) std::array<char, 4096> entries;
+    ::fchmod(folder, S_IRWXU); // a build may have made one that is read-only
+    alignas(Entry) std::array<char, 1024> entries;
     bool removed = true;
     while (removed) { // a walk may pass over what moves when others are removed
         removed = false;
@@ -54,18 +59,30 @@ void remove_folder(const char* path) noexcept {
         for (long got = 0; (got = ::syscall(SYS_getdents64, folder, entries.data(), entries.size())) > 0;)
             for (long at = 0; at < got;) {
                 const auto* const entry = reinterpret_cast<const Entry*>(entries.data() + at);
-                removed = ::unlinkat(folder, entry->name, 0) == 0 || removed; // not "." and ".."
                 at += entry->bytes;
+                if (std::strcmp(entry->name, ".") == 0 || std::strcmp(entry->name, "..") == 0)
+                    continue;
+                removed = remove_entry(folder, entry->name, depth) || removed;
             }
     }
-    ::close(folder);
-    ::rmdir(path);
+}
+
+bool remove_entry(int folder, const char* name, unsigned depth) noexcept {
+    if (::unlinkat(folder, name, 0) == 0)
+        return true;
+    if ((errno != EISDIR && errno != EPERM) || depth == most_depth)
+        return false;
+    const int inner = ::openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (inner < 0)
+        return false;
+    empty_folder(inner, depth + 1);
+    ::close(inner);
+    return ::unlinkat(folder, name, AT_REMOVEDIR) == 0;
 }
 
 /// Calls nothing but what signal-safety(7) allows.
 void remove(const char* path) noexcept {
-    if (::unlink(path) != 0 && (errno == EISDIR || errno == EPERM))
-        remove_folder(path);
+    remove_entry(AT_FDCWD, path, 0);
 }
 
 extern "C" void remove_and_end(int signal) {

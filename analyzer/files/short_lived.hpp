@@ -7,10 +7,10 @@
 
 namespace umadvisor::files {
 
-/// A file that is not finished, or a folder with the files that a command needs while it runs. It is removed
-/// when this ends, and by any signal that ends the process and can be caught. Where SIGKILL ended the process,
-/// remove_left() finds it: whoever makes the file or folder locks it (flock(2)) for as long as it is needed.
-/// Not thread-safe. The working directory must not change meanwhile where the name is relative.
+/// A file that is not finished, or a folder with what a command needs while it runs, folders in it included. It
+/// is removed when this ends, and by any signal that ends the process and can be caught. Where SIGKILL ended
+/// the process, remove_left() finds it: whoever makes the file or folder locks it (flock(2)) for as long as it
+/// is needed. Not thread-safe. The working directory must not change meanwhile where the name is relative.
 class ShortLived {
 public:
     /// A name of its own in `folder`, which nothing has yet: what it stands for is made after this, so that no

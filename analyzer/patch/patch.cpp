@@ -101,6 +101,8 @@ public:
         });
         if (occupied)
             return "a finding that saves more changes the same lines";
+        own_diff_ = note(finding, number, resolved, made) + "\n" +
+                    unified_diff(source->relative, source->syntax->text(), made.edits);
         std::erase_if(made.edits, [source](const TextEdit& edit) { // what several findings need once
             return std::ranges::find(source->edits, edit) != source->edits.end();
         });
@@ -114,6 +116,9 @@ public:
         source->notes += note(finding, number, resolved, made);
         return {};
     }
+
+    /// Of the finding that was added last, alone.
+    const std::string& own_diff() const { return own_diff_; }
 
     std::string diff() const {
         std::string text;
@@ -171,11 +176,16 @@ private:
 
     advice::Report& report_;
     const Options& options_;
+    std::string own_diff_; ///< of the finding that was added last
     std::string device_;
     std::map<std::string, Source> sources_; ///< by path
 };
 
 } // namespace
+
+bool available() {
+    return true;
+}
 
 Patches make_patches(advice::Report& report, const Options& options) {
     Patches patches;
@@ -185,7 +195,7 @@ Patches make_patches(advice::Report& report, const Options& options) {
         if (++number != options.number.value_or(number))
             continue;
         if (std::string why = builder.add(finding, number); why.empty())
-            ++patches.made;
+            patches.made.push_back({&finding, builder.own_diff()});
         else
             patches.unpatched.push_back(
                 {&finding, finding.stack.known() ? report.symbolizer.line(finding.stack).text() : "",

@@ -14,6 +14,12 @@ struct Options {
     std::optional<std::size_t> number; ///< only the report's finding of this number, from 1
 };
 
+/// A finding with its edit.
+struct Patched {
+    const rules::Finding* finding = nullptr;
+    std::string diff; ///< of this finding alone: what it names and assumes, and the section of its file
+};
+
 /// A finding without an edit, and why.
 struct Unpatched {
     const rules::Finding* finding = nullptr;
@@ -23,9 +29,13 @@ struct Unpatched {
 
 struct Patches {
     std::string diff; ///< sections of files, after text that `patch` and `git apply` pass over; empty: none
-    std::size_t made = 0;
+    std::vector<Patched> made;
     std::vector<Unpatched> unpatched;
 };
+
+/// Returns whether umadvisor was built with what parses sources; without it, make_patches() throws
+/// reader::Error.
+bool available();
 
 /// Changes no file. Of findings that edit the same lines, the one that comes first in the report is patched.
 /// A finding is patched if its edit keeps the order of the run's work, if all its lines are in one source that

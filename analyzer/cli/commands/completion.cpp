@@ -90,6 +90,8 @@ void write_zsh(std::ostream& out) {
                     << in_quotes(fmt::format(
                            "{}{}[{}]{}", option.repeatable ? "*" : "", flag, escaped(option.help, "[]\\:"),
                            option.value.empty() ? "" : ":" + escaped(option.value, "\\:") + ":_files"));
+        if (!command->given.empty())
+            out << " \\\n        " << in_quotes(fmt::format("1:{}:_files", command->given));
         out << " \\\n        " << (command->rest_is_command ? "'*:::program:_normal'" : "'*:file:_files'")
             << "\n    ;;\n";
     }

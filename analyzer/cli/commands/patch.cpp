@@ -5,36 +5,16 @@
 #include "analyzer/cli/losses.hpp"
 #include "analyzer/cli/message.hpp"
 #include "analyzer/cli/newest_trace.hpp"
+#include "analyzer/cli/source_root.hpp"
 #include "analyzer/cli/stack_options.hpp"
 #include "analyzer/cli/terminal/progress.hpp"
-#include "analyzer/reader/error.hpp"
 #include "analyzer/text/figures.hpp"
 
 #include <charconv>
-#include <filesystem>
 #include <iostream>
 
 namespace umadvisor::cli {
 namespace {
-
-namespace fs = std::filesystem;
-
-/// The folder of --source-root, or the root of the git working tree that the current folder is in, or that
-/// folder. Throws reader::Error where there is none.
-std::string source_root(const Arguments& arguments) {
-    if (!arguments.has("--source-root")) {
-        const fs::path here = fs::current_path();
-        for (fs::path folder = here; folder != folder.root_path(); folder = folder.parent_path())
-            if (fs::exists(folder / ".git"))
-                return folder.string();
-        return here.string();
-    }
-    std::error_code error;
-    const fs::path root = fs::canonical(arguments.value("--source-root"), error);
-    if (error || !fs::is_directory(root))
-        throw reader::Error("--source-root " + arguments.value("--source-root") + " is no folder");
-    return root.string();
-}
 
 int patch(const Arguments& arguments) {
     patch::Options options;
@@ -68,9 +48,9 @@ int patch(const Arguments& arguments) {
     say_losses(report.trace);
     for (const patch::Unpatched& each : patches.unpatched)
         say(fmt::format("no patch for {} at {}: {}", each.finding->rule->id, each.line, each.why));
-    if (patches.made == 0 && patches.unpatched.empty())
+    if (patches.made.empty() && patches.unpatched.empty())
         say("there is no finding to patch");
-    return patches.made == 0 ? operational_error : done;
+    return patches.made.empty() ? operational_error : done;
 }
 
 } // namespace

@@ -12,10 +12,12 @@
 #include "analyzer/cli/range_options.hpp"
 #include "analyzer/cli/rule_pages.hpp"
 #include "analyzer/cli/run/trace_output.hpp"
+#include "analyzer/cli/source_root.hpp"
 #include "analyzer/cli/stack_options.hpp"
 #include "analyzer/cli/terminal/pager.hpp"
 #include "analyzer/cli/terminal/progress.hpp"
 #include "analyzer/cli/terminal/terminal.hpp"
+#include "analyzer/patch/patch.hpp"
 #include "analyzer/ranks/job_file.hpp"
 #include "analyzer/reports/html/page.hpp"
 #include "analyzer/reports/markdown/markdown.hpp"
@@ -233,6 +235,9 @@ int report(const Arguments& given) {
             failed = failed || std::ranges::any_of(*list, [&](const rules::Finding& finding) {
                          return fail_on && finding.confidence >= *fail_on;
                      });
+        if (arguments.has("--patch") || (as_page && options.source.named && patch::available()))
+            for (const patch::Patched& each : patch::make_patches(made, {source_root(arguments), {}}).made)
+                made.patches.emplace(each.finding, each.diff);
         as_page ? write_html(maker, made, arguments) : writer.add(made);
         if (arguments.has("--open"))
             open_in_browser(arguments.value("--output"));
@@ -266,8 +271,11 @@ const Command report_command{
          {"--no-source", "", "With --html, quote no source lines"},
          {"--open", "", "Write the page beside the trace (or to --output) and open it in a browser"},
          {"-o,--output", "FILE", "With --html, the output file; default: standard output"},
+         {"--patch", "", "With each finding its remedy as a diff, where one can be made; pages have it anyway"},
          {"--sarif", "", "For tools that show findings on lines (SARIF 2.1.0)"},
-         {"--source", "", "Quote the source also for a trace of another user"}}))),
+         {"--source", "", "Quote the source also for a trace of another user"},
+         {"--source-root", "DIR",
+          "Folder that paths in diffs are relative to; default: as umadvisor patch"}}))),
     &report};
 
 } // namespace umadvisor::cli

@@ -2,14 +2,11 @@
 #include "analyzer/cli/command.hpp"
 #include "analyzer/cli/commands/shim.hpp"
 #include "analyzer/cli/message.hpp"
-#include "analyzer/cli/run/first_calibration.hpp"
-#include "analyzer/cli/run/launcher.hpp"
 #include "analyzer/cli/run/program_file.hpp"
-#include "analyzer/cli/run/run_list.hpp"
+#include "analyzer/cli/run/recorded_run.hpp"
 #include "analyzer/cli/run/run_summary.hpp"
 #include "analyzer/cli/summary_file.hpp"
 #include "analyzer/cli/trace_names.hpp"
-#include "analyzer/cli/trace_rates.hpp"
 #include "analyzer/reader/error.hpp"
 #include "analyzer/reader/source.hpp"
 #include "trace/act_modes.hpp"
@@ -20,10 +17,7 @@
 #include <csignal>
 #include <cstdint>
 #include <cstdlib>
-#include <ctime>
 #include <filesystem>
-#include <iterator>
-#include <optional>
 
 namespace umadvisor::cli {
 namespace {
@@ -118,54 +112,11 @@ Environment environment_of(const Arguments& arguments, const std::string& shim, 
     return environment;
 }
 
-std::uint64_t realtime() {
-    timespec now{};
-    ::clock_gettime(CLOCK_REALTIME, &now);
-    return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
-}
-
 /// What a killed program has left in memory goes to its trace, as it does whenever a trace is opened.
 void write_what_is_left(const std::string& path) {
     try {
         const reader::Source opened(path);
     } catch (const reader::Error&) { // the command that reads the trace reports it
-    }
-}
-
-/// The processes in this run's list. If it is empty, the traces that were written meanwhile under the output's
-/// name: processes of another user or environment do not see the list, and it may have been deleted.
-std::vector<RunProcess> processes_of(const RunList& list, const std::string& output, std::uint64_t begin,
-                                     bool& told) {
-    std::vector<RunProcess> processes = list.processes();
-    told = !processes.empty();
-    if (!told)
-        for (const FoundTrace& trace : find_traces_since(output, begin))
-            processes.push_back({trace.pid, trace.path, {}});
-    return processes;
-}
-
-/// Calibrates devices and adds their prices to the traces, so that no report uses another machine's prices. It
-/// runs after the program, which it would disturb.
-void know_devices(const std::vector<RunProcess>& processes, bool calibrate, bool quiet) {
-    std::vector<std::string> paths;
-    for (const RunProcess& process : processes)
-        if (!process.path.empty())
-            paths.push_back(process.path);
-    std::vector<std::string> lines = calibrate ? calibrate_unknown_devices(paths) : std::vector<std::string>();
-    std::ranges::move(add_usual_rates(paths), std::back_inserter(lines));
-    if (!quiet)
-        for (const std::string& line : lines)
-            say(line);
-}
-
-/// Without one the traces are written all the same, and each process says where.
-std::optional<RunList> make_list(bool quiet) {
-    try {
-        return std::make_optional<RunList>();
-    } catch (const reader::Error& error) {
-        if (!quiet)
-            say(fmt::format("{}; which traces belong to this run is unknown", error.what()));
-        return std::nullopt;
     }
 }
 
@@ -200,24 +151,22 @@ int run(const Arguments& arguments) {
     const bool quiet = arguments.has("--quiet");
     outlive_file_limit();
     drop_unread_messages();
-    const std::optional<RunList> list = make_list(quiet);
-    Environment environment = environment_of(arguments, shim, named);
-    environment.emplace_back("UMADVISOR_RUN", list ? list->path() : "");
-    const std::uint64_t begin = realtime();
-    bool started = false, told = false;
-    const int status = run_program(program.path, arguments.rest, environment, {}, &started);
-    if (!list || !started)
-        return status;
-    const std::vector<RunProcess> processes = processes_of(*list, output, begin, told);
-    know_devices(processes, !arguments.has("--no-calibrate"), quiet);
+    const RecordedRun ran =
+        record_run(program.path, arguments.rest, environment_of(arguments, shim, named), output, quiet);
+    if (!ran.known)
+        return ran.status;
+    // After the program has ended: what measures its device would disturb it.
+    for (const std::string& line : add_rates(ran, !arguments.has("--no-calibrate")))
+        if (!quiet)
+            say(line);
     if (!quiet)
-        summarize(processes, told, arguments.has("--summary"));
+        summarize(ran.processes, ran.listed, arguments.has("--summary"));
     else if (arguments.has("--summary"))
-        keep_summaries(processes);
+        keep_summaries(ran.processes);
     else
-        for (const RunProcess& process : processes)
+        for (const RunProcess& process : ran.processes)
             write_what_is_left(process.path);
-    return status;
+    return ran.status;
 }
 
 } // namespace

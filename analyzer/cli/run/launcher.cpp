@@ -89,7 +89,10 @@ public:
         ::posix_spawn_file_actions_init(&actions);
         open(STDIN_FILENO, streams.in, O_RDONLY);
         open(STDOUT_FILENO, streams.out, O_WRONLY | O_CREAT | O_TRUNC);
-        open(STDERR_FILENO, streams.err, O_WRONLY | O_CREAT | O_TRUNC);
+        if (!streams.err.empty() && streams.err == streams.out)
+            ::posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
+        else
+            open(STDERR_FILENO, streams.err, O_WRONLY | O_CREAT | O_TRUNC);
     }
     ~Redirections() { ::posix_spawn_file_actions_destroy(&actions); }
     Redirections(const Redirections&) = delete;

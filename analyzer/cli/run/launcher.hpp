@@ -19,7 +19,7 @@ std::vector<char*> pointers(const std::vector<std::string>& texts);
 /// that is empty.
 Environment preload_environment(const std::string& shim, const std::string& output);
 
-/// Files in the place of a program's standard streams; empty: it shares ours.
+/// Files in the place of a program's standard streams; empty: it shares ours. `out` and `err` may be one file.
 struct StandardStreams {
     std::string in, out, err;
 };

@@ -127,6 +127,20 @@ std::vector<std::string> RunResults::differences() const {
     return lines;
 }
 
+Likeness RunResults::likeness() const {
+    Likeness all = Likeness::equal;
+    const auto add = [&all](const std::string(&different)[2]) {
+        if (!different[0].empty())
+            all = std::max(all, Likeness::varying);
+        else if (!different[1].empty())
+            all = Likeness::different;
+    };
+    add(other_status_);
+    for (const Result& result : results_)
+        add(result.different);
+    return all;
+}
+
 std::vector<std::string> RunResults::compared() const {
     std::vector<std::string> lines{status_text(status_)};
     for (const Result& result : results_)

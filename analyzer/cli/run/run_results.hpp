@@ -12,6 +12,9 @@ namespace umadvisor::cli {
 enum class Arm : std::uint8_t { bare, repaired };
 using ArmNames = std::array<const char*, 2>; ///< by arm, as results call them
 
+/// What results of changed runs are beside those of bare ones.
+enum class Likeness : std::uint8_t { equal, varying /**< bare runs differ, too */, different };
+
 /// "exit status 3", "signal 9 (status 137)"
 std::string status_text(int status);
 
@@ -31,6 +34,8 @@ public:
 
     /// Lines, one for each result that was not the same in all runs.
     std::vector<std::string> differences() const;
+    /// Different where one result is; else varying where one varies by itself.
+    Likeness likeness() const;
     /// Lines, one for each result: "standard output (66 bytes)". Of the first run.
     std::vector<std::string> compared() const;
 

@@ -14,9 +14,11 @@ namespace umadvisor::cli {
 
 WorkingFolder::WorkingFolder(const std::string& purpose) {
     std::error_code failed;
-    const std::filesystem::path parent = std::filesystem::temp_directory_path(failed);
+    const std::filesystem::path temporary = std::filesystem::temp_directory_path(failed);
     if (failed)
         throw reader::Error("no folder for temporary files: " + failed.message() + "; TMPDIR says where");
+    // Programs may be started in other folders.
+    const std::filesystem::path parent = std::filesystem::absolute(temporary);
     files::remove_left(parent.string(), files::Left::folder);
     folder_.emplace(parent.string(), purpose);
     if (::mkdir(folder_->path().c_str(), 0700) != 0)

@@ -50,6 +50,21 @@ void sort_by_lines(Found& found) {
     });
 }
 
+/// Puts the findings of lines that were left as they were first, in one order on both sides.
+void match_lines(Found& old, Found& now, const MovedLine& moved) {
+    auto old_rest = old.begin(), now_rest = now.begin();
+    for (auto each = old.begin(); each != old.end(); ++each) {
+        const int line = moved((*each)->line);
+        const auto same = std::find_if(now_rest, now.end(), [line](const ReportedFinding* finding) {
+            return line != 0 && finding->line.line == line;
+        });
+        if (same == now.end())
+            continue;
+        std::rotate(old_rest++, each, each + 1);
+        std::rotate(now_rest++, same, same + 1);
+    }
+}
+
 std::string saving_text(const ReportedFinding& finding) {
     if (finding.unpriced)
         return std::string(text::saving_unknown);
@@ -193,7 +208,7 @@ void write_compared(std::ostream& out, char sign, const std::vector<ReportedFind
 
 } // namespace
 
-Comparison compare(const ReportedRuns& before, const ReportedRuns& after) {
+Comparison compare(const ReportedRuns& before, const ReportedRuns& after, const MovedLine& moved) {
     std::map<FindingKey, std::pair<Found, Found>> found;
     for (const ReportedFinding& finding : before.findings())
         found[key_of(finding)].first.push_back(&finding);
@@ -204,13 +219,11 @@ Comparison compare(const ReportedRuns& before, const ReportedRuns& after) {
         auto& [old, now] = sides;
         sort_by_lines(old);
         sort_by_lines(now);
+        if (moved)
+            match_lines(old, now, moved);
         const std::size_t both = std::min(old.size(), now.size());
-        for (std::size_t i = 0; i < both; ++i) {
-            if (differ(*old[i], *now[i]))
-                result.changed.push_back({*old[i], *now[i]});
-            else
-                ++result.same;
-        }
+        for (std::size_t i = 0; i < both; ++i)
+            (differ(*old[i], *now[i]) ? result.changed : result.same).push_back({*old[i], *now[i]});
         for (std::size_t i = both; i < old.size(); ++i)
             result.went.push_back(*old[i]);
         for (std::size_t i = both; i < now.size(); ++i)
@@ -261,7 +274,7 @@ void write_text(const ComparedSide& before, const ComparedSide& after, std::ostr
     for (const Comparison::Pair& pair : found.changed)
         write_head(out, '~', pair.after, pair.after.saving_ns > pair.before.saving_ns)
             << ", before " << saving_text(pair.before) << "   " << place_text(pair.after) << "\n";
-    out << "  = " << found.same << " unchanged\n";
+    out << "  = " << found.same.size() << " unchanged\n";
 }
 
 nlohmann::ordered_json to_json(const ComparedSide& before, const ComparedSide& after) {
@@ -276,7 +289,7 @@ nlohmann::ordered_json to_json(const ComparedSide& before, const ComparedSide& a
             {"went", compared_json(found.went)},
             {"came", compared_json(found.came)},
             {"changed", std::move(changed)},
-            {"same", found.same},
+            {"same", found.same.size()},
             {"calls", rows_json(old.calls, now.calls,
                                 [](const std::string& call) {
                                     return DiffJson{{"call", call}};

@@ -3,7 +3,7 @@
 
 #include "analyzer/reports/comparison/reported.hpp"
 
-#include <cstddef>
+#include <functional>
 #include <iosfwd>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -18,11 +18,15 @@ struct Comparison {
     };
     std::vector<ReportedFinding> went, came;
     std::vector<Pair> changed; ///< in both, with savings that are not alike
-    std::size_t same = 0;      ///< in both
+    std::vector<Pair> same;    ///< in both, with savings that are
 };
 
-/// docs/comparison.md says when two findings are one.
-Comparison compare(const ReportedRuns& before, const ReportedRuns& after);
+/// Returns the number that a line of `before` has in `after`; 0: it was changed or removed.
+using MovedLine = std::function<int(const symbols::CodePlace&)>;
+
+/// docs/comparison.md says when two findings are one. Where the change is known by its lines (`moved`),
+/// findings of lines that it left as they were belong together before others of their function.
+Comparison compare(const ReportedRuns& before, const ReportedRuns& after, const MovedLine& moved = {});
 
 /// A side of a comparison as it was named.
 struct ComparedSide {

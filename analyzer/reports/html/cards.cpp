@@ -292,6 +292,31 @@ std::string file_and_line(const Json& memory) {
     return "memory of " + text.substr(0, text.find(" in "));
 }
 
+/// The remedy as a diff, with what it assumes above it.
+void write_patch(Markup& out, const std::string& patch, std::size_t number) {
+    const std::size_t begin = patch.find('\n') + 1, diff = patch.find("\n--- ") + 1;
+    out.markup("<div class=\"wide\"><h3>Patch</h3>");
+    for (std::size_t at = begin, end = 0; at + 1 < diff; at = end + 1) {
+        end = patch.find('\n', at);
+        out.element("p class=\"do mut\"", patch.substr(at, end - at));
+    }
+    out.markup("<div class=\"src\"><div class=\"loc\"><span class=\"m\">");
+    out.text(fmt::format("umadvisor patch -n {}", number));
+    out.markup("</span><button class=\"btn js\" data-copy>Copy</button></div><pre tabindex=\"0\" "
+               "aria-label=\"patch\">");
+    for (std::size_t at = diff, end = 0; at < patch.size(); at = end) {
+        end = std::min(patch.find('\n', at), patch.size() - 1) + 1;
+        const std::string line = patch.substr(at, end - at);
+        const bool head = line.starts_with("---") || line.starts_with("+++") || line.starts_with("@@");
+        out.markup(head                  ? "<span>"
+                   : line.front() == '-' ? "<span class=\"d\">"
+                   : line.front() == '+' ? "<span class=\"a\">"
+                                         : "<span>");
+        out.text(line).markup("</span>");
+    }
+    out.markup("</pre></div></div>");
+}
+
 void write_card(Markup& out, const Json& document, const Json& finding, Card& card,
                 const PageOptions& options) {
     const double saving = finding["saving_ns"].get<double>();
@@ -327,6 +352,8 @@ void write_card(Markup& out, const Json& document, const Json& finding, Card& ca
     const std::size_t explained = fresh ? 0 : first->second;
     write_where_column(out, finding, options, card.stack_text_left, explained);
     write_what_column(out, document, finding, card, options, explained);
+    if (options.with_source && finding.contains("patch"))
+        write_patch(out, finding["patch"].get<std::string>(), card.number);
     out.markup("<div class=\"wide\"><h3>Verify</h3><div class=\"line\"><pre class=\"m\" tabindex=\"0\" "
                "aria-label=\"command\">");
     out.text(finding["verify"].get<std::string>());

@@ -145,6 +145,8 @@ Json finding_json(advice::Report& report, const rules::Finding& finding) {
     for (const advice::ResolvedEdit& edit : resolved.remedy)
         object["remedy"].push_back(
             {{"kind", rules::name(edit.kind)}, {"text", edit.text}, {"line", place_json(edit.at)}});
+    if (const auto patch = report.patches.find(&finding); patch != report.patches.end())
+        object["patch"] = patch->second;
     if (finding.saving_at_most_ns > 0) {
         object["saving_at_least_ns"] = finding.saving_at_least_ns;
         object["saving_at_most_ns"] = finding.saving_at_most_ns;

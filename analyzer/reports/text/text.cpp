@@ -19,6 +19,7 @@
 #include <map>
 #include <ostream>
 #include <set>
+#include <sstream>
 
 namespace umadvisor::reports {
 namespace {
@@ -124,6 +125,15 @@ std::string once(Said& said, const std::string& text, std::size_t number) {
     return first == number ? text : fmt::format("as for finding {}", first);
 }
 
+/// What it assumes, and the diff.
+void write_patch(std::ostream& out, const std::string& patch) {
+    std::istringstream lines(patch.substr(patch.find('\n') + 1));
+    out << "    patch:\n";
+    for (std::string line; std::getline(lines, line);)
+        if (!line.empty())
+            out << "      " << line << "\n";
+}
+
 void write_finding(std::ostream& out, advice::Report& report, const rules::Finding& finding, std::size_t number,
                    Said& said) {
     const advice::ResolvedFinding resolved = resolve(report, finding);
@@ -151,6 +161,8 @@ void write_finding(std::ostream& out, advice::Report& report, const rules::Findi
         out << "    " << detail << "\n";
     out << "    do: " << once(said, finding.advice, number) << "   (umadvisor explain " << finding.rule->id
         << ")\n";
+    if (const auto patch = report.patches.find(&finding); patch != report.patches.end())
+        write_patch(out, patch->second);
     if (finding.saving_at_most_ns > 0)
         out << "    " << bounds_text(finding) << "\n";
     if (finding.saving_ns > 0 || finding.saving_bytes != 0)

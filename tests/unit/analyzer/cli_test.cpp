@@ -50,6 +50,12 @@ BOOST_AUTO_TEST_CASE(wrong_usage_is_one_line_and_status_2) {
     check_one_line(run({"ab", "--frobnicate", "--", "ls"}), 2, "--frobnicate");
     check_one_line(run({"ab", "-n", "3", "--", "ls"}), 2, "4 to 100, not 3");
     check_one_line(run({"ab", "-n", "many", "--", "ls"}), 2, "4 to 100, not many");
+    check_one_line(run({"prove", "--", "ls"}), 2, "DIFF is required");
+    check_one_line(run({"prove", "x.diff"}), 2, "no program");
+    check_one_line(run({"prove", "x.diff", "ls"}), 2, "unexpected ls before --");
+    check_one_line(run({"prove", "x.diff", "--frobnicate", "--", "ls"}), 2, "--frobnicate");
+    check_one_line(run({"prove", "x.diff", "-n", "3", "--", "ls"}), 2, "4 to 100, not 3");
+    check_one_line(run({"prove", "x.diff", "--ignore", "[", "--", "ls"}), 2, "no regular expression");
     check_one_line(run({"run", "--frobnicate", "ls"}), 2, "--frobnicate");
     check_one_line(run({"run", "--frobnicate", "--", "ls"}), 2, "--frobnicate");
     check_one_line(run({"run", "--summary=x", "--", "ls"}), 2, "--summary takes no value");

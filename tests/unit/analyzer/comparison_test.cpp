@@ -120,6 +120,26 @@ BOOST_AUTO_TEST_CASE(several_of_one_place_go_by_their_lines) {
     BOOST_TEST(found["came"][0]["line"]["line"] == 51);
 }
 
+/// Without the diff, the finding of line 30 would be the one that went.
+BOOST_AUTO_TEST_CASE(lines_that_a_diff_leaves_keep_their_findings) {
+    reports::ReportedRuns before, after;
+    before.add("before",
+               report({finding("UMA-101", "a.cu", "up", 10, 1e6), finding("UMA-101", "a.cu", "up", 20, 2e6),
+                       finding("UMA-101", "a.cu", "up", 30, 3e6)})
+                   .dump());
+    after.add(
+        "after",
+        report({finding("UMA-101", "a.cu", "up", 18, 2e6), finding("UMA-101", "a.cu", "up", 28, 3e6)}).dump());
+    const reports::Comparison found = compare(
+        before, after, [](const symbols::CodePlace& place) { return place.line == 10 ? 0 : place.line - 2; });
+    BOOST_TEST_REQUIRE(found.went.size() == 1u);
+    BOOST_TEST(found.went[0].line.line == 10);
+    BOOST_TEST_REQUIRE(found.same.size() == 2u);
+    BOOST_TEST(found.same[0].before.line.line == 20);
+    BOOST_TEST(found.same[0].after.line.line == 18);
+    BOOST_TEST(found.changed.empty());
+}
+
 BOOST_AUTO_TEST_CASE(processes_that_share_a_line_go_by_what_they_save) {
     const json low = finding("UMA-101", "a.cu", "up", 10, 1e6),
                high = finding("UMA-101", "a.cu", "up", 10, 8e6);

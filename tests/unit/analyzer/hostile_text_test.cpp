@@ -290,7 +290,9 @@ BOOST_AUTO_TEST_CASE(hostile_text_on_the_command_line) {
                                                {"run", "--" + text},
                                                {"run", text, "--", "true"},
                                                {"ab", "--compare", text, "--", text},
-                                               {"ab", "--before", text, "--after", text}}) {
+                                               {"ab", "--before", text, "--after", text},
+                                               {"prove", text, "--", text},
+                                               {"prove", text, "--source-root", text, "--", "true"}}) {
         const Result result = run(command);
         BOOST_TEST(result.status != 0, joined(command));
         check_harmless(result, joined(command));

@@ -160,8 +160,12 @@ BOOST_AUTO_TEST_CASE(what_a_dead_writer_left_is_removed_after_a_day) {
          std::vector<std::string>{".umadvisor-" + hex, "umadvisor-notes", ".umadvisor-0123456789abcdeg",
                                   ".umadvisor-1" + hex.substr(1), ".umadvisor-2" + hex.substr(1)})
         put(folder / name, "remains");
-    fs::create_directory(folder / ("umadvisor-run-" + hex));
-    put(folder / ("umadvisor-run-" + hex) + "/processes", "remains");
+    const std::string run = folder / ("umadvisor-run-" + hex);
+    fs::create_directories(run + "/copy/of a tree");
+    put(run + "/processes", "remains");
+    put(run + "/copy/of a tree/source", "remains");
+    fs::permissions(run + "/copy/of a tree", fs::perms::owner_read | fs::perms::owner_exec);
+    fs::create_directory_symlink(folder.path, run + "/copy/link"); // it is removed, where it leads is not
     fs::create_symlink(folder / "umadvisor-notes", folder / (".umadvisor-3" + hex.substr(1)));
     for (const auto& entry : fs::directory_iterator(folder.path))
         left(entry.path().filename(), entry.path().filename().string().find("-1") == std::string::npos);
@@ -170,9 +174,9 @@ BOOST_AUTO_TEST_CASE(what_a_dead_writer_left_is_removed_after_a_day) {
     cli::write_output_file(folder / "x", false, "new");
     ::close(locked);
     BOOST_TEST(!fs::exists(folder / (".umadvisor-" + hex)));
-    BOOST_TEST(fs::exists(folder / ("umadvisor-run-" + hex))); // a user may have made it
+    BOOST_TEST(fs::exists(run)); // a user may have made it
     files::remove_left(folder.path.string(), files::Left::folder);
-    BOOST_TEST(!fs::exists(folder / ("umadvisor-run-" + hex)));
+    BOOST_TEST(!fs::exists(run));
     BOOST_TEST(read(folder / "umadvisor-notes") == "remains");
     BOOST_TEST(read(folder / (".umadvisor-1" + hex.substr(1))) == "remains"); // a young one
     BOOST_TEST(read(folder / (".umadvisor-2" + hex.substr(1))) == "remains"); // its writer lives

@@ -55,7 +55,7 @@ function makeCards(show: (finding: number) => void) {
     all.textContent = open ? "Close all" : "Open all";
   });
   for (const button of document.querySelectorAll<HTMLButtonElement>("button[data-copy]"))
-    button.addEventListener("click", () => copy(button.parentElement!.querySelector("pre")!.textContent!, button));
+    button.addEventListener("click", () => copy(button.closest(".line, .src")!.querySelector("pre")!.textContent!, button));
   for (const button of document.querySelectorAll<HTMLButtonElement>("button[data-place]"))
     button.addEventListener("click", () => copy(button.parentElement!.querySelector(".m")!.textContent!, button));
   for (const button of document.querySelectorAll<HTMLButtonElement>("button[data-show]"))

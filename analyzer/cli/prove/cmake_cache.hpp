@@ -1,0 +1,13 @@
+/// What CMake keeps of a build.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+
+namespace umadvisor::cli {
+
+/// Returns the folder of sources that `folder` was configured to build; nothing: it is no build folder of
+/// CMake.
+std::optional<std::filesystem::path> cmake_home(const std::filesystem::path& folder);
+
+} // namespace umadvisor::cli

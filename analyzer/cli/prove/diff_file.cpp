@@ -1,0 +1,131 @@
+#include "analyzer/cli/prove/diff_file.hpp"
+
+#include "analyzer/cli/message.hpp"
+#include "analyzer/cli/run/child_process.hpp"
+#include "analyzer/cli/run/program_file.hpp"
+#include "analyzer/cli/run/run_results.hpp"
+#include "analyzer/cli/run/working_directory.hpp"
+#include "analyzer/reader/error.hpp"
+#include "analyzer/reader/whole_file.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <sstream>
+
+namespace umadvisor::cli {
+namespace {
+
+constexpr std::uint64_t most_bytes = 64 << 20;
+constexpr std::chrono::seconds allowed{60}; ///< to apply it
+
+/// "b/src/a.cu", and a tab with a time behind it, is src/a.cu.
+std::string file_name(const std::string& text) {
+    const std::string name = text.substr(0, text.find('\t'));
+    const std::size_t prefix = name.find('/');
+    return prefix == std::string::npos ? name : name.substr(prefix + 1);
+}
+
+/// What of "12. UMA-407 ..." follows the number; empty: the line is no such.
+std::string finding_name(const std::string& line) {
+    const std::size_t digits = std::min(line.find_first_not_of("0123456789"), line.size());
+    const bool named = digits != 0 && line.compare(digits, 6, ". UMA-") == 0;
+    return named ? line.substr(digits + 2) : "";
+}
+
+/// "12,3", or "12", which is one line, as it stands in the head of a hunk.
+struct LineRange {
+    long first = 0, count = 1;
+
+    LineRange(const std::string& line, std::size_t at) {
+        const char* const end = line.data() + line.size();
+        const auto [next, error] = std::from_chars(line.data() + std::min(at, line.size()), end, first);
+        if (next != end && *next == ',')
+            std::from_chars(next + 1, end, count);
+    }
+    /// The first line, or where there is none the one that would follow.
+    long begin() const { return first + (count == 0); }
+    long end() const { return begin() + count; }
+};
+
+std::string first_line(const std::string& text) {
+    return text.substr(0, text.find('\n'));
+}
+
+} // namespace
+
+DiffFile::DiffFile(const std::string& path) : path_(path), text_(reader::read_whole_file(path, most_bytes)) {
+    parse();
+}
+
+void DiffFile::parse() {
+    std::istringstream lines(text_);
+    std::vector<Hunk>* hunks = nullptr;
+    for (std::string line; std::getline(lines, line);) {
+        if (std::string name = finding_name(line); !name.empty())
+            findings_.push_back(std::move(name));
+        if (line.starts_with("+++ "))
+            hunks = &hunks_[file_name(line.substr(4))];
+        if (!line.starts_with("@@ -") || hunks == nullptr)
+            continue;
+        const LineRange before(line, 4), after(line, line.find('+') + 1);
+        Hunk hunk{before.begin(), before.end(), after.end() - before.end(), {}};
+        long old_line = before.begin(), new_line = after.begin();
+        while ((old_line < before.end() || new_line < after.end()) && std::getline(lines, line)) {
+            const char mark = line.empty() ? ' ' : line.front();
+            if (mark == ' ')
+                hunk.kept[old_line] = new_line;
+            old_line += mark == ' ' || mark == '-';
+            new_line += mark == ' ' || mark == '+';
+        }
+        hunks->push_back(std::move(hunk));
+    }
+}
+
+std::vector<std::string> DiffFile::files() const {
+    std::vector<std::string> names;
+    for (const auto& [name, hunks] : hunks_)
+        names.push_back(name);
+    return names;
+}
+
+int DiffFile::moved(const symbols::CodePlace& place) const {
+    const std::string file = place.file.string();
+    long further = 0;
+    for (const auto& [name, hunks] : hunks_) {
+        if (file != name && !file.ends_with("/" + name))
+            continue;
+        for (const Hunk& hunk : hunks) {
+            if (place.line < hunk.first)
+                break;
+            const auto kept = hunk.kept.find(place.line);
+            if (place.line < hunk.end)
+                return kept == hunk.kept.end() ? 0 : static_cast<int>(kept->second);
+            further = hunk.further;
+        }
+        break;
+    }
+    return static_cast<int>(place.line + further);
+}
+
+void DiffFile::apply(const std::filesystem::path& root, const std::filesystem::path& kept) const {
+    const WorkingDirectory there(root.string());
+    std::vector<std::string> command{"git", "apply", "--whitespace=nowarn", kept.string()};
+    ProgramFile tool = find_program("git");
+    if (!tool.trouble.empty()) {
+        command = {"patch", "-p1", "-f", "-F0", "-s", "-i", kept.string()};
+        tool = find_program("patch");
+    }
+    if (!tool.trouble.empty())
+        throw reader::Error("neither git nor patch is here to apply the diff; install one of them");
+    // The folder for temporary files may lie in a working tree of git, which is no matter of the copy.
+    const ChildResult result =
+        run_child(tool.path, command, {{"GIT_CEILING_DIRECTORIES", root.parent_path().string()}}, allowed);
+    if (!result.ended || result.status != 0) {
+        std::string said = first_line(result.err.empty() ? result.out : result.err);
+        if (said.empty())
+            said = status_text(result.status);
+        throw reader::Error(fmt::format("{} does not apply to the tree: {}: {}", path_, command.front(), said));
+    }
+}
+
+} // namespace umadvisor::cli
