@@ -267,10 +267,15 @@ struct Runtime {
     static constexpr Type type = Type::runtime;
     static constexpr std::string_view name = "Runtime";
     std::string_view object; ///< file that holds the runtime
+    /// Since 1.1: the greatest version of CUDA whose form of a function was asked for by cuGetProcAddress, 1000
+    /// x major + 10 x minor. It has the major number of the toolkit that the runtime is of. 0: nothing was
+    /// asked for.
+    std::uint64_t asked = 0;
 
     template <class Self, class Visitor>
     static void fields(Self& r, Visitor& v) {
         v.text("object", r.object);
+        v.number("asked", r.asked);
     }
 };
 

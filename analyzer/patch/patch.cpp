@@ -170,7 +170,7 @@ private:
                                text::saving_text(finding.saving_ns, finding.saving_bytes))) +
                            "\n";
         for (const std::string& each : draft.assumes)
-            text += "   " + reader::plain("It assumes that " + each + ".") + "\n";
+            text += reader::plain("It assumes that " + each + ".") + "\n";
         return text;
     }
 

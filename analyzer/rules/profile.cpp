@@ -149,6 +149,14 @@ std::vector<CountedEntry> Profile::counted() const {
     return result;
 }
 
+bool Profile::uses_old_toolkit() const {
+    constexpr std::uint64_t first_with_locations = 13'000;
+    const std::vector<trace::Runtime>& runtimes = trace_.dictionary.runtimes;
+    return !runtimes.empty() && std::ranges::all_of(runtimes, [](const trace::Runtime& runtime) {
+        return runtime.asked != 0 && runtime.asked < first_with_locations;
+    });
+}
+
 std::string Profile::program() const {
     for (const trace::Process& process : dictionary().processes)
         if (!process.executable.empty())

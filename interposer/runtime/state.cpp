@@ -65,7 +65,8 @@ struct UnknownLookup {
 UnknownLookup early_lookups[record::most(record::Bound::early_lookups)];
 int early_count = 0, early_lost = 0;
 const char* runtime_object = nullptr;
-bool lists_are_recorded = false; ///< so later entries are recorded at once
+std::atomic<int> greatest_version = 0; ///< that an address was asked for with
+bool lists_are_recorded = false;       ///< so later entries are recorded at once
 
 void define(const UnknownLookup& lookup) {
     trace::UnknownLookup record;
@@ -78,6 +79,7 @@ void define(const UnknownLookup& lookup) {
 void define_runtime(const char* object) {
     trace::Runtime record;
     record.object = object;
+    record.asked = static_cast<std::uint64_t>(greatest_version.load(std::memory_order_relaxed));
     record::define(record);
 }
 
@@ -279,6 +281,13 @@ void note_unknown_lookup(const char* symbol, int version, unsigned long long fla
         early_lookups[early_count++] = lookup;
     else
         ++early_lost;
+}
+
+void note_lookup(int version) noexcept {
+    int greatest = greatest_version.load(std::memory_order_relaxed);
+    while (version > greatest &&
+           !greatest_version.compare_exchange_weak(greatest, version, std::memory_order_relaxed)) {
+    }
 }
 
 void note_runtime(const void* caller) noexcept {

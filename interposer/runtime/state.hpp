@@ -16,6 +16,9 @@ bool is_followed_child() noexcept;
 /// number of them is kept.
 void note_unknown_lookup(const char* symbol, int version, unsigned long long flags) noexcept;
 
+/// Notes the version of CUDA that an address was asked for with. Safe in any thread; takes no lock.
+void note_lookup(int version) noexcept;
+
 /// Notes that the CUDA runtime is in use, and its file. `caller` is an address in it.
 void note_runtime(const void* caller) noexcept;
 

@@ -23,6 +23,7 @@ struct initialize : Always {
 inline void replace_answer(const char* symbol, void** answer, int version, cuuint64_t flags) noexcept {
     if (answer == nullptr || *answer == nullptr)
         return;
+    runtime::note_lookup(version);
     if (void* const wrapper = attach::substitute(*answer))
         *answer = wrapper;
     else

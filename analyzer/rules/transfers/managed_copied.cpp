@@ -2,6 +2,7 @@
 #include "analyzer/rules/transfers/managed_copied.hpp"
 
 #include "analyzer/rules/line_rule.hpp"
+#include "analyzer/rules/unified/managed.hpp"
 #include "analyzer/rules/words.hpp"
 
 #include <algorithm>
@@ -67,17 +68,16 @@ std::optional<Finding> describe_managed(const Profile& profile, const ManagedKey
                         {"time_ns", group.spent_ns},
                         {"rate_bytes_per_s", reached}};
     if (other == Other::to_managed) {
-        finding.advice = fmt::format(
-            "let the host write directly into the managed memory, then {}(destination, bytes, {{{}, device}}, "
-            "0, "
-            "stream); or use {} memory and copy from pinned memory",
-            prefetch, runtime ? "cudaMemLocationTypeDevice" : "CU_MEM_LOCATION_TYPE_DEVICE", allocate);
+        finding.advice = fmt::format("let the host write directly into the managed memory, then "
+                                     "{}(destination, bytes, {}, {}stream); or "
+                                     "use {} memory and copy from pinned memory",
+                                     prefetch, device_location(profile), prefetch_flags(profile), allocate);
         finding.basis = "time of these copies minus a prefetch of the same bytes to the device" + measured;
     } else if (other == Other::from_managed) {
-        finding.advice =
-            fmt::format("{}(source, bytes, {{{}, 0}}, 0, stream), wait for the stream, and read the memory on "
-                        "the host; or use {} memory and copy to pinned memory",
-                        prefetch, runtime ? "cudaMemLocationTypeHost" : "CU_MEM_LOCATION_TYPE_HOST", allocate);
+        finding.advice = fmt::format(
+            "{}(source, bytes, {}, {}stream), wait for the stream, and read the memory on the host; "
+            "or use {} memory and copy to pinned memory",
+            prefetch, host_location(profile), prefetch_flags(profile), allocate);
         finding.basis = "time of these copies minus a prefetch of the same bytes to the host" + measured;
     } else {
         finding.advice =

@@ -9,12 +9,10 @@ namespace {
 
 /// Pointer and size of a call, and a location.
 std::string arguments(const ManagedMemory& memory, std::string_view between, bool device) {
-    const bool runtime = memory.profile.uses_runtime();
     const std::string name = reader::shown_name(memory.profile.dictionary().string(memory.site.symbol));
-    return fmt::format("{}{}, {{{}}}",
+    return fmt::format("{}{}, {}",
                        memory.site.symbol != 0 ? fmt::format("&{0}, sizeof {0}", name) : "ptr, bytes", between,
-                       device ? device_location(memory.profile)
-                              : (runtime ? "cudaMemLocationTypeHost, 0" : "CU_MEM_LOCATION_TYPE_HOST, 0"));
+                       device ? device_location(memory.profile) : host_location(memory.profile));
 }
 
 /// "SetReadMostly" as the driver writes it: "SET_READ_MOSTLY".
@@ -39,9 +37,21 @@ std::string advise_call(const ManagedMemory& memory, std::string_view advice, bo
 
 std::string_view device_location(const Profile& profile) {
     const bool one = profile.uses_first_device_only();
-    return profile.uses_runtime()
-               ? (one ? "cudaMemLocationTypeDevice, 0" : "cudaMemLocationTypeDevice, device")
-               : (one ? "CU_MEM_LOCATION_TYPE_DEVICE, 0" : "CU_MEM_LOCATION_TYPE_DEVICE, device");
+    if (!profile.uses_runtime())
+        return one ? "{CU_MEM_LOCATION_TYPE_DEVICE, 0}" : "{CU_MEM_LOCATION_TYPE_DEVICE, device}";
+    if (profile.uses_old_toolkit())
+        return one ? "0" : "device";
+    return one ? "{cudaMemLocationTypeDevice, 0}" : "{cudaMemLocationTypeDevice, device}";
+}
+
+std::string_view host_location(const Profile& profile) {
+    return !profile.uses_runtime()      ? "{CU_MEM_LOCATION_TYPE_HOST, 0}"
+           : profile.uses_old_toolkit() ? "cudaCpuDeviceId"
+                                        : "{cudaMemLocationTypeHost, 0}";
+}
+
+std::string_view prefetch_flags(const Profile& profile) {
+    return profile.uses_old_toolkit() ? "" : "0, ";
 }
 
 std::string prefetch_name(const ManagedMemory& memory) {
@@ -49,11 +59,13 @@ std::string prefetch_name(const ManagedMemory& memory) {
 }
 
 std::string prefetch_to_device(const ManagedMemory& memory) {
-    return fmt::format("{}({}, 0, stream)", prefetch_name(memory), arguments(memory, "", true));
+    return fmt::format("{}({}, {}stream)", prefetch_name(memory), arguments(memory, "", true),
+                       prefetch_flags(memory.profile));
 }
 
 std::string prefetch_to_host(const ManagedMemory& memory) {
-    return fmt::format("{}({}, 0, stream)", prefetch_name(memory), arguments(memory, "", false));
+    return fmt::format("{}({}, {}stream)", prefetch_name(memory), arguments(memory, "", false),
+                       prefetch_flags(memory.profile));
 }
 
 std::string advise_device(const ManagedMemory& memory, std::string_view advice) {

@@ -153,13 +153,13 @@ void SmallPrefetches::end(Slices& slices) {
 
 /// The call as the program has to write it.
 std::string joined_call(const Line<SliceTally>& line) {
-    const bool runtime = line.profile.uses_runtime();
-    const std::string_view place =
-        line.tally.to_host == 0     ? device_location(line.profile)
-        : line.tally.to_device == 0 ? (runtime ? "cudaMemLocationTypeHost, 0" : "CU_MEM_LOCATION_TYPE_HOST, 0")
-                                    : "type, id";
-    return fmt::format("{}(ptr, bytes, {{{}}}, 0, stream)",
-                       runtime ? "cudaMemPrefetchAsync" : "cuMemPrefetchAsync", place);
+    const std::string_view place = line.tally.to_host == 0           ? device_location(line.profile)
+                                   : line.tally.to_device == 0       ? host_location(line.profile)
+                                   : line.profile.uses_old_toolkit() ? "device"
+                                                                     : "{type, id}";
+    return fmt::format("{}(ptr, bytes, {}, {}stream)",
+                       line.profile.uses_runtime() ? "cudaMemPrefetchAsync" : "cuMemPrefetchAsync", place,
+                       prefetch_flags(line.profile));
 }
 
 std::optional<Finding> SmallPrefetches::judge(const Line<SliceTally>& line) const {
