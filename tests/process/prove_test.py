@@ -272,6 +272,7 @@ class Prove(unittest.TestCase):
         diff = self.diff(("i < 20", "i < 10 + 10"))
         outcome = self.prove(diff, "--keep", self.folder / "kept", build="make")
         self.assertEqual(outcome.returncode, 0, outcome.stderr)
+        self.assertEqual((self.folder / "kept/new/other").stat().st_mtime_ns, (self.tree / "other").stat().st_mtime_ns)
         for name in ("old", "new"):  # of the same files, whatever options they were compiled with before
             self.assertEqual((self.folder / f"kept/{name}-build.log").read_text().splitlines(), [COMPILE])
 
@@ -301,11 +302,16 @@ class Prove(unittest.TestCase):
         self.write("venv/pyvenv.cfg", "home = /usr/bin\n")
         (self.tree / "venv/bin").mkdir()
         (self.tree / "venv/bin/python").symlink_to(sys.executable)
+        version = subprocess.run([sys.executable, "-c", "import sysconfig; print(sysconfig.get_python_version())"], check=True, text=True,
+                                 stdout=subprocess.PIPE).stdout.strip()
+        self.write(f"venv/lib/python{version}/site-packages/work.py", WORK)
         self.write("main.py", SCRIPT)
-        self.write("work.py", WORK)
-        diff = self.diff(("1 << 20", "2 << 20"), file="work.py")
-        outcome = self.prove(diff, build=None, command=("venv/bin/python", "main.py"))
-        self.assertIn("; changes no output", outcome.stdout, outcome.stderr)
+        diff = self.diff(("work.copy()", "work.copy()  # once"), file="main.py")
+        for command, path in ((("venv/bin/python", "main.py"), ""), (("python", "main.py"), f"{self.tree}/venv/bin:")):
+            kept = self.folder / f"kept-{command[0].replace('/', '-')}"
+            outcome = self.prove(diff, "--keep", kept, build=None, command=command, PATH=path + os.environ["PATH"])
+            self.assertIn("; changes no output", outcome.stdout, outcome.stderr)
+            self.assertEqual((kept / "new/venv").readlink(), self.tree / "venv")
 
     def test_the_working_directory_is_in_the_tree(self):
         outcome = self.prove(self.diff(("i < 20", "i < 30")), "--source-root", "src")
