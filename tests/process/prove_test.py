@@ -139,7 +139,7 @@ class Prove(unittest.TestCase):
         fails = self.prove(self.diff(("return 0;", "return 3;")))
         self.assertEqual(fails.returncode, 1)
         self.assertIn("results:  exit status differs: exit status 3 in new run 1", fails.stdout)
-        self.assertIn("patch:    time unknown; changes the output\n", fails.stdout)
+        self.assertIn("patch:    no gain in time is shown; changes the output\n", fails.stdout)
         crashes = self.prove(self.diff(("    CHECK(cudaMalloc(&d", "    __builtin_trap();\n    CHECK(cudaMalloc(&d"),
                                        text=f"1. {FAULT}: saves about 50 ms\n"))
         self.assertEqual(crashes.returncode, 1)
@@ -209,9 +209,15 @@ class Prove(unittest.TestCase):
                      "the old program does not build: exit status 7 of: echo why")
         self.refused(self.prove(self.diff(("i < 20", "i < 30")), build=None), "the old program: ./app: no such program")
 
-    def test_a_program_that_fails_by_itself(self):
+    def test_a_program_that_fails_by_itself_may_be_put_right(self):
         self.write("src/app.cu", SOURCE.replace("return 0;", "return 3;"))
-        self.refused(self.prove(self.diff(("i < 20", "i < 30"))), "the old program fails, with exit status 3")
+        as_before = self.prove(self.diff(("i < 20", "i < 10 + 10")))
+        self.assertIn("equal in all runs: exit status 3", as_before.stdout, as_before.stderr)
+        put_right = self.prove(self.diff(("return 3;", "return 0;")))
+        self.assertEqual(put_right.returncode, 1, put_right.stderr)
+        self.assertIn("exit status 0 in new run 1, exit status 3 in the first", put_right.stdout)
+        self.write("src/app.cu", SOURCE.replace("return 0;", "__builtin_trap();"))
+        self.refused(self.prove(self.diff(("i < 20", "i < 10 + 10"))), "the old program fails, with signal")
 
     def test_a_program_without_cuda_has_no_finding(self):
         self.refused(self.prove(self.diff(("i < 20", "i < 30")), build=None, command=("true",)), "no process of the old program entered CUDA")

@@ -80,16 +80,18 @@ bool Trial::run(Arm arm, bool warm_up, bool last) {
     const std::optional<double> simulated = take_simulated_seconds(report);
     if (recorded && !last)
         entered_cuda_ |= remove_traces();
-    if (warm_up || status != 0)
+    constexpr int cannot_start = 126;
+    const bool failed = status != 0 && (!plan_.failure_counts || status >= cannot_start);
+    if (warm_up || failed)
         show_errors(streams.err);
     if (!first_status_)
-        first_status_ = status;
+        first_status_ = failed ? status : 0;
     if (first_status_ != 0)
         return false;
     if (side.clean)
         side.clean(streams.out);
     results_.add(arm, status);
-    if (status != 0)
+    if (failed)
         return false;
     if (!warm_up) {
         seconds_[static_cast<int>(arm)].push_back(time.count());

@@ -30,7 +30,8 @@ struct Side {
 struct TrialPlan {
     Side sides[2]{};
     ArmNames names{}, result_names{};
-    std::string kept_trace{}; ///< of the last recorded run; empty: none is kept
+    std::string kept_trace{};    ///< of the last recorded run; empty: none is kept
+    bool failure_counts = false; ///< an exit status up to 125 is a result like any other, not an end of the trial
 };
 
 /// Runs both sides time after time.
