@@ -23,7 +23,6 @@ Node malloc_of(const Node& function, std::string_view name) {
         const bool made = kind == "init_declarator" && declared_by(node).text() == name;
         otherwise |= kind == "pointer_expression" && node.text().starts_with('&') &&
                      plain(node.field("argument")).text() == name;
-        otherwise |= kind == "reference_declarator" && declared_by(node).text() == name;
         if (!assigned && !made)
             return true;
         Node value = plain(node.field(assigned ? "right" : "value"));

@@ -164,6 +164,8 @@ void g(int* a, int* b) {
         unordered, two_functions, "not known behind it",
         {{"    fill<<<1, 32, 0, one", "    for (auto& s : all)\n        fill<<<1, 32, 0, s"},
          {"    fill<<<1, 32, 0, one", "    for (int i = 0; i < 2; ++i)\n        fill<<<1, 32, 0, all[i]"},
+         {"    fill<<<1", "    for (cudaStream_t one : all)\n        fill<<<1"},
+         {"    fill<<<1", "    for (; k < 2; one = all[++k])\n        fill<<<1"},
          {"0, one>", "0, pool.next()>"},
          {"fill<<<1, 32, 0, one>>>(a)", "return cudaMemsetAsync(a, 0, 4, one)"}});
     check_refused(
@@ -183,6 +185,19 @@ BOOST_AUTO_TEST_CASE(a_stream_that_may_be_another_one_is_not_waited_for) {
          {"other();", "cudaStream_t one = two;"},
          {"        use<<<1, 32, 0, two", "        for (cudaStream_t s : all)\n            use<<<1, 32, 0, s"},
          {"4, one)", "4, next())"}});
+    const std::string once = with(two_streams, "for (int i = 0; i < 9; ++i) ", "");
+    check_refused(unordered, once, "is not known at its line",
+                  {{"CHECK(cudaMemsetAsync(a, i, 4, one)); // first\n",
+                    "{\n            cudaStream_t s = all[0];\n            fill<<<1, 1, 0, s>>>(a); // first\n  "
+                    "      }\n"},
+                   {"CHECK(cudaMemsetAsync(a, i, 4, one)); // first\n",
+                    "{\n            cudaStream_t one = all[0];\n            fill<<<1, 1, 0, one>>>(a); // "
+                    "first\n        }\n"},
+                   {"other();", "one = two;"}});
+    const std::string backwards =
+        "void f(int* a) {\n    cudaStream_t one, two = make();\n    use<<<1, 1, 0, two>>>(a); // here\n"
+        "    one = make();\n    fill<<<1, 1, 0, one>>>(a); // first\n}\n";
+    check_refused(unordered, backwards, "is not known at its line", {{"make()", "create()"}});
     check_refused(unordered, two_streams, "into the same stream", {{"0, two>", "0, one>"}});
     check_refused(unordered, two_streams, "shares a line", {{"        use", "        if (x) b(); use"}});
     check_refused(unordered, two_streams, "makes a graph",
@@ -286,7 +301,7 @@ BOOST_AUTO_TEST_CASE(memory_of_other_kinds_or_other_owners_is_not_freed) {
                    {"memset(p, 0, n)", "cudaMallocManaged(&p, n)"},
                    {"memset(p, 0, n)", "make(&p)"},
                    {"memset(p, 0, n)", "p = p + 4"},
-                   {"memset(p, 0, n)", "{ float* p = q; }"}});
+                   {"memset(p, 0, n)", "{ float* p; }"}});
     check_refused(freed, from_malloc, "freed in each round",
                   {{"    CHECK(cudaFree(p))", "    for (int i = 0; i < 2; ++i) CHECK(cudaFree(p))"}});
     check_refused(freed, from_malloc, "at another line, too",
