@@ -88,6 +88,15 @@ bool is_between(const Node& function, std::string_view host) {
            uses_of(function, name).size() == 3; // declared, copied to and copied from
 }
 
+/// Whether kernels get the pointers in several streams, for which the copies may be what they wait for.
+bool use_several_streams(const Node& function, std::string_view one, std::string_view other) {
+    std::set<std::string> streams;
+    for (const Node& call : calls_of(function))
+        if (!launch_configuration(call).empty() && (mentions(call, one) || mentions(call, other)))
+            streams.insert(stream_of(call));
+    return streams.size() > 1;
+}
+
 /// "one" and "other" exchanged, by the standard library where the source has it for sure.
 std::string exchange(const std::string& text, std::string_view one, std::string_view other,
                      const std::string& indent, const std::string& step) {
@@ -137,6 +146,8 @@ Draft swap_pointers(const Request& request) {
         !is_own_pointer(function, other, bytes) ||
         variable(function, one).type != variable(function, other).type || mentions(function, "kept"))
         return {.refused = "its copies do not exchange two whole buffers whose pointers only the function has"};
+    if (use_several_streams(function, one, other))
+        return {.refused = "kernels use the buffers in several streams, which its copies order"};
     if (makes_graph(function))
         return {.refused = "its function makes a graph, which keeps the pointers"};
     if (!is_between(function, copies[0].to) || !is_between(function, copies[1].to))

@@ -40,12 +40,14 @@ std::string wait_by_event(const std::string& first, const std::string& later, st
     return block + indent + "}\n";
 }
 
-/// Whether the stream, as the source writes it, is the same all over the statement `place` and beside it.
+/// Whether the stream, as the source writes it, is the same all over the statement `place` and beside it, and
+/// not hidden by the event of a wait.
 bool is_fixed_at(const std::string& stream, const Node& place) {
     const Syntax code("f(" + stream + ");", Grammar::cuda);
     return calls_of(code.root()).size() == 1 &&
            std::ranges::all_of(names_in(code.root()), [&place](std::string_view name) {
-               return is_there(name, place) && !declares(place, name) && !changes(place, name);
+               return name != "done" && is_there(name, place) && !declares(place, name) &&
+                      !changes(place, name);
            });
 }
 

@@ -197,6 +197,8 @@ BOOST_AUTO_TEST_CASE(a_stream_that_may_be_another_one_is_not_waited_for) {
     const std::string backwards =
         "void f(int* a) {\n    cudaStream_t one, two = make();\n    use<<<1, 1, 0, two>>>(a); // here\n"
         "    one = make();\n    fill<<<1, 1, 0, one>>>(a); // first\n}\n";
+    check_refused(unordered, once, "is not known at its line",
+                  {{"4, one)", "4, done)"}, {"0, two>", "0, done>"}});
     check_refused(unordered, backwards, "is not known at its line", {{"make()", "create()"}});
     check_refused(unordered, two_streams, "into the same stream", {{"0, two>", "0, one>"}});
     check_refused(unordered, two_streams, "shares a line", {{"        use", "        if (x) b(); use"}});

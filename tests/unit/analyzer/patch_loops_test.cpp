@@ -118,6 +118,7 @@ BOOST_AUTO_TEST_CASE(pointers_that_something_else_has_are_not_exchanged) {
                   with(by_host, "(size_t n) {\n    float *now = nullptr, *next;",
                        "(size_t n, float* now, float* next) {\n    a();"),
                   "whose pointers only the function has", {{"a();", "b();"}});
+    check_refused(exchanged, by_host, "in several streams", {before("step<<<1, 256, 0, s>>>(next, now);")});
     check_refused(exchanged, by_host, "keeps the pointers", {before("cudaStreamBeginCapture(s, mode);")});
     check_refused(
         exchanged, by_host, "the host uses",
