@@ -38,6 +38,15 @@ std::string_view variable_of(Node expression) {
     return expression ? expression.text() : std::string_view();
 }
 
+/// Whether the line above is a pragma, which is for the statement that begins here.
+bool follows_pragma(std::string_view text, std::size_t begin) {
+    std::size_t above = begin;
+    do
+        above = above == 0 ? 0 : line_begin(text, above - 1);
+    while (above >= 2 && text[above - 2] == '\\'); // it goes on in the next line
+    return above < begin && text.substr(text.find_first_not_of(" \t", above)).starts_with("#pragma");
+}
+
 } // namespace
 
 std::vector<Node> calls_at(const Syntax& source, int line) {
@@ -111,7 +120,9 @@ std::string_view wrapper_near(const Node& at) {
             const std::string_view name = node.kind() == "call_expression" ? called_name(node) : "";
             if (name.starts_with("cuda") && !name.starts_with("cudaGetError") &&
                 !name.starts_with("cudaPeek") && wrapper.empty())
-                wrapper = statement_of(node).wrapper;
+                if (const Statement statement = statement_of(node);
+                    statement.whole && is_there(statement.wrapper, at))
+                    wrapper = statement.wrapper;
             return wrapper.empty();
         });
     return wrapper;
@@ -159,6 +170,9 @@ std::string stream_of(const Node& call) {
     if (function == functions.end())
         return {};
     const std::vector<Node> given = arguments(call);
+    if (function->name == "cudaMemPrefetchAsync" &&
+        given.size() == 4) // of an older CUDA, or without its stream
+        return std::string(given[3].text());
     return given.size() > function->stream ? std::string(given[function->stream].text()) : "0";
 }
 
@@ -354,6 +368,8 @@ bool changes(const Node& where, std::string_view name, Changed what, const std::
 }
 
 bool is_alone(std::string_view text, const Node& node) {
+    if (follows_pragma(text, line_begin(text, node.begin())))
+        return false;
     const auto first = [text](std::size_t from) {
         return std::min(text.find_first_not_of(" \t\r\n", from), text.size());
     };

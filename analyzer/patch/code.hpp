@@ -95,7 +95,7 @@ inline bool holds(const Node& outer, const Node& inner) {
 /// The statement of the line, which stands in a block; null: there is none.
 Node statement_at(const Syntax& source, int line);
 
-/// Returns whether the lines of the node have nothing else but a comment behind it.
+/// Returns whether the lines of the node have nothing else but a comment behind it, and no pragma is for it.
 bool is_alone(std::string_view text, const Node& node);
 /// Returns the lines of a node that is alone on them, its comment included, indented by `indent`.
 std::string lines_of(std::string_view text, const Node& node, const std::string& indent);

@@ -1,8 +1,10 @@
 /// A graph that each round captures and instantiates alike is made before the loop, and destroyed behind it.
 #include "analyzer/patch/code.hpp"
 #include "analyzer/patch/draft.hpp"
+#include "analyzer/patch/uses.hpp"
 
 #include <algorithm>
+#include <array>
 #include <fmt/format.h>
 
 namespace umadvisor::patch {
@@ -32,16 +34,63 @@ std::vector<Node> steps_of_graph(const Node& block, const Node& instantiate) {
 /// Whether the statement calls nothing but CUDA, so that it is only the graph that it makes.
 bool makes_only_a_graph(const Node& statement) {
     bool only = true;
-    statement.walk([&only](const Node& node) {
+    statement.walk([&](const Node& node) {
         if (node.kind() == "call_expression" && launch_configuration(node).empty()) {
             const bool checks = arguments(node).size() == 1 && arguments(node)[0].kind() == "call_expression";
             only &= checks || called_name(node).starts_with("cudaGraph") ||
                     called_name(node).starts_with("cudaStream");
         }
-        only &= node.kind() != "return_statement" && node.kind() != "assignment_expression";
+        constexpr std::array<std::string_view, 7> others{
+            "return_statement", "break_statement",       "goto_statement",   "continue_statement",
+            "throw_statement",  "assignment_expression", "lambda_expression"};
+        only &= std::ranges::find(others, node.kind()) == others.end() &&
+                (node.kind() != "update_expression" || declares(statement, node.field("argument").text()));
         return only;
     });
     return only;
+}
+
+/// Whether the steps read no more of the variable than the address in it.
+bool is_address(const Node& function, const std::vector<Node>& steps, std::string_view name) {
+    const std::vector<Node> declared = declarations_of(function, name);
+    bool address = declared.size() == 1 && declared[0].text().find('*') != std::string_view::npos;
+    for (const Node& step : steps)
+        for (const Node& use : uses_of(step, name))
+            address &= static_cast<bool>(receiver_of(value_around(use)));
+    return address;
+}
+
+/// Whether the rest of the loop may give the variable another value: the code does, or a function may.
+bool may_differ(const Node& loop, const std::vector<Node>& steps, std::string_view name,
+                const std::vector<Node>& except) {
+    const Node function = function_of(loop);
+    const Changed part = is_address(function, steps, name) ? Changed::itself : Changed::any_part;
+    if (declares(loop, name) || changes(loop, name, part, except) || gives_away(loop, name, except))
+        return true;
+    if (declares(function, name) || name.starts_with("cuda"))
+        return false;
+    // Of another function: a function that the loop calls may change it, where the file does not show a
+    // constant.
+    Node root = loop;
+    while (root.parent())
+        root = root.parent();
+    const std::vector<Node> declared = declarations_of(root, name);
+    const bool variable = std::ranges::any_of(
+        declared, [](const Node& each) { return each.text().find("const") == std::string_view::npos; });
+    return (variable || name.ends_with('_') || name.starts_with("m_")) &&
+           std::ranges::any_of(calls_of(loop), [](const Node& call) {
+               const bool checks = arguments(call).size() == 1 && is_of_cuda(arguments(call)[0]);
+               return !checks && !is_of_cuda(call);
+           });
+}
+
+/// Whether the loop does more with the graph than to launch it.
+bool changes_graph(const Node& loop, std::string_view name, const std::vector<Node>& except) {
+    return std::ranges::any_of(uses_of(loop, name), [&](const Node& use) {
+        const Node call = receiver_of(value_around(use));
+        return std::ranges::none_of(except, [&use](const Node& each) { return holds(each, use); }) &&
+               !(call && (called_name(call) == "cudaGraphLaunch" || called_name(call) == "cudaGraphUpload"));
+    });
 }
 
 } // namespace
@@ -59,29 +108,37 @@ Draft hoist_graph(const Request& request) {
     const Node loop = around.front(), block = loop.field("body");
     const Node destroy = statement_of(ended).whole;
     const std::string_view name = plain(arguments(made)[0]).text();
-    const std::vector<Node> steps = steps_of_graph(block, made);
+    std::vector<Node> steps = steps_of_graph(block, made);
+    std::erase_if(steps, [&text](const Node& step) { // behind a statement: it goes with that
+        return step.kind() == "comment" && !is_alone(text, step);
+    });
     if (!destroy || block_of(destroy) != block || steps.empty() || plain(arguments(ended)[0]).text() != name ||
         declares(loop, name) || leaves_early(loop) || !block_of(loop) || !is_alone(text, loop) ||
         !is_alone(text, destroy) || steps.back().end() > destroy.begin())
         return {.refused = "its graph is not made and destroyed in the block of one loop"};
     std::vector<Node> except = steps;
     except.push_back(destroy);
+    if (changes_graph(loop, name, except))
+        return {.refused = "its graph is used for more than launches in the loop"};
     std::set<std::string_view> used;
     for (const Node& step : steps) {
         if (!makes_only_a_graph(step) || !is_alone(text, step))
             return {.refused = "more is done while its graph is made"};
         used.merge(names_in(step));
     }
+    used.merge(names_in(destroy));
     for (const std::string_view each : used) {
         bool own = false;
         for (const Node& step : steps)
             own |= declares(step, each);
+        if (own && declarations_of(function_of(loop), each).size() > 1)
+            return {.refused = fmt::format("the function has several variables {}", each)};
         if (own ? std::ranges::any_of(block.children(),
                                       [&](const Node& node) {
                                           return std::ranges::find(except, node) == except.end() &&
                                                  mentions(node, each);
                                       })
-                : each != name && (declares(loop, each) || changes(loop, each, Changed::itself, except)))
+                : each != name && may_differ(loop, steps, each, except))
             return {.refused = fmt::format("{} may change from round to round, or is used in the loop", each)};
     }
     Draft draft;

@@ -1,6 +1,7 @@
 /// A loop that prefetches slice after slice becomes one call for the range.
 #include "analyzer/patch/code.hpp"
 #include "analyzer/patch/draft.hpp"
+#include "analyzer/patch/uses.hpp"
 
 #include <algorithm>
 #include <array>
@@ -44,13 +45,23 @@ bool counts_bytes(const Node& pointer) {
     });
 }
 
+/// The pointer as one call gets it: without the cast where it is a pointer variable.
+std::string_view whole_range(const Node& pointer) {
+    const Node inner = plain(pointer);
+    const std::vector<Node> declared = declarations_of(function_of(pointer), inner.text());
+    const bool variable = inner.kind() == "identifier" && pointer.text().find('&') == std::string_view::npos &&
+                          declared.size() == 1 && declared[0].text().find('*') != std::string_view::npos;
+    return variable ? inner.text() : pointer.text();
+}
+
 } // namespace
 
 Draft join_prefetches(const Request& request) {
     const Node call = only_call(request.source, request.finding.line.place.line, "cudaMemPrefetchAsync");
     const std::vector<Node> around = call ? loops_around(call) : std::vector<Node>();
     const Node statement = call ? statement_of(call).whole : Node();
-    if (around.empty() || !statement)
+    if (around.empty() || statement.kind() != "expression_statement" ||
+        called_name(call) != "cudaMemPrefetchAsync")
         return {.refused = "its prefetch is no statement of a loop"};
     const Node loop = around.front();
     const Node body = loop.field("body");
@@ -63,10 +74,14 @@ Draft join_prefetches(const Request& request) {
     if (given[0].field("operator").text() != "+" || given[0].field("right").text() != steps.at ||
         given[1].text() != steps.step || !counts_bytes(pointer))
         return {.refused = "its slices do not lie one behind the other"};
+    if (has_effect(loop.field("condition")) || has_effect(given[1]) || has_effect(pointer))
+        return {.refused = "its slices do not lie one behind the other"};
     for (std::size_t i = 2; i < given.size(); ++i)
-        if (names_in(given[i]).contains(steps.at))
+        if (names_in(given[i]).contains(steps.at) || counts(given[i]) || (i > 2 && has_effect(given[i])))
             return {.refused = "its slices go to different places"};
-    std::string whole = fmt::format("cudaMemPrefetchAsync({}, {}", plain(pointer).text(), steps.end);
+    if (!is_alone(request.source.text(), loop))
+        return {.refused = "its loop shares a line with other code, or has a pragma"};
+    std::string whole = fmt::format("cudaMemPrefetchAsync({}, {}", whole_range(pointer), steps.end);
     for (std::size_t i = 2; i < given.size(); ++i)
         whole += fmt::format(", {}", given[i].text());
     return {.edits = {{loop.begin(), loop.end(), checked(whole + ")", statement_of(call).wrapper)}}};

@@ -1,7 +1,9 @@
 /// Two buffers that are exchanged by copies through the host exchange their pointers.
 #include "analyzer/patch/code.hpp"
 #include "analyzer/patch/draft.hpp"
+#include "analyzer/patch/uses.hpp"
 
+#include <algorithm>
 #include <array>
 #include <fmt/format.h>
 
@@ -16,25 +18,94 @@ struct WholeCopy {
 
 WholeCopy whole_copy(const Node& statement) {
     std::vector<Node> calls = calls_of(statement, "cudaMemcpy");
-    if (calls.size() != 1 || arguments(calls[0]).size() != 4 || !(statement_of(calls[0]).whole == statement))
+    if (statement.kind() != "expression_statement" || calls.size() != 1 || arguments(calls[0]).size() != 4 ||
+        !(statement_of(calls[0]).whole == statement))
         return {};
     const std::vector<Node> given = arguments(calls[0]);
     return {statement, plain(given[0]).text(), plain(given[1]).text(), given[2].text(), given[3].text()};
 }
 
-/// Whether the name is a pointer variable of the function that it may change, and that nothing else points to.
-bool is_own_pointer(const Node& function, std::string_view name) {
-    bool pointer = false, shared = false;
-    function.walk([&](const Node& node) {
-        const std::string_view kind = node.kind();
-        if (kind == "pointer_declarator" && declared_by(node).text() == name)
-            pointer |= node.parent().kind() != "parameter_declaration" &&
-                       node.parent().text().find("const") == std::string_view::npos;
-        shared |= (kind == "assignment_expression" && plain(node.field("right")).text() == name) ||
-                  (kind == "init_declarator" && plain(node.field("value")).text() == name);
-        return true;
-    });
-    return pointer && !shared;
+/// A variable's declarator and the type of its declaration.
+struct Variable {
+    Node declarator; ///< null: it is no variable of the function's own, or there are several of its name
+    Node value;
+    std::string_view type;
+};
+
+Variable variable(const Node& function, std::string_view name) {
+    const std::vector<Node> declared = declarations_of(function, name);
+    if (declared.size() != 1 || declared[0].kind() != "declaration" || is_static(declared[0]))
+        return {};
+    for (const Node& child : declared[0].children())
+        if (declared_by(child).text() == name) {
+            const bool valued = child.kind() == "init_declarator";
+            return {valued ? child.field("declarator") : child, child.field("value"),
+                    declared[0].field("type").text()};
+        }
+    return {};
+}
+
+/// Whether a use of the pointer leaves no other way to its memory: it is given to CUDA's calls for memory, to
+/// kernels or to swap.
+bool is_plain_use(const Node& function, const Node& use) {
+    constexpr std::array<std::string_view, 9> calls{
+        "cudaMalloc",      "cudaFree", "cudaMemcpy",     "cudaMemcpyAsync",    "cudaMemset",
+        "cudaMemsetAsync", "swap",     "cudaMemcpyPeer", "cudaMemcpyPeerAsync"};
+    const Node value = value_around(use), call = receiver_of(value);
+    const bool address = value.text().find('&') != std::string_view::npos;
+    return call && function_of(use) == function && address == (called_name(call) == "cudaMalloc") &&
+           (!launch_configuration(call).empty() || std::ranges::find(calls, called_name(call)) != calls.end());
+}
+
+/// Whether the function may exchange the pointer: it is its own variable, gets memory of so many bytes by one
+/// cudaMalloc, and nothing else points there.
+bool is_own_pointer(const Node& function, std::string_view name, const Node& bytes) {
+    const Variable own = variable(function, name);
+    if (own.declarator.kind() != "pointer_declarator" || !(own.declarator.field("declarator").text() == name) ||
+        own.declarator.text().find("const") != std::string_view::npos ||
+        (own.value && own.value.text() != "nullptr" && own.value.text() != "NULL" && own.value.text() != "0"))
+        return false;
+    std::size_t allocated = 0;
+    for (const Node& call : calls_of(function, "cudaMalloc")) {
+        const std::vector<Node> given = arguments(call);
+        if (given.size() == 2 && plain(given[0]).text() == name)
+            allocated += given[1].text() == bytes.text() ? 1 : 2;
+    }
+    const Node declared = declared_by(own.declarator);
+    return allocated == 1 && std::ranges::all_of(uses_of(function, name), [&](const Node& use) {
+               return use == declared || is_plain_use(function, use);
+           });
+}
+
+/// Whether it is memory of the function's own that only these copies use: an array or a vector.
+bool is_between(const Node& function, std::string_view host) {
+    const std::string_view name = host.substr(0, host.find_first_of(".[("));
+    const Variable own = variable(function, name);
+    const std::string_view kind = own.declarator.kind();
+    const bool vector = own.type.find("vector<") != std::string_view::npos &&
+                        (kind == "identifier" || kind == "function_declarator");
+    return (vector || kind == "array_declarator") &&
+           uses_of(function, name).size() == 3; // declared, copied to and copied from
+}
+
+/// Whether kernels get the pointers in several streams, for which the copies may be what they wait for.
+bool use_several_streams(const Node& function, std::string_view one, std::string_view other) {
+    std::set<std::string> streams;
+    for (const Node& call : calls_of(function))
+        if (!launch_configuration(call).empty() && (mentions(call, one) || mentions(call, other)))
+            streams.insert(stream_of(call));
+    return streams.size() > 1;
+}
+
+/// "one" and "other" exchanged, by the standard library where the source has it for sure.
+std::string exchange(const std::string& text, std::string_view one, std::string_view other,
+                     const std::string& indent, const std::string& step) {
+    for (const std::string_view sign :
+         {"std::swap(", "std::vector<", "#include <utility>", "#include <algorithm>"})
+        if (text.find(sign) != std::string::npos)
+            return fmt::format("{}std::swap({}, {});\n", indent, one, other);
+    return fmt::format("{0}{{\n{0}{1}auto* const kept = {2};\n{0}{1}{2} = {3};\n{0}{1}{3} = kept;\n{0}}}\n",
+                       indent, step, one, other);
 }
 
 } // namespace
@@ -66,23 +137,25 @@ Draft swap_pointers(const Request& request) {
     for (const WholeCopy& copy : copies)
         if (copy.bytes != copies[0].bytes || !is_alone(text, copy.whole))
             return {.refused = "its copies differ in size, or share a line"};
-    if (!crossed || !is_own_pointer(function, one) || !is_own_pointer(function, other))
-        return {.refused = "its copies do not exchange two buffers whose pointers the function may exchange"};
-    std::size_t uses = 0;
-    for (const std::string_view host : {copies[0].to, copies[1].to}) {
-        const std::string_view name = host.substr(0, host.find_first_of(".[("));
-        function.walk([&](const Node& node) {
-            uses += node.kind() == "identifier" && node.text() == name ? 1 : 0;
-            return true;
+    const Node bytes = arguments(call)[2];
+    const bool fixed_size =
+        !has_effect(bytes) && std::ranges::none_of(names_in(bytes), [&](std::string_view name) {
+            return changes(function, name) || declarations_of(function, name).size() > 1;
         });
-    }
-    if (uses != 6) // declared, copied to and copied from, each of both
+    if (!crossed || !fixed_size || !is_own_pointer(function, one, bytes) ||
+        !is_own_pointer(function, other, bytes) ||
+        variable(function, one).type != variable(function, other).type || mentions(function, "kept"))
+        return {.refused = "its copies do not exchange two whole buffers whose pointers only the function has"};
+    if (use_several_streams(function, one, other))
+        return {.refused = "kernels use the buffers in several streams, which its copies order"};
+    if (makes_graph(function))
+        return {.refused = "its function makes a graph, which keeps the pointers"};
+    if (!is_between(function, copies[0].to) || !is_between(function, copies[1].to))
         return {.refused = "the host uses what its copies bring"};
     const std::string indent = indent_at(text, copies[0].whole.begin());
     return {.edits = {{line_begin(text, copies[0].whole.begin()), line_end(text, copies[3].whole.end()),
-                       fmt::format("{}std::swap({}, {});\n", indent, one, other)}},
-            .assumes = {fmt::format("{} and {} are buffers of the same size, which nothing else points to", one,
-                                    other)}};
+                       exchange(text, one, other, indent, indent_step(text, function))}},
+            .assumes = {fmt::format("kernels keep no pointers to {} and {}", one, other)}};
 }
 
 } // namespace umadvisor::patch
