@@ -143,6 +143,8 @@ Draft allocate_in_stream_order(const Request& request) {
     if (here && gets_other_memory(function, pointer, allocation))
         return {.refused = fmt::format("{} may get memory from another allocation", pointer)};
     const Node block = block_of(statement_around(allocation));
+    if (!block)
+        return {.refused = "its allocation stands in no block"};
     for (const Node& free : frees)
         if (holds(function, free) && free.begin() < allocation.end())
             return {.refused = "memory is freed before it is allocated"};

@@ -178,8 +178,11 @@ bool is_vector(const Node& function, std::string_view name) {
             return true;
         for (const Node& child : node.children())
             if (declared_by(child).text() == name) {
-                const bool vector = node.field("type").text().find("vector<") != std::string_view::npos &&
-                                    node.text().find("const ") != 0 && node.text().find("static") != 0;
+                const bool vector =
+                    node.field("type").text().find("vector<") != std::string_view::npos &&
+                    std::ranges::none_of(node.children(), [](const Node& part) {
+                        return part.kind() == "type_qualifier" || part.kind() == "storage_class_specifier";
+                    });
                 (vector ? found : other) = true;
             }
         return true;

@@ -192,6 +192,11 @@ BOOST_AUTO_TEST_CASE(memory_of_another_allocation_is_not_freed_to_the_pool) {
          {"work(a, b);", "cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking);", "NonBlocking"},
          {"work(a, b);", "MPI_Bcast(a, n, MPI_FLOAT, 0, MPI_COMM_WORLD);", "MPI_COMM_WORLD"}});
     BOOST_TEST(contains(pooled(scratch, "").refused, "several devices"));
+    BOOST_TEST(
+        contains(pooled("struct Buffer {\n    float* p;\n    cudaError_t made;\n    Buffer(int n)\n        : "
+                        "made(cudaMalloc(&p, n)) { // here\n        cudaFree(p);\n    }\n};\n")
+                     .refused,
+                 "in no block"));
     // An element of an array.
     std::string elements = with(scratch, "float *a, *b", "float* a[2]; float* b");
     for (int i = 0; i < 2; ++i)
@@ -348,6 +353,7 @@ BOOST_AUTO_TEST_CASE(a_vector_is_page_locked_around_the_loop_that_copies_it) {
          {"use(h[0])", "if (h[0] > 1) throw n", "left by return"},
          {"use(h[0])", "upload(h.data())", "copy it later"},
          {"use(h[0])", "float* p = h.data()", "copy it later"},
+         {"    std::vector<float> h(n);\n", "    std::vector<float> const h(n);\n", "no vector"},
          {"    std::vector<float> h(n);\n", "    const std::vector<float> h(n);\n", "no vector"},
          {"    std::vector<float> h(n);\n    for (int i = 0; i < 9; ++i) {\n        cudaMemcpy(h.data(),",
           "    float* h = get();\n    for (int i = 0; i < 9; ++i) {\n        cudaMemcpy(&h[0],", "no vector"},

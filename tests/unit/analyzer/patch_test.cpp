@@ -237,7 +237,7 @@ BOOST_AUTO_TEST_CASE(diffs_are_those_of_diff_u) {
     BOOST_TEST(unified_diff("a", "1\n2", {{3, 3, "\n"}}) ==
                "--- a/a\n+++ b/a\n@@ -1,2 +1,2 @@\n 1\n-2\n\\ No newline at end of file\n+2\n");
     BOOST_TEST(unified_diff("a", "", {{0, 0, "1\n"}}) == "--- a/a\n+++ b/a\n@@ -0,0 +1 @@\n+1\n");
-    BOOST_TEST(changed_lines("1\n2\n3\n", {{2, 3, "x"}, {6, 6, "4\n"}}) == 3u);
+    BOOST_TEST(changed_lines("1\n2\n3\n", {{2, 3, "x"}, {6, 6, "4\n"}}) == 2u);
 }
 
 BOOST_AUTO_TEST_CASE(a_path_with_a_space_ends_in_a_tab) {
