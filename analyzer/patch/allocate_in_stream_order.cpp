@@ -2,6 +2,7 @@
 /// cannot be moved out of a loop.
 #include "analyzer/patch/code.hpp"
 #include "analyzer/patch/draft.hpp"
+#include "analyzer/patch/memory_uses.hpp"
 #include "analyzer/patch/pool.hpp"
 
 #include <algorithm>
@@ -40,12 +41,47 @@ bool is_only_one(const Syntax& source) {
     return count == 1;
 }
 
+/// Whether the variable of the free may be null there: it is set to null somewhere, and the free asks for that
+/// nowhere.
+bool may_be_null(const Syntax& source, const Node& free) {
+    const std::string_view name = plain(arguments(free).front()).text();
+    bool nulled = false;
+    source.root().walk([&](const Node& node) {
+        Node value;
+        if (node.kind() == "assignment_expression" &&
+            (node.field("left").text() == name || node.field("left").field("field").text() == name))
+            value = node.field("right");
+        else if (node.kind() == "init_declarator" && declared_by(node).text() == name)
+            value = node.field("value");
+        else if (node.kind() == "field_declaration" && mentions(node, name))
+            value = node.field("default_value");
+        const std::string_view text = value.text();
+        nulled |= text == "nullptr" || text == "NULL" || text == "0" || text == "{}";
+        return !nulled;
+    });
+    for (Node outer = free.parent(); nulled && outer && outer.kind() != "function_definition";
+         outer = outer.parent())
+        nulled = outer.kind() != "if_statement" || !mentions(outer.field("condition"), name);
+    return nulled;
+}
+
+/// Whether other files cannot reach the function, as far as the source shows: it is static, or stands beside
+/// main.
+bool is_of_this_file(const Syntax& source, const Node& function) {
+    return function.text().starts_with("static ") || static_cast<bool>(definition_of(source, "main"));
+}
+
 /// The calls that free what the function or, where there is no other allocation, the file allocates.
 std::vector<Node> frees_of(const Syntax& source, const Node& function, std::string_view pointer) {
     std::vector<Node> frees = calls_with(function, "cudaFree", pointer);
     if (frees.empty() && is_only_one(source)) {
         frees = calls_of(source.root(), "cudaFree");
         std::erase_if(frees, [](const Node& call) { return names_in(call).empty(); }); // cudaFree(0)
+        if (std::ranges::any_of(frees, [&](const Node& call) {
+                const Node around = function_of(call);
+                return !around || !is_of_this_file(source, around) || may_be_null(source, call);
+            }))
+            return {};
     }
     return frees;
 }
@@ -55,6 +91,22 @@ Node first_allocation(const Node& function) {
     const Node call = calls_of(function, "cudaMalloc").front();
     const std::vector<Node> around = loops_around(call);
     return statement_around(around.empty() ? call : around.back());
+}
+
+/// Whether the function sets the pointer, or one of its array, in another way than by the allocation, and to
+/// more than null.
+bool gets_other_memory(const Node& function, std::string_view pointer, const Node& allocation) {
+    const Node target = base_of(arguments(allocation).front());
+    const bool element = plain(arguments(allocation).front()).kind() == "subscript_expression";
+    std::vector<Node> except{allocation};
+    function.walk([&](const Node& node) {
+        const std::string_view value = node.field("right").text();
+        if (node.kind() == "assignment_expression" && (value == "nullptr" || value == "NULL" || value == "0"))
+            except.push_back(node);
+        return true;
+    });
+    return element ? !target || changes(function, target.text(), Changed::any_part, except)
+                   : changes(function, pointer, Changed::itself, except);
 }
 
 /// `name` in place of the call's name, and the default stream as its last argument.
@@ -76,7 +128,8 @@ Draft allocate_in_stream_order(const Request& request) {
     if (request.device.empty())
         return {.refused = "the run used several devices, and each has a pool of its own"};
     for (const std::string_view name :
-         {"cudaStreamNonBlocking", "cudaStreamPerThread", "cudaStreamBeginCapture", "cudaIpcGetMemHandle"})
+         {"cudaStreamNonBlocking", "cudaStreamPerThread", "CUDA_API_PER_THREAD_DEFAULT_STREAM",
+          "cudaStreamBeginCapture", "cudaIpcGetMemHandle", "MPI_COMM_WORLD"})
         if (mentions(source.root(), name))
             return {.refused =
                         fmt::format("the source uses {}, so that the order of the default stream may not "
@@ -86,9 +139,17 @@ Draft allocate_in_stream_order(const Request& request) {
     const std::vector<Node> frees = frees_of(source, function, pointer);
     if (frees.empty() || calls_with(function, "cudaMalloc", pointer).size() != 1)
         return {.refused = "memory is allocated and freed in different functions, or at several lines"};
+    const bool here = holds(function, frees.front());
+    if (here && gets_other_memory(function, pointer, allocation))
+        return {.refused = fmt::format("{} may get memory from another allocation", pointer)};
+    const Node block = block_of(statement_around(allocation));
+    if (!block)
+        return {.refused = "its allocation stands in no block"};
     for (const Node& free : frees)
         if (holds(function, free) && free.begin() < allocation.end())
             return {.refused = "memory is freed before it is allocated"};
+        else if (holds(function, free) && !holds(block, free) && may_be_null(source, free))
+            return {.refused = "a null pointer may be freed, which cudaFreeAsync reports as an error"};
     const Node first = first_allocation(function);
     if (!first || !is_alone(source.text(), first))
         return {.refused = "the first allocation of its function shares a line with other code"};

@@ -18,6 +18,11 @@ bool ends_function(const Node& node) {
     return node.kind() == "function_definition" || node.kind() == "lambda_expression";
 }
 
+std::vector<Node> without_comments(std::vector<Node> nodes) {
+    std::erase_if(nodes, [](const Node& node) { return node.kind() == "comment"; });
+    return nodes;
+}
+
 /// The last name of "a::b<c>".
 Node last_name(Node node) {
     while (node) {
@@ -67,8 +72,7 @@ std::string_view called_name(const Node& call) {
 }
 
 std::vector<Node> arguments(const Node& call) {
-    const Node list = call.field("arguments");
-    return list ? list.children() : std::vector<Node>();
+    return without_comments(call.field("arguments").children());
 }
 
 Node plain(Node expression) {
@@ -147,7 +151,7 @@ Node only_call(const Syntax& source, int line, std::string_view begin) {
 std::vector<Node> launch_configuration(const Node& call) {
     for (const Node& child : call.children())
         if (child.kind() == "kernel_call_syntax")
-            return child.children();
+            return without_comments(child.children());
     return {};
 }
 
@@ -224,7 +228,8 @@ Node function_of(const Node& node) {
 
 Node block_of(const Node& statement) {
     const Node outer = statement.parent();
-    return outer && outer.kind() == "compound_statement" ? outer : Node();
+    return outer && outer.kind() == "compound_statement" && statement.kind() != "case_statement" ? outer
+                                                                                                 : Node();
 }
 
 bool is_there(std::string_view name, const Node& at) {
@@ -242,7 +247,8 @@ bool is_there(std::string_view name, const Node& at) {
 bool leaves_early(const Node& loop) {
     bool found = false;
     loop.walk([&found](const Node& node) {
-        found |= node.kind() == "return_statement" || node.kind() == "goto_statement";
+        found |= node.kind() == "return_statement" || node.kind() == "goto_statement" ||
+                 node.kind() == "throw_statement";
         return !found && node.kind() != "lambda_expression";
     });
     return found;
@@ -281,7 +287,7 @@ Node statement_at(const Syntax& source, int line) {
             found = node;
         return true;
     });
-    return found;
+    return found.kind().starts_with("preproc") ? Node() : found; // what is compiled is not known
 }
 
 std::set<std::string_view> names_in(const Node& node) {
@@ -356,8 +362,11 @@ bool changes(const Node& where, std::string_view name, Changed what, const std::
             found |= is_of_it(node.field("argument"));
         else if (kind == "binary_expression" && node.field("operator").text() == ">>")
             found |= is_of_it(node.field("right"));
-        else if (kind == "call_expression" && called_name(node) == "swap")
-            found |= std::ranges::any_of(arguments(node), is_of_it);
+        else if (kind == "call_expression" &&
+                 (called_name(node) == "swap" || called_name(node) == "exchange" ||
+                  node.field("function").field("field").text() == "swap") &&
+                 std::ranges::any_of(arguments(node), is_of_it))
+            found = true;
         else if (kind == "call_expression" && node.field("function").kind() == "field_expression")
             found |=
                 is_of_it(node.field("function")) &&

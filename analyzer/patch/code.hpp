@@ -80,7 +80,7 @@ bool changes(const Node& where, std::string_view name, Changed what = Changed::a
 /// Returns whether the name means at `at` what it means elsewhere in its function: it is declared before, or
 /// not in the function.
 bool is_there(std::string_view name, const Node& at);
-/// Returns whether a loop is left by return or goto.
+/// Returns whether a loop is left by return, goto or throw.
 bool leaves_early(const Node& loop);
 /// The innermost statement around a node, or itself, that stands in a block; null: there is none.
 Node statement_around(const Node& node);
@@ -92,7 +92,8 @@ std::vector<Node> following(const Node& statement);
 inline bool holds(const Node& outer, const Node& inner) {
     return outer.begin() <= inner.begin() && inner.end() <= outer.end();
 }
-/// The statement of the line, which stands in a block; null: there is none.
+/// The statement of the line, which stands in a block; null: there is none, or it is compiled under a
+/// condition.
 Node statement_at(const Syntax& source, int line);
 
 /// Returns whether the lines of the node have nothing else but a comment behind it, and no pragma is for it.

@@ -30,6 +30,15 @@ struct Allocation {
     std::string pointer, bytes;
 };
 
+/// Whether an argument is the address of a variable, not a pointer to one of the caller's.
+bool gives_address(const Node& argument) {
+    bool address = false;
+    const Node variable = plain(argument);
+    for (Node outer = variable.parent(); outer && holds(argument, outer); outer = outer.parent())
+        address |= outer.kind() == "pointer_expression";
+    return address;
+}
+
 std::optional<Allocation> allocation_of(const Request& request) {
     const std::optional<advice::ResolvedPlace>& memory = request.finding.memory;
     if (!memory || memory->place.file != request.finding.line.place.file)
@@ -39,7 +48,8 @@ std::optional<Allocation> allocation_of(const Request& request) {
         if (called_name(call) != "cudaMallocManaged" || arguments(call).size() < 2)
             continue;
         const Node whole = statement_of(call).whole;
-        if (found || !whole || !block_of(whole))
+        if (found || !whole || !block_of(whole) || whole.kind() != "expression_statement" ||
+            !gives_address(arguments(call)[0]) || has_effect(arguments(call)[1]))
             return std::nullopt;
         found = {call, whole, std::string(plain(arguments(call)[0]).text()),
                  std::string(arguments(call)[1].text())};
@@ -57,7 +67,8 @@ Node outermost(const Request& request, const Node& at, std::string_view call,
     Node place = at;
     for (const Node& loop : loops_around(at)) {
         const bool needed_inside = std::ranges::any_of(request.finding.others, [&](const auto& other) {
-            return other.place.line >= loop.first_line() && other.place.line <= loop.last_line() &&
+            return other.place.file == request.finding.line.place.file &&
+                   other.place.line >= loop.first_line() && other.place.line <= loop.last_line() &&
                    other.what.starts_with("the host") != waits;
         });
         const bool hidden = std::ranges::any_of(names_in(code.root()), [&](std::string_view name) {
@@ -77,7 +88,8 @@ Node outermost(const Request& request, const Node& at, std::string_view call,
 Node first_read(const Request& request, Node place) {
     const Node block = block_of(place);
     for (const advice::ResolvedPlace& other : request.finding.others)
-        if (other.what.starts_with("the host") && other.place.line < place.first_line())
+        if (other.what.starts_with("the host") && other.place.file == request.finding.line.place.file &&
+            other.place.line < place.first_line())
             for (const Node& statement : block.children())
                 if (statement.kind() != "comment" && statement.first_line() <= other.place.line &&
                     other.place.line <= statement.last_line())
@@ -111,6 +123,11 @@ bool is_meant_at(const Request& request, const Node& at, const std::string& call
                                [&at](std::string_view name) { return is_there(name, at); });
 }
 
+/// Whether the statement is of branches that the call would stand before, also where they are not run.
+bool is_chosen(const Node& statement) {
+    return statement.kind() == "if_statement" || statement.kind() == "switch_statement";
+}
+
 /// The call in the words of its allocation: at the line itself, or where the function of the allocation calls
 /// what leads there; and for what only kernels touch also directly behind the allocation.
 std::vector<Insertion> by_allocation(const Request& request, std::size_t number, const Allocation& allocation) {
@@ -123,17 +140,19 @@ std::vector<Insertion> by_allocation(const Request& request, std::size_t number,
     if (edit.kind != EditKind::insert_before || !function)
         return {};
     const std::vector<Node> behind = following(allocation.whole);
-    const auto stays = [&behind](const Node& named) {
+    const auto stays = [&](const Node& named) {
         return std::ranges::none_of(names_in(named), [&](std::string_view name) {
-            return std::ranges::any_of(behind,
-                                       [&](const Node& node) { return changes(node, name, Changed::itself); });
+            return std::ranges::any_of(behind, [&](const Node& node) {
+                return changes(node, name, Changed::itself) || declares(node, name) ||
+                       changes(node, allocation.pointer, Changed::itself);
+            });
         });
     };
     std::vector<Insertion> found;
     for (const int line : lines_above(request, number)) {
         const Node statement = statement_at(request.source, line);
-        if (statement && statement.begin() >= allocation.whole.end() &&
-            holds(block_of(allocation.whole), statement) && stays(allocation.call) &&
+        if (statement && statement.begin() >= allocation.whole.end() && function_of(statement) == function &&
+            !is_chosen(statement) && holds(block_of(allocation.whole), statement) && stays(allocation.call) &&
             is_meant_at(request, statement, call))
             found.push_back({statement, true, call});
     }
@@ -147,7 +166,8 @@ std::vector<Insertion> by_allocation(const Request& request, std::size_t number,
 /// Whether the host's reads are known, so that what stands behind a loop stands before them.
 bool reads_are_known(const Request& request) {
     return std::ranges::any_of(request.finding.others, [&](const advice::ResolvedPlace& other) {
-        return other.what.starts_with("the host") && other.place.line > request.finding.line.place.line;
+        return other.what.starts_with("the host") && other.place.file == request.finding.line.place.file &&
+               other.place.line > request.finding.line.place.line;
     });
 }
 

@@ -3,6 +3,7 @@
 #include "analyzer/patch/code.hpp"
 #include "analyzer/patch/draft.hpp"
 #include "analyzer/patch/kernels.hpp"
+#include "analyzer/patch/memory_uses.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -112,17 +113,64 @@ std::set<std::string_view> names_of(const Node& loop, const Node& pointer) {
     return names;
 }
 
-/// Whether the loop does more with the memory than to read single elements of it, apart from `except`.
-bool may_write(const Node& loop, const std::set<std::string_view>& names, const std::vector<Node>& except) {
+/// Whether the loop does more with the memory than to read single elements of it, apart from `except`, or a
+/// kernel may write it.
+bool may_write(const Syntax& source, const Node& loop, const std::set<std::string_view>& names,
+               const std::vector<Node>& except) {
+    const auto is_of_it = [&](const Node& node) { return names.contains(base_of(node).text()); };
     bool found = std::ranges::any_of(
         names, [&](std::string_view name) { return changes(loop, name, Changed::any_part, except); });
     loop.walk([&](const Node& node) {
         if (std::ranges::find(except, node) != except.end())
             return false;
-        if (node.kind() == "call_expression" && launch_configuration(node).empty() &&
-            node.field("function").kind() != "primitive_type")
-            for (const Node& argument : arguments(node))
-                found |= names.contains(base_of(argument).text());
+        if (node.kind() != "call_expression" || node.field("function").kind() == "primitive_type")
+            return !found;
+        const bool launch = !launch_configuration(node).empty();
+        const std::vector<Node> given = arguments(node);
+        for (std::size_t i = 0; i < given.size(); ++i)
+            found |= is_of_it(given[i]) && (!launch || (plain(given[i]).kind() != "field_expression" &&
+                                                        !only_reads(source, called_name(node), i)));
+        const Node method = node.field("function");
+        found |= method.kind() == "field_expression" && is_of_it(method.field("argument")) &&
+                 method.field("field").text() != "size" && method.field("field").text() != "empty";
+        return !found;
+    });
+    return found;
+}
+
+/// Whether code that the loop calls may write what is no variable of its function.
+bool calls_others(const Node& loop, const std::vector<Node>& except) {
+    const std::string_view wrapper = wrapper_near(loop);
+    bool found = false;
+    loop.walk([&](const Node& node) {
+        if (std::ranges::find(except, node) != except.end())
+            return false;
+        const std::string_view name = node.kind() == "call_expression" ? called_name(node) : "cuda";
+        found |= !name.starts_with("cuda") && launch_configuration(node).empty() &&
+                 node.field("function").text() != wrapper;
+        return !found;
+    });
+    return found;
+}
+
+/// Whether what the loop does before the upload may use the device memory, or leave the round.
+bool comes_late(const Node& block, const Node& upload, const std::set<std::string_view>& names) {
+    bool late = false;
+    for (const Node& before : block.children())
+        if (before.end() <= upload.begin())
+            before.walk([&](const Node& node) {
+                late |= node.kind() == "break_statement" || node.kind() == "continue_statement" ||
+                        (node.kind() == "identifier" && names.contains(node.text()));
+                return !late;
+            });
+    return late;
+}
+
+/// Whether break or continue may pass by the end of a round.
+bool leaves_rounds(const Node& loop) {
+    bool found = leaves_early(loop);
+    loop.walk([&found](const Node& node) {
+        found |= node.kind() == "break_statement" || node.kind() == "continue_statement";
         return !found;
     });
     return found;
@@ -214,8 +262,9 @@ bool leaves_device_memory(const Syntax& source, const Node& loop, const Node& ex
         if (node.kind() == "call_expression") {
             const std::vector<Node> given = arguments(node);
             for (std::size_t i = 0; i < given.size(); ++i)
-                if (plain(given[i]).text() == device)
-                    leaves &= !launch_configuration(node).empty() && only_reads(source, called_name(node), i);
+                if (given[i].text().find(device) != std::string_view::npos)
+                    leaves &= plain(given[i]).text() == device && !launch_configuration(node).empty() &&
+                              only_reads(source, called_name(node), i);
         }
         return leaves;
     });
@@ -231,7 +280,8 @@ Draft moved_out(const Request& request, const Node& upload) {
     const Node call = in_loop ? upload : caller_of(request, function);
     const std::vector<Node> uploads = in_loop ? std::vector<Node>{upload} : uploads_of(source, function);
     const Node statement = call ? statement_of(call).whole : Node();
-    if (!statement || uploads.empty())
+    if (!statement || uploads.empty() ||
+        (!in_loop && (!arguments(call).empty() || call.text().find("->") != std::string_view::npos)))
         return {.refused = "its upload is made by a function that does more, or in no loop"};
     const Moved moved = widened(source, statement);
     const Node block = block_of(moved.whole);
@@ -244,14 +294,6 @@ Draft moved_out(const Request& request, const Node& upload) {
         return {.refused = "its loop does nothing but copy"};
     const std::string object =
         in_loop ? std::string() : std::string(call.field("function").field("argument").text()) + ".";
-    for (const Node& each : uploads) {
-        const bool repeats = std::ranges::any_of(request.needed, [&](const Request::Needed& line) {
-            return line.line == each.first_line() && line.calls == moved.calls;
-        });
-        if (!repeats && !leaves_device_memory(source, loop, moved.whole,
-                                              object + std::string(plain(arguments(each)[0]).text())))
-            return {.refused = "more of its uploads may be needed than those of the first round"};
-    }
     std::vector<Node> except{moved.whole};
     Moved returned;
     const std::vector<Node> back = in_loop ? ways_back(loop, upload) : std::vector<Node>();
@@ -260,13 +302,31 @@ Draft moved_out(const Request& request, const Node& upload) {
             returned = widened(source, whole);
             except.push_back(returned.whole);
         }
+    for (const Node& each : uploads) {
+        const bool repeats = std::ranges::any_of(request.needed, [&](const Request::Needed& line) {
+            return line.line == each.first_line() && line.calls == moved.calls;
+        });
+        if (!(repeats && !back.empty()) &&
+            !leaves_device_memory(source, loop, moved.whole,
+                                  object + std::string(plain(arguments(each)[0]).text())))
+            return {.refused = "more of its uploads may be needed than those of the first round"};
+    }
     const Node host = in_loop ? arguments(upload)[1] : call.field("function").field("argument");
     const Node device = in_loop ? arguments(upload)[0] : host;
-    const std::set<std::string_view> names = names_of(loop, host);
-    if (names.empty() || may_write(loop, names, except) ||
-        std::ranges::any_of(names_of(loop, device), [&](std::string_view name) {
-            return changes(loop, name, Changed::itself, except);
-        }))
+    const std::set<std::string_view> names = names_of(loop, host), on_device = names_of(loop, device);
+    if (comes_late(block, moved.whole, on_device))
+        return {.refused =
+                    "what stands before its upload may use the memory on the device, or leave the round"};
+    const Node around_loop = function_of(loop);
+    const auto is_hidden = [&](std::string_view name) {
+        return has_other_name(around_loop, name) || is_other_name(around_loop, name) ||
+               (!declares(around_loop, name) && calls_others(loop, except));
+    };
+    if (std::ranges::any_of(names, is_hidden) || std::ranges::any_of(on_device, is_hidden))
+        return {.refused = "the loop may reach what it uploads by another name"};
+    if (names.empty() || may_write(source, loop, names, except) ||
+        std::ranges::any_of(
+            on_device, [&](std::string_view name) { return changes(loop, name, Changed::itself, except); }))
         return {.refused = "the loop may write what it uploads, or exchange the memory on the device"};
     if (!holds_outside(loop, moved.whole, except))
         return {.refused = "what its upload names may change from round to round"};
@@ -275,7 +335,7 @@ Draft moved_out(const Request& request, const Node& upload) {
     const std::size_t begin = line_begin(text, loop.begin()), end = line_end(text, loop.end());
     draft.edits = {{begin, begin, lines_of(text, moved.whole, indent)}, without_lines(text, moved.whole)};
     if (back.size() == 1 && returned.whole && block_of(returned.whole) == block &&
-        is_alone(text, returned.whole) && !leaves_early(loop) && !reads(loop, names, except) &&
+        is_alone(text, returned.whole) && !leaves_rounds(loop) && !reads(loop, names, except) &&
         holds_outside(loop, returned.whole, except)) {
         draft.edits.push_back(without_lines(text, returned.whole));
         draft.edits.push_back({end, end, lines_of(text, returned.whole, indent)});

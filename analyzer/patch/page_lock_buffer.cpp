@@ -2,6 +2,7 @@
 /// it.
 #include "analyzer/patch/code.hpp"
 #include "analyzer/patch/draft.hpp"
+#include "analyzer/patch/memory_uses.hpp"
 
 #include <algorithm>
 #include <array>
@@ -81,19 +82,27 @@ std::string allocated_bytes(Node value) {
                : "";
 }
 
-/// The statements `free(name)` or `delete[] name`.
+/// The expressions `free(name)` and `delete[] name`.
 std::vector<Node> frees_of(const Node& function, std::string_view name) {
     std::vector<Node> found;
     function.walk([&](const Node& node) {
         const bool freed = node.kind() == "call_expression" && called_name(node) == "free" &&
                            arguments(node).size() == 1 && plain(arguments(node).front()).text() == name;
-        const bool deleted = node.kind() == "delete_expression" && node.text().starts_with("delete[]") &&
-                             node.children().size() == 1 && node.children().front().text() == name;
+        const bool deleted = node.kind() == "delete_expression" && !node.children().empty() &&
+                             plain(node.children().back()).text() == name;
         if (freed || deleted)
             found.push_back(node);
         return true;
     });
     return found;
+}
+
+/// Whether a declaration is of a pointer that may be set later, once in each run of it.
+bool is_pointer_variable(const Node& declaration) {
+    const Node declarator = declaration.children()[1].field("declarator");
+    return declaration.children()[0].kind() != "placeholder_type_specifier" &&
+           declarator.kind() == "pointer_declarator" &&
+           declarator.text().find("const") == std::string_view::npos;
 }
 
 /// Page-locked memory in place of malloc or new, with its free.
@@ -111,6 +120,15 @@ Draft lock_where_allocated(const Request& request, const HostCopy& copy) {
     const bool is_main = function.field("declarator").text().starts_with("main(");
     if (frees.empty() && !is_main)
         return {.refused = fmt::format("{} is freed in another function", name)};
+    for (const Node& free : frees)
+        if (free.parent().kind() != "expression_statement")
+            return {.refused = fmt::format("{} is freed within a larger expression", name)};
+    if (!stays_local(request.source, function, name))
+        return {.refused =
+                    fmt::format("{} has another name, or is passed to code that may keep or free it", name)};
+    const std::size_t around = loops_around(origin.whole).size();
+    if ((around > 0 || is_repeated(request)) && loops_around(copy.call).size() <= around)
+        return {.refused = fmt::format("{} would be page-locked for each of its copies", name)};
     if (!calls_of(function, "realloc").empty())
         return {.refused = "its function uses realloc"};
     const std::string_view wrapper = wrapper_near(copy.call);
@@ -118,8 +136,9 @@ Draft lock_where_allocated(const Request& request, const HostCopy& copy) {
     Draft draft;
     if (!origin.declared)
         draft.edits.push_back({origin.whole.begin(), origin.whole.end(), call});
-    else if (origin.whole.children().size() != 2 || !is_alone(text, origin.whole))
-        return {.refused = fmt::format("{} is declared beside others", name)};
+    else if (origin.whole.children().size() != 2 || !is_alone(text, origin.whole) ||
+             !is_pointer_variable(origin.whole))
+        return {.refused = fmt::format("{} is declared beside others, or as auto, const or static", name)};
     else {
         const std::size_t behind = line_end(text, origin.whole.end());
         draft.edits.push_back({origin.value.begin(), origin.value.end(), "nullptr"});
@@ -143,11 +162,32 @@ bool keeps_memory(const Node& function, std::string_view name) {
                            std::ranges::find(harmless, outer.field("field").text()) != harmless.end();
         const bool indexed = outer.kind() == "subscript_expression" && outer.field("argument") == node;
         const bool walked = outer.kind() == "for_range_loop";
-        keeps &= asked || indexed || walked || outer.kind() == "init_declarator" ||
+        const bool made = outer.kind() == "init_declarator" && outer.field("declarator") == node;
+        keeps &= asked || indexed || walked || made ||
                  outer.kind() == "function_declarator"; // "std::vector<int> a(b);" may look like a function
         return keeps;
     });
     return keeps;
+}
+
+/// Whether the function declares it as a vector whose elements may be written.
+bool is_vector(const Node& function, std::string_view name) {
+    bool found = false, other = false;
+    function.walk([&](const Node& node) {
+        if (node.kind() != "declaration" && node.kind() != "parameter_declaration")
+            return true;
+        for (const Node& child : node.children())
+            if (declared_by(child).text() == name) {
+                const bool vector =
+                    node.field("type").text().find("vector<") != std::string_view::npos &&
+                    std::ranges::none_of(node.children(), [](const Node& part) {
+                        return part.kind() == "type_qualifier" || part.kind() == "storage_class_specifier";
+                    });
+                (vector ? found : other) = true;
+            }
+        return true;
+    });
+    return found && !other;
 }
 
 /// Page-locks the memory of a vector before the outermost loop that copies it, and unlocks it behind.
@@ -161,8 +201,15 @@ Draft lock_around_loop(const Request& request, const HostCopy& copy) {
             loop = around;
     if (!loop || !is_alone(text, loop))
         return {.refused = fmt::format("{} is copied in no loop of its function", name)};
+    if (!is_vector(function, name))
+        return {.refused = fmt::format("{} is no vector that its function declares and may write", name)};
     if (leaves_early(loop) || !keeps_memory(function, name))
         return {.refused = fmt::format("{} may get other memory, or its loop is left by return", name)};
+    if (!stays_local(request.source, function, name))
+        return {.refused =
+                    fmt::format("{} has another name, or is passed to code that may copy it later", name)};
+    if (is_repeated(request))
+        return {.refused = fmt::format("{} would be page-locked at each call of its function", name)};
     const std::string_view wrapper = wrapper_near(copy.call);
     const std::string indent = indent_at(text, loop.begin());
     const std::size_t begin = line_begin(text, loop.begin()), end = line_end(text, loop.end());
@@ -173,21 +220,38 @@ Draft lock_around_loop(const Request& request, const HostCopy& copy) {
                        indent + checked(fmt::format("cudaHostUnregister({}.data())", name), wrapper) + "\n"}}};
 }
 
+/// The wait that is the whole of the next statement; null: that is something else.
+Node wait_after(const Node& statement) {
+    std::vector<Node> behind = following(statement);
+    std::erase_if(behind, [](const Node& node) { return node.kind() == "comment"; });
+    for (const std::string_view name : {"cudaStreamSynchronize", "cudaDeviceSynchronize"})
+        if (!behind.empty())
+            for (const Node& wait : calls_of(behind.front(), name))
+                if (statement_of(wait).whole == behind.front() &&
+                    behind.front().kind() == "expression_statement")
+                    return wait;
+    return {};
+}
+
 /// An asynchronous copy of pageable memory returns when the memory may change; of page-locked memory it returns
 /// at once. This wait behind the copy keeps the order of the program.
 void wait_behind(const Request& request, const HostCopy& copy, Draft& draft) {
     const std::string& text = request.source.text();
     const std::string stream = stream_of(copy.call);
-    const std::vector<Node> behind = following(copy.statement.whole);
-    for (const std::string_view name : {"cudaStreamSynchronize", "cudaDeviceSynchronize"})
-        if (!behind.empty() && block_of(behind.front()) == block_of(copy.statement.whole))
-            for (const Node& wait : calls_of(behind.front(), name))
-                if (arguments(wait).empty() || arguments(wait).front().text() == stream)
-                    return;
+    const Node wait = wait_after(copy.statement.whole);
+    if (wait && block_of(statement_of(wait).whole) == block_of(copy.statement.whole) &&
+        (arguments(wait).empty() || arguments(wait).front().text() == stream))
+        return;
     const std::size_t at = line_end(text, copy.statement.whole.end());
-    const std::string wait = fmt::format("cudaStreamSynchronize({})", stream);
+    const std::string call = fmt::format("cudaStreamSynchronize({})", stream);
     draft.edits.push_back(
-        {at, at, indent_at(text, copy.statement.whole.begin()) + checked(wait, copy.statement.wrapper) + "\n"});
+        {at, at, indent_at(text, copy.statement.whole.begin()) + checked(call, copy.statement.wrapper) + "\n"});
+}
+
+/// Whether the expression uses a variable of the loop.
+bool differs_by_round(const Node& loop, const Node& expression) {
+    return std::ranges::any_of(names_in(expression),
+                               [&](std::string_view name) { return declares(loop, name); });
 }
 
 /// Page-locks the buffers of a loop that copies in and out asynchronously, where a wait for the device follows
@@ -211,6 +275,9 @@ Draft page_lock_pipeline(const Request& request) {
             return {.refused = "its copies are not statements of one loop"};
         loop = around.back();
         copies.push_back(call);
+        const Node device = arguments(call)[copy->host == arguments(call)[0] ? 1 : 0];
+        if (!differs_by_round(loop, device) || !differs_by_round(loop, arguments(call).back()))
+            return {.refused = "its rounds use the same memory of the device, or the same stream"};
         if (!buffers.insert(copy->buffer.text()).second)
             continue;
         const Draft locked = lock_where_allocated(request, *copy);
@@ -218,8 +285,8 @@ Draft page_lock_pipeline(const Request& request) {
             return locked;
         draft.edits.insert(draft.edits.end(), locked.edits.begin(), locked.edits.end());
     }
-    const std::vector<Node> behind = loop ? following(loop) : std::vector<Node>();
-    if (behind.empty() || calls_of(behind.front(), "cudaDeviceSynchronize").empty())
+    const Node wait = loop ? wait_after(loop) : Node();
+    if (!wait || called_name(wait) != "cudaDeviceSynchronize")
         return {.refused = "no wait for the device follows its copies at once"};
     bool used = false;
     loop.walk([&](const Node& node) {
@@ -228,6 +295,11 @@ Draft page_lock_pipeline(const Request& request) {
     });
     if (used || !is_alone(text, loop))
         return {.refused = "the loop uses the buffers for more than its copies"};
+    for (const Node& call : calls_of(function_of(loop), "cudaMemcpyAsync"))
+        if (!holds(loop, call))
+            for (const Node& argument : arguments(call))
+                if (buffers.contains(base_of(argument).text()))
+                    return {.refused = "its buffers are copied asynchronously outside of the loop, too"};
     return draft;
 }
 
@@ -253,7 +325,8 @@ Draft page_lock_buffer(const Request& request) {
         const std::optional<HostCopy> other = host_copy(call);
         if (other && other->buffer.text() != name)
             continue;
-        if (!other || !is_alone(request.source.text(), other->statement.whole))
+        const bool counts = arguments(call).size() > 4 && has_effect(arguments(call)[4]);
+        if (!other || counts || !is_alone(request.source.text(), other->statement.whole))
             return {.refused = "an asynchronous copy of its function is not clear, or shares its line"};
         wait_behind(request, *other, draft);
     }
