@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <cstdint>
+#include <initializer_list>
 #include <map>
 #include <string>
 #include <string_view>
@@ -79,6 +80,25 @@ inline Result made(Make* make, const rules::Rule& rule, const Program& program,
 
 inline bool contains(const std::string& text, std::string_view part) {
     return text.find(part) != std::string::npos;
+}
+
+/// A text of a source, what stands there instead, and the reason why that is not patched.
+struct Near {
+    std::string_view part, instead, reason;
+};
+
+inline std::string with(std::string text, std::string_view part, std::string_view instead) {
+    BOOST_REQUIRE(contains(text, part));
+    return text.replace(text.find(part), part.size(), instead);
+}
+
+template <typename Patch>
+void check_refused(const std::string& text, const Patch& patch, std::initializer_list<Near> all) {
+    for (const Near& near : all) {
+        const Result result = patch(with(text, near.part, near.instead));
+        BOOST_TEST(contains(result.refused, near.reason),
+                   near.instead << ": " << result.refused << result.text);
+    }
 }
 
 } // namespace patched
