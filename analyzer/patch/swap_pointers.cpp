@@ -124,9 +124,9 @@ Draft swap_pointers(const Request& request) {
             copies.push_back(copy);
         else if (!copies.empty() && each.kind() != "comment")
             break;
-    constexpr std::string_view down = "cudaMemcpyDeviceToHost", up = "cudaMemcpyHostToDevice";
-    if (copies.size() != 4 || copies[0].kind != down || copies[1].kind != down || copies[2].kind != up ||
-        copies[3].kind != up)
+    constexpr std::string_view to_host = "cudaMemcpyDeviceToHost", to_device = "cudaMemcpyHostToDevice";
+    if (copies.size() != 4 || copies[0].kind != to_host || copies[1].kind != to_host ||
+        copies[2].kind != to_device || copies[3].kind != to_device)
         return {.refused = "it is not followed by the three other copies that exchange two buffers"};
     const std::string_view one = copies[0].from, other = copies[1].from;
     const bool first_is_kept = copies[2].from == copies[0].to;

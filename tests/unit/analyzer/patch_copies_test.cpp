@@ -8,7 +8,7 @@ BOOST_AUTO_TEST_SUITE(analyzer_patch_copies)
 
 using namespace umadvisor;
 using namespace umadvisor::patch;
-using namespace patched;
+using namespace patch_sources;
 
 namespace {
 

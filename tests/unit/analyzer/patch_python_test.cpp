@@ -11,21 +11,6 @@ using namespace umadvisor::patch;
 using namespace umadvisor::patch::python;
 using namespace python_patched;
 
-namespace {
-
-const std::string sum = R"(import torch
-running = norm = 0.0
-for step in range(9):
-    loss = model(x)
-    if fixed:
-        total += loss.detach()
-    else:
-        running += loss.item() # here
-print(running)
-)";
-
-} // namespace
-
 BOOST_AUTO_TEST_CASE(a_sum_of_scalars_is_kept_on_the_device_and_read_behind_the_loop) {
     BOOST_TEST(made(&accumulate_on_device, sum).text == R"(import torch
 running = norm = 0.0
@@ -85,14 +70,6 @@ BOOST_AUTO_TEST_CASE(a_sum_that_something_else_needs_stays_a_number) {
 
 namespace {
 
-const std::string list = R"(import torch
-def train(model, data):
-    losses = []
-    for x in data:
-        loss = model(x)
-        losses.append(loss.item()) # here
-    return losses
-)";
 const std::string jax_list = "import jax\nlosses, other = [], []\nfor step in range(9):\n"
                              "    loss = update()\n    losses.append(float(jax.device_get(loss))) # here\n";
 
@@ -180,28 +157,11 @@ BOOST_AUTO_TEST_CASE(a_list_of_scalars_on_the_device_is_read_with_one_copy) {
 
 namespace {
 
-const std::string elements = R"(import torch
-for step in range(9):
-    action, value = policy(batch)
-    if fixed:
-        action, value = action.tolist(), value.tolist()
-    for k in range(games):
-        a = action[k] if fixed else action[k].item() # here
-        v = value[k] if fixed else value[k].item() # too
-        seen[k] = envs[k].step(a)
-)";
 const std::string plain_elements = R"(import torch
 def f(x):
     y = x - 1
     for k in range(9):
         use(y[k].item()) # here
-)";
-const std::string iterated = R"(import torch
-def mask(ends):
-    lengths = ends[1:] - ends[:-1]
-    for entry in lengths:
-        n = int(entry) # here
-        rows.append(n)
 )";
 
 } // namespace

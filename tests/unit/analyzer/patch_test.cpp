@@ -9,7 +9,7 @@ BOOST_AUTO_TEST_SUITE(analyzer_patch)
 
 using namespace umadvisor;
 using namespace umadvisor::patch;
-using namespace patched;
+using namespace patch_sources;
 
 namespace {
 

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-namespace patched {
+namespace patch_sources {
 
 using namespace umadvisor;
 using namespace umadvisor::patch;
@@ -101,4 +101,4 @@ void check_refused(const std::string& text, const Patch& patch, std::initializer
     }
 }
 
-} // namespace patched
+} // namespace patch_sources

@@ -63,4 +63,43 @@ inline void refuses(Make* make, const std::string& text, std::string_view part, 
                                                                       << result.text);
 }
 
+inline const std::string sum = R"(import torch
+running = norm = 0.0
+for step in range(9):
+    loss = model(x)
+    if fixed:
+        total += loss.detach()
+    else:
+        running += loss.item() # here
+print(running)
+)";
+
+inline const std::string list = R"(import torch
+def train(model, data):
+    losses = []
+    for x in data:
+        loss = model(x)
+        losses.append(loss.item()) # here
+    return losses
+)";
+
+inline const std::string elements = R"(import torch
+for step in range(9):
+    action, value = policy(batch)
+    if fixed:
+        action, value = action.tolist(), value.tolist()
+    for k in range(games):
+        a = action[k] if fixed else action[k].item() # here
+        v = value[k] if fixed else value[k].item() # too
+        seen[k] = envs[k].step(a)
+)";
+
+inline const std::string iterated = R"(import torch
+def mask(ends):
+    lengths = ends[1:] - ends[:-1]
+    for entry in lengths:
+        n = int(entry) # here
+        rows.append(n)
+)";
+
 } // namespace python_patched
