@@ -20,7 +20,7 @@ std::optional<reports::ReportedRuns> record(const TreeCopy& copy, const Side& si
     const WorkingDirectory there(side.folder);
     const RecordedRun run = record_run(side.program, side.command, std::move(environment), trace, false,
                                        {"/dev/null", output, output});
-    if (run.status != 0)
+    if (run.status >= least_no_result)
         return std::nullopt;
     for (const std::string& line : add_rates(run, calibrate))
         say(line);

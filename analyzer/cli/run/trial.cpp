@@ -80,8 +80,7 @@ bool Trial::run(Arm arm, bool warm_up, bool last) {
     const std::optional<double> simulated = take_simulated_seconds(report);
     if (recorded && !last)
         entered_cuda_ |= remove_traces();
-    constexpr int cannot_start = 126;
-    const bool failed = status != 0 && (!plan_.failure_counts || status >= cannot_start);
+    const bool failed = status != 0 && (!plan_.failure_counts || status >= least_no_result);
     if (warm_up || failed)
         show_errors(streams.err);
     if (!first_status_)

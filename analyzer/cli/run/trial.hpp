@@ -13,6 +13,10 @@
 
 namespace umadvisor::cli {
 
+/// Exit statuses from here on, as a shell has them, are of programs that could not be started, or that a signal
+/// ended. Lower ones may be a result.
+inline constexpr int least_no_result = 126;
+
 /// What one arm of a trial runs.
 struct Side {
     std::string program;
@@ -31,7 +35,7 @@ struct TrialPlan {
     Side sides[2]{};
     ArmNames names{}, result_names{};
     std::string kept_trace{};    ///< of the last recorded run; empty: none is kept
-    bool failure_counts = false; ///< an exit status up to 125 is a result like any other, not an end of the trial
+    bool failure_counts = false; ///< an exit status below least_no_result is a result, not an end of the trial
 };
 
 /// Runs both sides time after time.
