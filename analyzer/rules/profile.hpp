@@ -119,8 +119,8 @@ public:
     bool uses_first_device_only() const {
         return trace_.dictionary.devices.size() == 1 || default_context_.only_used();
     }
-    /// Whether the program was built by a toolkit before CUDA 13, in which prefetches and advice take the number
-    /// of a device.
+    /// Whether the program was built by a toolkit before CUDA 13, in which prefetches and advice take the
+    /// number of a device.
     bool uses_old_toolkit() const;
     bool uses_runtime() const { return !trace_.dictionary.runtimes.empty(); }
     /// Name of a call in reports: the runtime's where the program uses the runtime.

@@ -106,7 +106,7 @@ int prove(const Arguments& arguments) {
 
     TrialPlan plan;
     plan.names = plan.result_names = {"old", "new"};
-    plan.failure_counts = true; // a patch may put right what makes the old program fail
+    plan.failure_counts = true;                      // a patch may put right what makes the old program fail
     std::optional<reports::ReportedRuns> reports[2]; ///< of the old and the new program
     for (const int arm : {0, 1}) {
         plan.sides[arm] = side_of(copies[arm], arguments, filter);

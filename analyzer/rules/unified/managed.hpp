@@ -132,8 +132,8 @@ std::string keep_counters_on_device(const ManagedMemory& memory);
 // Calls as the program has to write them.
 std::string prefetch_to_device(const ManagedMemory& memory);
 std::string prefetch_to_host(const ManagedMemory& memory);
-/// A place as the toolkit of the program has it: "{cudaMemLocationTypeDevice, 0}", before CUDA 13 "0". Where the
-/// run used several devices, `device` stands for the number.
+/// A place as the toolkit of the program has it: "{cudaMemLocationTypeDevice, 0}", before CUDA 13 "0". Where
+/// the run used several devices, `device` stands for the number.
 std::string_view device_location(const Profile& profile);
 std::string_view host_location(const Profile& profile);
 /// What stands between the place and the stream of a prefetch: "0, ", before CUDA 13 nothing.
