@@ -45,7 +45,7 @@ public:
     double together_ns = 0;   ///< that all findings save together, those left out included
     timeline::Spared spared;  ///< where the remedies that are replayed take time off the run
     std::size_t left_out = 0; ///< findings that were asked not to be shown
-    /// By finding, its remedy as a unified diff; whoever shows it makes it.
+    /// By finding, its remedy as a unified diff; the command that shows it fills it in.
     std::map<const rules::Finding*, std::string> patches;
 
     /// Returns when what was to run beside is done. Throws what it threw.

@@ -91,9 +91,10 @@ Draft ask_once(const Request& request) {
     const std::size_t at = line_begin(text, statement.begin()), end = line_end(text, statement.end());
     Draft draft;
     draft.edits.push_back({declaration.begin(), declaration.begin(), "static "});
-    draft.edits.push_back(
-        {at, statement.begin(), indent + "static bool asked = false;\n" + indent + "if (!asked) "});
-    draft.edits.push_back({end, end, indent + "asked = true;\n"});
+    const std::string step = indent + indent_step(text, function);
+    draft.edits.push_back({at, end,
+                           indent + "static bool asked = false;\n" + indent + "if (!asked) {\n" +
+                               lines_of(text, statement, step) + step + "asked = true;\n" + indent + "}\n"});
     draft.assumes.push_back("one thread calls the function");
     if (called_name(call) == "cudaMemGetInfo")
         draft.assumes.push_back("the free memory of the first call is good enough for later ones: little is "

@@ -17,9 +17,18 @@ bool ends_function(const Node& node) {
     return node.kind() == "function_definition" || node.kind() == "lambda_expression";
 }
 
-/// "a" of "a.b[i]" and of "*a"; empty where it is no variable.
+/// "n" of "this->n".
+Node own_member(const Node& expression) {
+    return expression.kind() == "field_expression" && expression.field("argument").text() == "this"
+               ? expression.field("field")
+               : Node();
+}
+
+/// "a" of "a.b[i]", of "*a" and of "this->a"; empty where it is no variable.
 std::string_view variable_of(Node expression) {
     while (expression && expression.kind() != "identifier") {
+        if (const Node member = own_member(expression))
+            return member.text();
         const Node whole = plain(expression);
         expression = whole == expression ? whole.field("argument") : whole;
     }
@@ -152,8 +161,13 @@ Node declared_by(Node declarator) {
 bool declares(const Node& where, std::string_view name) {
     bool found = false;
     where.walk([&](const Node& node) {
+        if (node.kind() == "structured_binding_declarator") {
+            for (const Node& each : node.children())
+                found |= each.text() == name;
+            return false;
+        }
         if (node.kind() != "declaration" && node.kind() != "for_range_loop" &&
-            node.kind() != "parameter_declaration")
+            node.kind() != "parameter_declaration" && node.kind() != "optional_parameter_declaration")
             return !found;
         for (const Node& declarator : node.children())
             found |= declared_by(declarator).text() == name;
@@ -176,7 +190,8 @@ bool changes(const Node& where, std::string_view name, Changed what, const std::
     constexpr std::array<std::string_view, 6> harmless{"data", "size", "begin", "end", "empty", "c_str"};
     bool found = false;
     const auto is_of_it = [=](const Node& target) {
-        return (what == Changed::itself ? plain(target).text() : variable_of(target)) == name;
+        const Node whole = plain(target), member = own_member(whole);
+        return (what == Changed::any_part ? variable_of(target) : (member ? member : whole).text()) == name;
     };
     where.walk([&](const Node& node) {
         if (std::ranges::find(except, node) != except.end())

@@ -156,6 +156,7 @@ Draft copy_to_device(const Request& request) {
                                             mapped.bytes))},
                       {argument.begin(), argument.end(), name},
                       {end, end, line(fmt::format("cudaFree({})", name))}},
+            .introduces = {name},
             .assumes = {fmt::format("no other thread writes {} while the loop runs", mapped.host)}};
 }
 

@@ -31,7 +31,8 @@ struct Request {
 /// What a maker gives: edits, or why it makes none.
 struct Draft {
     std::vector<TextEdit> edits{};
-    std::vector<std::string> assumes{}; ///< sentences on what the calls of the run do not show
+    std::vector<std::string> introduces{}; ///< variables that its edits declare in a block of the source
+    std::vector<std::string> assumes{};    ///< sentences on what the calls of the run do not show
     std::string refused{};
 };
 

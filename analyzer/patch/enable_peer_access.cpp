@@ -41,9 +41,8 @@ Draft enable_peer_access(const Request& request) {
     add(checked("cudaGetDevice(&current)", wrapper));
     for (const auto& [device, peer] : {std::pair(to, from), std::pair(from, to)}) {
         add(checked(fmt::format("cudaSetDevice({})", device), wrapper));
-        add(fmt::format("cudaDeviceEnablePeerAccess({}, 0);", peer));
+        add(fmt::format("if (cudaDeviceEnablePeerAccess({}, 0) != cudaSuccess) cudaGetLastError();", peer));
     }
-    add("cudaGetLastError();");
     add(checked("cudaSetDevice(current)", wrapper));
     const std::size_t at = line_begin(text, place.begin());
     return {.edits = {{at, at, block + indent + "}\n"}},

@@ -80,7 +80,8 @@ Draft hoist_prefetch(const Request& request) {
     if (moves || round.empty() || statement.kind() != "expression_statement" || others.contains(round) ||
         depend_on(others, round, statement))
         return {.refused = "what it prefetches may change from round to round"};
-    return {.edits = {{statement.begin(), statement.begin(), fmt::format("if ({} == 0) ", round)}},
+    return {.edits = {{statement.begin(), statement.begin(), fmt::format("if ({} == 0) {{ ", round)},
+                      {statement.end(), statement.end(), " }"}},
             .assumes = assumes};
 }
 

@@ -185,8 +185,22 @@ bool reads(const Node& loop, const std::set<std::string_view>& names, const std:
     return found;
 }
 
+/// Whether the loop may change what conditions around a copy depend on.
+bool may_differ(const Node& loop, const Node& statement, const std::vector<Node>& except) {
+    bool found = false;
+    statement.walk([&](const Node& node) {
+        if (node.kind() == "if_statement")
+            for (const std::string_view name : names_in(node.field("condition")))
+                found |= changes(loop, name, Changed::any_part, except);
+        return !found;
+    });
+    return found;
+}
+
 /// Whether the statement means the same outside of the loop.
 bool holds_outside(const Node& loop, const Node& statement, const std::vector<Node>& except) {
+    if (may_differ(loop, statement, except))
+        return false;
     return std::ranges::none_of(names_in(statement), [&](std::string_view name) {
         if (declares(statement, name))
             return false;

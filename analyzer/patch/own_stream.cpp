@@ -34,6 +34,10 @@ bool is_used_beside(const Node& loop, const Node& launch) {
     for (const Node& argument : arguments(launch))
         names.merge(names_in(argument));
     std::erase_if(names, [&](std::string_view name) { return is_number(function, name); });
+    if (std::ranges::any_of(names, [&](std::string_view name) {
+            return has_other_name(function, name) || is_other_name(function, name);
+        }))
+        return true;
     bool used = false;
     loop.walk([&](const Node& node) {
         used |= node.kind() == "identifier" && names.contains(node.text());
@@ -86,6 +90,7 @@ Draft own_stream(const Request& request) {
                       stream,
                       {end, end,
                        line("cudaStreamSynchronize(own_stream)") + line("cudaStreamDestroy(own_stream)")}},
+            .introduces = {"own_stream"},
             .assumes = {"in other runs, too, no other work of the loop uses the memory of this kernel"}};
 }
 

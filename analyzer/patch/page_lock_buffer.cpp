@@ -131,6 +131,11 @@ Draft lock_where_allocated(const Request& request, const HostCopy& copy) {
         return {.refused = fmt::format("{} would be page-locked for each of its copies", name)};
     if (!calls_of(function, "realloc").empty())
         return {.refused = "its function uses realloc"};
+    for (const std::string_view later : {"cudaSetDevice", "cudaSetDeviceFlags", "fork"})
+        for (const Node& set : calls_of(function, later))
+            if (set.begin() > origin.whole.begin())
+                return {.refused =
+                            fmt::format("{} follows the allocation, which would begin CUDA before", later)};
     const std::string_view wrapper = wrapper_near(copy.call);
     const std::string call = checked(fmt::format("cudaMallocHost((void**)&{}, {})", name, bytes), wrapper);
     Draft draft;

@@ -13,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 
 namespace umadvisor::patch {
 namespace {
@@ -30,7 +31,8 @@ struct Source {
     Grammar grammar{};
     std::string relative; ///< to the root
     std::vector<TextEdit> edits;
-    std::string notes; ///< on its findings, before its section
+    std::string notes;                ///< on its findings, before its section
+    std::set<std::string> introduced; ///< variables that the edits declare
 };
 
 /// Whether it is UTF-8 without control characters but tabs and ends of lines: what is printed is what was read.
@@ -101,17 +103,20 @@ public:
         });
         if (occupied)
             return "a finding that saves more changes the same lines";
+        for (const std::string& name : made.introduces)
+            if (source->introduced.contains(name))
+                return fmt::format("another patch declares {}, too", name);
+        const std::string& before = source->syntax->text();
+        if (Syntax(applied(before, made.edits), source->grammar).errors() > source->syntax->errors())
+            return "the edited source would not parse";
+        if (changed_lines(before, made.edits) > most_changed_lines)
+            return "its patch would be longer than a patch should be";
         own_diff_ = note(finding, number, resolved, made) + "\n" +
                     unified_diff(source->relative, source->syntax->text(), made.edits);
         std::erase_if(made.edits, [source](const TextEdit& edit) { // what several findings need once
             return std::ranges::find(source->edits, edit) != source->edits.end();
         });
-        const std::string& before = source->syntax->text();
-        const std::string after = applied(before, made.edits);
-        if (Syntax(after, source->grammar).errors() > source->syntax->errors())
-            return "the edited source would not parse";
-        if (changed_lines(before, made.edits) > most_changed_lines)
-            return "its patch would be longer than a patch should be";
+        source->introduced.insert(made.introduces.begin(), made.introduces.end());
         source->edits.insert(source->edits.end(), made.edits.begin(), made.edits.end());
         source->notes += note(finding, number, resolved, made);
         return {};

@@ -187,6 +187,14 @@ Draft wait_before_reuse(const Request& request) {
     const Node writer = behind ? behind : before;
     if (!writer)
         return {.refused = "the line where the host writes the source again is not in its loop"};
+    bool skips = false;
+    for (const Node& each : block_of(statement).children())
+        each.walk([&](const Node& node) {
+            skips |= node.kind() == "continue_statement";
+            return !skips;
+        });
+    if (skips && behind)
+        return {.refused = "its loop may go on to the next round before the host writes the source again"};
     if (!is_fixed_at(stream, loop) || !is_alone(text, writer))
         return {.refused = "its stream differs from round to round, or the line of the write has other code"};
     const std::size_t at = line_begin(text, writer.begin());

@@ -151,10 +151,10 @@ std::vector<CountedEntry> Profile::counted() const {
 
 bool Profile::uses_old_toolkit() const {
     constexpr std::uint64_t first_with_locations = 13'000;
-    const std::vector<trace::Runtime>& runtimes = trace_.dictionary.runtimes;
-    return !runtimes.empty() && std::ranges::all_of(runtimes, [](const trace::Runtime& runtime) {
-        return runtime.asked != 0 && runtime.asked < first_with_locations;
-    });
+    std::uint64_t asked = 0;
+    for (const trace::Runtime& runtime : trace_.dictionary.runtimes)
+        asked = std::max(asked, runtime.asked);
+    return asked != 0 && asked < first_with_locations;
 }
 
 std::string Profile::program() const {

@@ -201,6 +201,17 @@ class Prove(unittest.TestCase):
         self.write("src/app.cu", SOURCE.replace("stage[5] = i", "stage[5] = i + 1"))
         self.refused(self.prove(diff, PATH=str(tools)), "does not apply to the tree: patch: 1 out of 1 hunk FAILED")
 
+    def test_a_diff_that_leaves_the_tree_or_has_no_sense_is_refused(self):
+        outside = self.tree.parent / "outside"
+        outside.write_text("old\n")
+        before = outside.stat().st_mtime_ns
+        for name in ("b/../outside", f"b/{outside}", "b/src/../../outside"):
+            diff = self.write("evil.diff", f"--- a/x\n+++ {name}\n@@ -1 +1 @@\n-old\n+new\n")
+            self.refused(self.prove(diff), "which is not in the tree")
+        self.assertEqual(outside.stat().st_mtime_ns, before)
+        huge = self.write("huge.diff", f"--- a/src/app.cu\n+++ b/src/app.cu\n@@ -{2**63 - 1},{2**63 - 1} +1 @@\n-old\n+new\n")
+        self.refused(self.prove(huge), "has a hunk of lines that no file has")
+
     def test_a_build_that_fails_is_named(self):
         outcome = self.prove(self.diff(("stage[5] = i", "stage[5] = nothing")))
         self.refused(outcome, "the new program does not build: exit status 1 of: c++ ")
@@ -279,7 +290,7 @@ class Prove(unittest.TestCase):
         outcome = self.prove(diff, "--keep", self.folder / "kept", build="make")
         self.assertEqual(outcome.returncode, 0, outcome.stderr)
         self.assertEqual((self.folder / "kept/new/other").stat().st_mtime_ns, (self.tree / "other").stat().st_mtime_ns)
-        for name in ("old", "new"):  # of the same files, whatever options they were compiled with before
+        for name in ("old", "new"):  # of the same files, which had been compiled with other options
             self.assertEqual((self.folder / f"kept/{name}-build.log").read_text().splitlines(), [COMPILE])
 
     def test_what_is_compiled_from_the_original_is_refused(self):

@@ -12,9 +12,11 @@
 #include "analyzer/reader/error.hpp"
 #include "analyzer/text/json_text.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -63,7 +65,21 @@ TreeCopy copy_of(const SourceTree& tree, const ProofFolder& folder, const std::s
 void make_younger(const TreeCopy& copy, const DiffFile& diff) {
     std::error_code failed; // a file that the diff adds is not there
     for (const std::string& file : diff.files())
-        fs::last_write_time(copy.root / file, fs::file_time_type::clock::now(), failed);
+        if (fs::is_regular_file(fs::symlink_status(copy.root / file, failed)))
+            fs::last_write_time(copy.root / file, fs::file_time_type::clock::now(), failed);
+}
+
+/// Throws reader::Error where the copies have the same: git passes over a diff whose paths it takes for those
+/// of a working tree around the copy.
+void check_applied(const TreeCopy (&copies)[2], const DiffFile& diff) {
+    const auto text = [](const fs::path& path) {
+        std::ifstream file(path, std::ios::binary);
+        return std::string(std::istreambuf_iterator<char>(file), {});
+    };
+    if (std::ranges::all_of(diff.files(), [&](const std::string& file) {
+            return text(copies[0].root / file) == text(copies[1].root / file);
+        }))
+        throw reader::Error("the diff changes nothing in the tree");
 }
 
 Side side_of(const TreeCopy& copy, const Arguments& arguments, const OutputFilter& filter) {
@@ -100,6 +116,7 @@ int prove(const Arguments& arguments) {
 
     const TreeCopy copies[] = {copy_of(tree, folder, "old"), copy_of(tree, folder, "new")};
     diff.apply(copies[1].root, kept);
+    check_applied(copies, diff);
     make_younger(copies[0], diff);
     for (const TreeCopy& copy : copies)
         build(copy, arguments.value("--build"));

@@ -6,6 +6,7 @@
 #include "analyzer/cli/run/run_results.hpp"
 #include "analyzer/cli/run/working_directory.hpp"
 #include "analyzer/reader/error.hpp"
+#include "analyzer/reader/plain.hpp"
 #include "analyzer/reader/whole_file.hpp"
 
 #include <algorithm>
@@ -25,11 +26,20 @@ std::string file_name(const std::string& text) {
     return prefix == std::string::npos ? name : name.substr(prefix + 1);
 }
 
+/// Throws reader::Error where the name leads out of the tree.
+void check_inside(const std::string& diff, const std::string& name) {
+    const std::filesystem::path path(name);
+    const bool up = std::ranges::any_of(path, [](const std::filesystem::path& part) { return part == ".."; });
+    if (name.empty() || path.is_absolute() || up)
+        throw reader::Error(fmt::format("{} changes {}, which is not in the tree", diff,
+                                        reader::plain(name.empty() ? "a file without a name" : name)));
+}
+
 /// What of "12. UMA-407 ..." follows the number; empty: the line is no such.
 std::string finding_name(const std::string& line) {
     const std::size_t digits = std::min(line.find_first_not_of("0123456789"), line.size());
     const bool named = digits != 0 && line.compare(digits, 6, ". UMA-") == 0;
-    return named ? line.substr(digits + 2) : "";
+    return named ? reader::plain(line.substr(digits + 2)) : "";
 }
 
 /// "12,3", or "12", which is one line, as it stands in the head of a hunk.
@@ -41,6 +51,10 @@ struct LineRange {
         const auto [next, error] = std::from_chars(line.data() + std::min(at, line.size()), end, first);
         if (next != end && *next == ',')
             std::from_chars(next + 1, end, count);
+    }
+    bool is_sane() const {
+        constexpr long most = 1 << 30;
+        return first >= 0 && count >= 0 && first < most && count < most;
     }
     /// The first line, or where there is none the one that would follow.
     long begin() const { return first + (count == 0); }
@@ -59,15 +73,21 @@ DiffFile::DiffFile(const std::string& path) : path_(path), text_(reader::read_wh
 
 void DiffFile::parse() {
     std::istringstream lines(text_);
-    std::vector<Hunk>* hunks = nullptr;
+    std::string old_name, name;
     for (std::string line; std::getline(lines, line);) {
-        if (std::string name = finding_name(line); !name.empty())
-            findings_.push_back(std::move(name));
-        if (line.starts_with("+++ "))
-            hunks = &hunks_[file_name(line.substr(4))];
-        if (!line.starts_with("@@ -") || hunks == nullptr)
+        if (std::string finding = finding_name(line); !finding.empty())
+            findings_.push_back(std::move(finding));
+        if (line.starts_with("--- "))
+            old_name = line.substr(4);
+        if (line.starts_with("+++ ")) // of a file that goes, the old name
+            name = line.starts_with("+++ /dev/null") ? old_name : line.substr(4);
+        if (!line.starts_with("@@ -") || name.empty())
             continue;
+        const std::string file = file_name(name);
+        check_inside(path_, file);
         const LineRange before(line, 4), after(line, line.find('+') + 1);
+        if (!before.is_sane() || !after.is_sane())
+            throw reader::Error(fmt::format("{} has a hunk of lines that no file has", path_));
         Hunk hunk{before.begin(), before.end(), after.end() - before.end(), {}};
         long old_line = before.begin(), new_line = after.begin();
         while ((old_line < before.end() || new_line < after.end()) && std::getline(lines, line)) {
@@ -77,7 +97,7 @@ void DiffFile::parse() {
             old_line += mark == ' ' || mark == '-';
             new_line += mark == ' ' || mark == '+';
         }
-        hunks->push_back(std::move(hunk));
+        hunks_[file].push_back(std::move(hunk));
     }
 }
 

@@ -103,6 +103,8 @@ bool SourceTree::holds(const fs::path& path) const {
 }
 
 bool SourceTree::is_named_by(std::string_view text) const {
+    if (text.starts_with('/') && holds(text)) // also where it has spaces
+        return true;
     while (!text.empty()) {
         const std::size_t end = text.find_first_of(" \t\n'\"`=:;,|&<>()");
         const std::string_view word = text.substr(0, end);

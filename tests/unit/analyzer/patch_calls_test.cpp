@@ -71,12 +71,14 @@ BOOST_AUTO_TEST_CASE(a_function_keeps_what_the_driver_answered) {
     BOOST_TEST(patched(query, asked) == R"(size_t budget() {
     static size_t left = 0, total = 0;
     static bool asked = false;
-    if (!asked) CHECK(cudaMemGetInfo(&left, &total)); // here
-    asked = true;
+    if (!asked) {
+        CHECK(cudaMemGetInfo(&left, &total)); // here
+        asked = true;
+    }
     return left / 2;
 }
 )");
-    BOOST_TEST(patched(query, attribute).find("if (!asked) CHECK(cudaDeviceGetAttribute(") !=
+    BOOST_TEST(patched(query, attribute).find("if (!asked) {\n        CHECK(cudaDeviceGetAttribute(") !=
                std::string::npos);
 }
 

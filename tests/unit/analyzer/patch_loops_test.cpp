@@ -22,10 +22,9 @@ BOOST_AUTO_TEST_CASE(access_between_devices_is_enabled_before_the_loop) {
         int current = 0;
         CHECK(cudaGetDevice(&current));
         CHECK(cudaSetDevice(1));
-        cudaDeviceEnablePeerAccess(0, 0);
+        if (cudaDeviceEnablePeerAccess(0, 0) != cudaSuccess) cudaGetLastError();
         CHECK(cudaSetDevice(0));
-        cudaDeviceEnablePeerAccess(1, 0);
-        cudaGetLastError();
+        if (cudaDeviceEnablePeerAccess(1, 0) != cudaSuccess) cudaGetLastError();
         CHECK(cudaSetDevice(current));
     }
     for (int k = 0; k < 9; ++k)
@@ -233,7 +232,8 @@ BOOST_AUTO_TEST_CASE(a_prefetch_of_resident_memory_is_made_once) {
     }
 }
 )");
-    BOOST_TEST(patched(resident, located) == with(located, "CHECK(", "if (i == 0) CHECK("));
+    BOOST_TEST(patched(resident, located) ==
+               with(with(located, "CHECK(", "if (i == 0) { CHECK("), "gpu, 0));", "gpu, 0)); }"));
 }
 
 BOOST_AUTO_TEST_CASE(a_prefetch_whose_memory_moves_or_changes_stays) {

@@ -66,6 +66,10 @@ BOOST_AUTO_TEST_CASE(what_may_differ_from_round_to_round_stays_in_the_loop) {
         text.replace(text.find("fill(stage);"), 12, change);
         BOOST_TEST(contains(hoisted(text).refused, "may change from round to round"));
     }
+    BOOST_TEST(
+        contains(hoisted(with("fill(stage);", "this->bytes *= 2;")).refused, "may change from round to round"));
+    std::string bound = with("for (int i = 0; i < rounds; ++i)", "for (auto [bytes, name] : all)");
+    BOOST_TEST(contains(hoisted(bound).refused, "may change from round to round"));
     BOOST_TEST(contains(hoisted(with("fill(stage);", "if (bad) { cudaFreeHost(stage); continue; }")).refused,
                         "at several places"));
     BOOST_TEST(contains(hoisted(with("    for (int", "    int n = f(); for (int")).refused, "frees it before"));

@@ -56,6 +56,18 @@ BOOST_FIXTURE_TEST_CASE(a_kernel_that_uses_it_first_has_its_pages_made, Program)
     BOOST_TEST(contains(finding.advice, "or cudaMalloc if the host never uses it"));
 }
 
+BOOST_FIXTURE_TEST_CASE(a_prefetch_has_the_form_of_the_toolkit_that_built_the_program, Program) {
+    builder.add(trace::Runtime{.object = "/usr/bin/program", .asked = 12'080});
+    kernel_after(*this, 0, 9 * ms);
+    BOOST_TEST(contains(lone(*this, "UMA-214").advice, "cudaMemPrefetchAsync(ptr, bytes, 0, stream)"));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_toolkit_since_cuda_13_takes_locations, Program) {
+    builder.add(trace::Runtime{.object = "/usr/bin/program", .asked = 13'000});
+    kernel_after(*this, 0, 9 * ms);
+    BOOST_TEST(contains(lone(*this, "UMA-214").advice, "{cudaMemLocationTypeDevice, 0}, 0, stream)"));
+}
+
 BOOST_FIXTURE_TEST_CASE(launches_that_were_not_timed_make_pages_as_fast, Program) {
     kernel_after(*this, 0, 9 * ms);
     for (int i = 0; i < 3; ++i) {
