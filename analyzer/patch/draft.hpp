@@ -55,6 +55,7 @@ Draft move_copies(const Request& request);      ///< out of the loop that repeat
 Draft hoist_graph(const Request& request);      ///< that each round makes alike
 Draft copy_to_device(const Request& request);   ///< memory of the host that kernels read in each round
 Draft own_stream(const Request& request);       ///< for a launch on the default stream
+Draft free_leaked(const Request& request);      ///< memory that a function allocates for itself
 Draft keep_pool_memory(const Request& request); ///< raises a pool's release threshold
 
 namespace python {

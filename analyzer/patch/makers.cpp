@@ -31,6 +31,7 @@ constexpr Maker makers[] = {
     {"UMA-413", native, &hoist_out_of_loop},
     {"UMA-418", native, &hoist_out_of_loop},
     {"UMA-401", native, &allocate_in_stream_order},
+    {"UMA-404", native, &free_leaked},
     {"UMA-414", native, &keep_pool_memory},
     {"UMA-411", native, &hoist_graph},
     {"UMA-121", native, &copy_to_device},

@@ -380,4 +380,47 @@ BOOST_AUTO_TEST_CASE(the_buffers_of_a_pipeline_are_page_locked) {
           "passed to code"}});
 }
 
+namespace {
+
+const std::string leaked = R"(float* kept;
+float last(const float* in, int n) {
+    float* tmp = nullptr;
+    float value = 0;
+    CHECK(cudaMalloc(&tmp, n * sizeof(float))); // here
+    twice<<<n / 256, 256>>>(in, tmp, n);
+    CHECK(cudaMemcpy(&value, tmp, sizeof value, cudaMemcpyDeviceToHost));
+    return value;
+}
+)";
+
+Result freed(const std::string& text) {
+    return made(&free_leaked, rules::uma_404, {text});
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(memory_that_a_function_allocates_for_itself_is_freed_at_the_end_of_its_block) {
+    BOOST_TEST(freed(leaked).text ==
+               with(leaked, "    return value;", "    CHECK(cudaFree(tmp));\n    return value;"));
+    const std::string host = with(leaked, "cudaMalloc(", "cudaMallocHost((void**)");
+    BOOST_TEST(contains(freed(host).text, "    CHECK(cudaFreeHost(tmp));\n    return value;"));
+    const std::string round = with(with(leaked, "    float* tmp", "    for (;;) {\n    float* tmp"),
+                                   "cudaMemcpyDeviceToHost));\n", "cudaMemcpyDeviceToHost));\n    }\n");
+    BOOST_TEST(contains(freed(round).text, "cudaMemcpyDeviceToHost));\n    CHECK(cudaFree(tmp));\n    }\n"));
+}
+
+BOOST_AUTO_TEST_CASE(memory_that_other_code_may_keep_or_free_stays) {
+    check_refused(
+        leaked, freed,
+        {{"    return value;", "    kept = tmp;\n    return value;", "kept, or freed, by other code"},
+         {"    return value;", "    give(tmp);\n    return value;", "kept, or freed, by other code"},
+         {"    return value;", "    cudaFree(tmp);\n    return value;", "kept, or freed, by other code"},
+         {"    return value;", "    upload(&tmp);\n    return value;", "kept, or freed, by other code"},
+         {"    return value;", "    if (n == 1) return 0;\n    return value;", "left before its end"},
+         {"    return value;", "    return tmp[0];", "left before its end"},
+         {"    float* tmp", "    static float* tmp", "not declared in the block"},
+         {"    float* tmp = nullptr;\n", "", "not declared in the block"},
+         {"cudaMalloc(&tmp", "cudaMalloc(&all.tmp", "not declared in the block"}});
+}
+
 BOOST_AUTO_TEST_SUITE_END()
