@@ -68,7 +68,8 @@ std::optional<std::uint64_t> needed_calls(const rules::Finding& finding) {
 class Builder {
 public:
     Builder(advice::Report& report, const Options& options) : report_(report), options_(options) {
-        device_ = report.profile.uses_first_device_only() ? "0" : "";
+        const bool known = !report.trace.dictionary.devices.empty();
+        device_ = known && report.profile.uses_first_device_only() ? "0" : "";
     }
 
     /// Why it is not patched; empty: it is.

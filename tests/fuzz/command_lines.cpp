@@ -119,6 +119,8 @@ void add_others(Lines& lines) {
         lines.add("merge --force --output " + std::string(output_file) + " " + parts);
     lines.add("report BASELINE");
     lines.add("patch --source-root / TRACE");
+    lines.add("report --all --patch --source-root / TRACE");
+    lines.add("report --json --patch --source-root / TRACE", Format::json);
     lines.add("patch --source-root / --number 1 --full-stacks --hide a --show b --only UMA-101 TRACE");
     lines.add("patch --source-root / --ignore UMA-101 TRACE");
     lines.add("plan TRACE", Format::json);

@@ -36,7 +36,7 @@ std::string advise_call(const ManagedMemory& memory, std::string_view advice, bo
 } // namespace
 
 std::string_view device_location(const Profile& profile) {
-    const bool one = profile.uses_first_device_only();
+    const bool one = !profile.dictionary().devices.empty() && profile.uses_first_device_only();
     if (!profile.uses_runtime())
         return one ? "{CU_MEM_LOCATION_TYPE_DEVICE, 0}" : "{CU_MEM_LOCATION_TYPE_DEVICE, device}";
     if (profile.uses_old_toolkit())
