@@ -33,7 +33,8 @@ std::vector<Node> calls_with(const Node& where, std::string_view name, std::stri
     return calls;
 }
 
-/// Whether this is the only allocation of device memory in the file, so that what is freed there comes from it.
+/// Returns whether this is the only allocation of device memory in the file, so that what is freed there comes
+/// from it.
 bool is_only_one(const Syntax& source) {
     std::size_t count = 0;
     for (const std::string_view name : {"cudaMalloc", "cudaMallocManaged", "cudaMallocPitch", "cudaMalloc3D"})
@@ -41,8 +42,8 @@ bool is_only_one(const Syntax& source) {
     return count == 1;
 }
 
-/// Whether the variable of the free may be null there: it is set to null somewhere, and the free asks for that
-/// nowhere.
+/// Returns whether the variable of the free may be null there: it is set to null somewhere, and the free asks
+/// for that nowhere.
 bool may_be_null(const Syntax& source, const Node& free) {
     const std::string_view name = plain(arguments(free).front()).text();
     bool nulled = false;
@@ -65,8 +66,8 @@ bool may_be_null(const Syntax& source, const Node& free) {
     return nulled;
 }
 
-/// Whether other files cannot reach the function, as far as the source shows: it is static, or stands beside
-/// main.
+/// Returns whether other files cannot reach the function, as far as the source shows: it is static, or stands
+/// beside main.
 bool is_of_this_file(const Syntax& source, const Node& function) {
     return function.text().starts_with("static ") || static_cast<bool>(definition_of(source, "main"));
 }
@@ -93,8 +94,8 @@ Node first_allocation(const Node& function) {
     return statement_around(around.empty() ? call : around.back());
 }
 
-/// Whether the function sets the pointer, or one of its array, in another way than by the allocation, and to
-/// more than null.
+/// Returns whether the function sets the pointer, or one of its array, in another way than by the allocation,
+/// and to more than null.
 bool gets_other_memory(const Node& function, std::string_view pointer, const Node& allocation) {
     const Node target = base_of(arguments(allocation).front());
     const bool element = plain(arguments(allocation).front()).kind() == "subscript_expression";

@@ -41,14 +41,14 @@ Node declaration_of(const Node& function, const Node& call) {
     return {};
 }
 
-/// Whether the argument may be another one in the next call.
+/// Returns whether the argument may be another one in the next call.
 bool differs(const Node& argument) {
     return has_effect(argument) || std::ranges::any_of(names_in(argument), [](std::string_view name) {
                return !name.starts_with("cudaDevAttr");
            });
 }
 
-/// Whether the function makes the answer another one, or asks several times.
+/// Returns whether the function makes the answer another one, or asks several times.
 bool influences(const Node& function, const Node& query) {
     return std::ranges::any_of(calls_of(function), [&query](const Node& call) {
         const std::string_view name = called_name(call);

@@ -35,7 +35,7 @@ std::string_view variable_of(Node expression) {
     return expression ? expression.text() : std::string_view();
 }
 
-/// Whether the line above is a pragma, which is for the statement that begins here.
+/// Returns whether the line above is a pragma, which is for the statement that begins here.
 bool follows_pragma(std::string_view text, std::size_t begin) {
     std::size_t above = begin;
     do

@@ -3,6 +3,7 @@
 #include "analyzer/patch/draft.hpp"
 #include "analyzer/patch/kernels.hpp"
 #include "analyzer/patch/memory_uses.hpp"
+#include "analyzer/patch/uses.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -33,7 +34,7 @@ Mapped mapped_memory(const Request& request, const Node& function) {
     return mapped;
 }
 
-/// Whether all that the launch could get instead holds the same: memory that the function copied it to.
+/// Returns whether all that the launch could get instead holds the same: memory that the function copied it to.
 bool holds_copies(const Node& function, const Mapped& mapped, std::string_view name) {
     bool copies = true;
     function.walk([&](const Node& node) {
@@ -50,28 +51,20 @@ bool holds_copies(const Node& function, const Mapped& mapped, std::string_view n
     return copies;
 }
 
-/// Whether the copy that is declared by `decltype` can be written: the variable is a pointer to what may
-/// change.
+/// Returns whether the copy that is declared by `decltype` can be written: the variable is a pointer to what
+/// may change.
 bool is_plain_pointer(const Node& function, std::string_view name) {
-    bool found = false, other = false;
-    function.walk([&](const Node& node) {
-        if (node.kind() != "declaration" && node.kind() != "parameter_declaration")
-            return true;
-        for (const Node& child : node.children())
-            if (declared_by(child).text() == name) {
-                const Node declared = child.kind() == "init_declarator" ? child.field("declarator") : child;
-                const bool changeable = node.text().find("const") == std::string_view::npos &&
-                                        node.text().find("static") == std::string_view::npos;
-                const bool pointer = declared.kind() == "pointer_declarator" &&
-                                     declared_by(declared) == declared.field("declarator");
-                (changeable && pointer ? found : other) = true;
-            }
-        return true;
+    const std::vector<Node> declarations = declarations_of(function, name);
+    return !declarations.empty() && std::ranges::all_of(declarations, [name](const Node& node) {
+        const Node declared = declarator_of(node, name);
+        return declared.kind() == "pointer_declarator" &&
+               declared_by(declared) == declared.field("declarator") &&
+               node.text().find("const") == std::string_view::npos &&
+               node.text().find("static") == std::string_view::npos;
     });
-    return found && !other;
 }
 
-/// Whether a call of the function, other than the launch, may write the memory later than it returns.
+/// Returns whether a call of the function, other than the launch, may write the memory later than it returns.
 bool is_written_later(const Syntax& source, const Node& function, const Node& launch, const Mapped& mapped) {
     for (const Node& call : calls_of(function)) {
         const bool kernel = !launch_configuration(call).empty();

@@ -30,7 +30,7 @@ bool has_address(const Node& expression, std::string_view name) {
     return found;
 }
 
-/// Whether a call but the allocation gets the pointer's address, or frees its memory.
+/// Returns whether a call but the allocation gets the pointer's address, or frees its memory.
 bool is_given_on(const Node& function, const Node& allocation, std::string_view name) {
     return std::ranges::any_of(calls_of(function), [&](const Node& call) {
         const bool frees =
@@ -42,7 +42,7 @@ bool is_given_on(const Node& function, const Node& allocation, std::string_view 
     });
 }
 
-/// Whether the code behind the allocation may leave the block before its end, or come back to it.
+/// Returns whether the code behind the allocation may leave the block before its end, or come back to it.
 bool leaves_block(const Node& block, const Node& allocation, const Node& last) {
     bool leaves = false;
     block.walk([&](const Node& node) {

@@ -31,7 +31,7 @@ std::vector<Node> steps_of_graph(const Node& block, const Node& instantiate) {
             all.begin() + static_cast<std::ptrdiff_t>(last) + 1};
 }
 
-/// Whether the statement calls nothing but CUDA, so that it is only the graph that it makes.
+/// Returns whether the statement calls nothing but CUDA, so that it is only the graph that it makes.
 bool makes_only_a_graph(const Node& statement) {
     bool only = true;
     statement.walk([&](const Node& node) {
@@ -50,7 +50,7 @@ bool makes_only_a_graph(const Node& statement) {
     return only;
 }
 
-/// Whether the steps read no more of the variable than the address in it.
+/// Returns whether the steps read no more of the variable than the address in it.
 bool is_address(const Node& function, const std::vector<Node>& steps, std::string_view name) {
     const std::vector<Node> declared = declarations_of(function, name);
     bool address = declared.size() == 1 && declared[0].text().find('*') != std::string_view::npos;
@@ -60,7 +60,7 @@ bool is_address(const Node& function, const std::vector<Node>& steps, std::strin
     return address;
 }
 
-/// Whether the rest of the loop may give the variable another value: the code does, or a function may.
+/// Returns whether the rest of the loop may give the variable another value: the code does, or a function may.
 bool may_differ(const Node& loop, const std::vector<Node>& steps, std::string_view name,
                 const std::vector<Node>& except) {
     const Node function = function_of(loop);
@@ -84,7 +84,7 @@ bool may_differ(const Node& loop, const std::vector<Node>& steps, std::string_vi
            });
 }
 
-/// Whether the loop does more with the graph than to launch it.
+/// Returns whether the loop does more with the graph than to launch it.
 bool changes_graph(const Node& loop, std::string_view name, const std::vector<Node>& except) {
     return std::ranges::any_of(uses_of(loop, name), [&](const Node& use) {
         const Node call = receiver_of(value_around(use));

@@ -55,7 +55,7 @@ Node declaration_in(const Node& block, std::string_view name) {
     return {};
 }
 
-/// Whether the loop frees it at another place, too.
+/// Returns whether the loop frees it at another place, too.
 bool is_ended_twice(const Node& loop, const Step& ended) {
     std::size_t times = 0;
     loop.walk([&](const Node& node) {
@@ -68,7 +68,7 @@ bool is_ended_twice(const Node& loop, const Step& ended) {
     return times != 1;
 }
 
-/// Whether the statement means the same before the loop: all that it uses is there, and stays.
+/// Returns whether the statement means the same before the loop: all that it uses is there, and stays.
 bool holds_before(const Node& loop, const Statement& statement, std::string_view thing) {
     return std::ranges::none_of(names_in(statement.whole), [&](std::string_view name) {
         return name != thing && (declares(loop, name) || changes(loop, name));

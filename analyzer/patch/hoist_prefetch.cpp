@@ -9,7 +9,7 @@
 namespace umadvisor::patch {
 namespace {
 
-/// Whether the loop passes the memory to nothing but kernels, by its address, and this prefetch.
+/// Returns whether the loop passes the memory to nothing but kernels, by its address, and this prefetch.
 bool only_kernels_use(const Node& loop, std::string_view name, const Node& prefetch) {
     return std::ranges::all_of(uses_of(loop, name), [&prefetch](const Node& use) {
         const Node call = receiver_of(value_around(use));
@@ -17,14 +17,14 @@ bool only_kernels_use(const Node& loop, std::string_view name, const Node& prefe
     });
 }
 
-/// Whether the loop makes one of these names another one in some round.
+/// Returns whether the loop makes one of these names another one in some round.
 bool differ(const std::set<std::string_view>& names, const Node& loop, Changed what, const Node& except) {
     return std::ranges::any_of(names, [&](std::string_view name) {
         return declares(loop, name) || changes(loop, name, what, {except});
     });
 }
 
-/// Whether a statement of the block gives one of these names a value that depends on the round.
+/// Returns whether a statement of the block gives one of these names a value that depends on the round.
 bool depend_on(const std::set<std::string_view>& names, std::string_view round, const Node& statement) {
     return std::ranges::any_of(block_of(statement).children(), [&](const Node& each) {
         return mentions(each, round) && std::ranges::any_of(names, [&each](std::string_view name) {

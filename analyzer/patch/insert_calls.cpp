@@ -30,7 +30,7 @@ struct Allocation {
     std::string pointer, bytes;
 };
 
-/// Whether an argument is the address of a variable, not a pointer to one of the caller's.
+/// Returns whether an argument is the address of a variable, not a pointer to one of the caller's.
 bool gives_address(const Node& argument) {
     bool address = false;
     const Node variable = plain(argument);
@@ -115,7 +115,7 @@ std::vector<int> lines_above(const Request& request, std::size_t number) {
     return lines;
 }
 
-/// Whether the call means the same at `at` as where its memory was allocated.
+/// Returns whether the call means the same at `at` as where its memory was allocated.
 bool is_meant_at(const Request& request, const Node& at, const std::string& call) {
     const Syntax code(call, Grammar::cuda);
     return !has_placeholder(request.source, at, call) &&
@@ -123,7 +123,7 @@ bool is_meant_at(const Request& request, const Node& at, const std::string& call
                                [&at](std::string_view name) { return is_there(name, at); });
 }
 
-/// Whether the statement is of branches that the call would stand before, also where they are not run.
+/// Returns whether the statement is of branches that the call would stand before, also where they are not run.
 bool is_chosen(const Node& statement) {
     return statement.kind() == "if_statement" || statement.kind() == "switch_statement";
 }
@@ -163,7 +163,7 @@ std::vector<Insertion> by_allocation(const Request& request, std::size_t number,
     return found;
 }
 
-/// Whether the host's reads are known, so that what stands behind a loop stands before them.
+/// Returns whether the host's reads are known, so that what stands behind a loop stands before them.
 bool reads_are_known(const Request& request) {
     return std::ranges::any_of(request.finding.others, [&](const advice::ResolvedPlace& other) {
         return other.what.starts_with("the host") && other.place.file == request.finding.line.place.file &&

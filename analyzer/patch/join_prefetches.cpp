@@ -29,7 +29,7 @@ Steps steps_of(const Node& loop) {
     return {at, test.field("right").text(), next.field("right").text()};
 }
 
-/// Whether the pointer counts bytes: it is cast to char where it is used.
+/// Returns whether the pointer counts bytes: it is cast to char where it is used.
 bool counts_bytes(const Node& pointer) {
     constexpr std::array<std::string_view, 6> bytes{"char*",         "unsigned char*", "uint8_t*",
                                                     "std::uint8_t*", "std::byte*",     "const char*"};

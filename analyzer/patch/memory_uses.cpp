@@ -1,5 +1,7 @@
 #include "analyzer/patch/memory_uses.hpp"
 
+#include "analyzer/patch/uses.hpp"
+
 #include <algorithm>
 #include <array>
 
@@ -40,7 +42,7 @@ Use use_of(const Node& name) {
     return use;
 }
 
-/// Whether a declaration makes a pointer or a reference, or leaves its type to its value.
+/// Returns whether a declaration makes a pointer or a reference, or leaves its type to its value.
 bool makes_address(const Node& init) {
     const std::string_view kind = init.field("declarator").kind();
     return kind == "pointer_declarator" || kind == "reference_declarator" ||
@@ -79,8 +81,8 @@ bool is_harmless(std::string_view name) {
 
 bool stays_within(const Syntax& source, const Node& function, std::string_view name, int depth);
 
-/// Whether the call that has the address among its arguments does no more with it. Below the function itself it
-/// may neither free nor copy asynchronously.
+/// Returns whether the call that has the address among its arguments does no more with it. Below the function
+/// itself it may neither free nor copy asynchronously.
 bool call_keeps(const Syntax& source, const Node& list, const Node& argument, int depth) {
     const Node call = list.parent();
     if (call.kind() != "call_expression" || !launch_configuration(call).empty())
@@ -146,20 +148,12 @@ std::vector<Node> parameters_of(const Node& definition) {
 }
 
 bool is_number(const Node& function, std::string_view name) {
-    bool number = false, other = false;
-    function.walk([&](const Node& node) {
-        if (node.kind() != "declaration" && node.kind() != "parameter_declaration")
-            return true;
+    const std::vector<Node> declarations = declarations_of(function, name);
+    return !declarations.empty() && std::ranges::all_of(declarations, [name](const Node& node) {
         const std::string_view type = node.field("type").kind();
-        const bool plain_type = type == "primitive_type" || type == "sized_type_specifier";
-        for (const Node& child : node.children())
-            if (declared_by(child).text() == name) {
-                const Node declared = child.kind() == "init_declarator" ? child.field("declarator") : child;
-                (plain_type && declared.kind() == "identifier" ? number : other) = true;
-            }
-        return true;
+        return (type == "primitive_type" || type == "sized_type_specifier") &&
+               declarator_of(node, name).kind() == "identifier";
     });
-    return number && !other;
 }
 
 bool has_other_name(const Node& function, std::string_view name) {

@@ -113,8 +113,8 @@ std::set<std::string_view> names_of(const Node& loop, const Node& pointer) {
     return names;
 }
 
-/// Whether the loop does more with the memory than to read single elements of it, apart from `except`, or a
-/// kernel may write it.
+/// Returns whether the loop does more with the memory than to read single elements of it, apart from `except`,
+/// or a kernel may write it.
 bool may_write(const Syntax& source, const Node& loop, const std::set<std::string_view>& names,
                const std::vector<Node>& except) {
     const auto is_of_it = [&](const Node& node) { return names.contains(base_of(node).text()); };
@@ -138,7 +138,7 @@ bool may_write(const Syntax& source, const Node& loop, const std::set<std::strin
     return found;
 }
 
-/// Whether code that the loop calls may write what is no variable of its function.
+/// Returns whether code that the loop calls may write what is no variable of its function.
 bool calls_others(const Node& loop, const std::vector<Node>& except) {
     const std::string_view wrapper = wrapper_near(loop);
     bool found = false;
@@ -153,7 +153,7 @@ bool calls_others(const Node& loop, const std::vector<Node>& except) {
     return found;
 }
 
-/// Whether what the loop does before the upload may use the device memory, or leave the round.
+/// Returns whether what the loop does before the upload may use the device memory, or leave the round.
 bool comes_late(const Node& block, const Node& upload, const std::set<std::string_view>& names) {
     bool late = false;
     for (const Node& before : block.children())
@@ -166,7 +166,7 @@ bool comes_late(const Node& block, const Node& upload, const std::set<std::strin
     return late;
 }
 
-/// Whether break or continue may pass by the end of a round.
+/// Returns whether break or continue may pass by the end of a round.
 bool leaves_rounds(const Node& loop) {
     bool found = leaves_early(loop);
     loop.walk([&found](const Node& node) {
@@ -185,7 +185,7 @@ bool reads(const Node& loop, const std::set<std::string_view>& names, const std:
     return found;
 }
 
-/// Whether the loop may change what conditions around a copy depend on.
+/// Returns whether the loop may change what conditions around a copy depend on.
 bool may_differ(const Node& loop, const Node& statement, const std::vector<Node>& except) {
     bool found = false;
     statement.walk([&](const Node& node) {
@@ -197,7 +197,7 @@ bool may_differ(const Node& loop, const Node& statement, const std::vector<Node>
     return found;
 }
 
-/// Whether the statement means the same outside of the loop.
+/// Returns whether the statement means the same outside of the loop.
 bool holds_outside(const Node& loop, const Node& statement, const std::vector<Node>& except) {
     if (may_differ(loop, statement, except))
         return false;
@@ -266,7 +266,7 @@ Node caller_of(const Request& request, const Node& function) {
     return {};
 }
 
-/// Whether the loop shows that nothing but the upload writes the memory on the device.
+/// Returns whether the loop shows that nothing but the upload writes the memory on the device.
 bool leaves_device_memory(const Syntax& source, const Node& loop, const Node& except,
                           const std::string& device) {
     bool leaves = true;

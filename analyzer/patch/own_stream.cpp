@@ -10,7 +10,7 @@
 namespace umadvisor::patch {
 namespace {
 
-/// Whether the kernel may reach memory that its arguments do not show.
+/// Returns whether the kernel may reach memory that its arguments do not show.
 bool uses_device_variables(const Syntax& source, std::string_view kernel) {
     const Node definition = definition_of(source, kernel);
     bool found = !definition;
@@ -27,7 +27,7 @@ bool uses_device_variables(const Syntax& source, std::string_view kernel) {
     return found;
 }
 
-/// Whether something else in the loop uses what the launch gets, or waits for the default stream alone.
+/// Returns whether something else in the loop uses what the launch gets, or waits for the default stream alone.
 bool is_used_beside(const Node& loop, const Node& launch) {
     const Node function = function_of(launch);
     std::set<std::string_view> names;

@@ -3,6 +3,7 @@
 #include "analyzer/patch/code.hpp"
 #include "analyzer/patch/draft.hpp"
 #include "analyzer/patch/memory_uses.hpp"
+#include "analyzer/patch/uses.hpp"
 
 #include <algorithm>
 #include <array>
@@ -97,7 +98,7 @@ std::vector<Node> frees_of(const Node& function, std::string_view name) {
     return found;
 }
 
-/// Whether a declaration is of a pointer that may be set later, once in each run of it.
+/// Returns whether a declaration is of a pointer that may be set later, once in each run of it.
 bool is_pointer_variable(const Node& declaration) {
     const Node declarator = declaration.children()[1].field("declarator");
     return declaration.children()[0].kind() != "placeholder_type_specifier" &&
@@ -154,7 +155,7 @@ Draft lock_where_allocated(const Request& request, const HostCopy& copy) {
     return draft;
 }
 
-/// Whether a vector keeps its memory: it is only indexed, or asked for its data.
+/// Returns whether a vector keeps its memory: it is only indexed, or asked for its data.
 bool keeps_memory(const Node& function, std::string_view name) {
     constexpr std::array<std::string_view, 8> harmless{"data",  "size",  "begin", "end",
                                                        "empty", "front", "back",  "at"};
@@ -175,24 +176,15 @@ bool keeps_memory(const Node& function, std::string_view name) {
     return keeps;
 }
 
-/// Whether the function declares it as a vector whose elements may be written.
+/// Returns whether the function declares it as a vector whose elements may be written.
 bool is_vector(const Node& function, std::string_view name) {
-    bool found = false, other = false;
-    function.walk([&](const Node& node) {
-        if (node.kind() != "declaration" && node.kind() != "parameter_declaration")
-            return true;
-        for (const Node& child : node.children())
-            if (declared_by(child).text() == name) {
-                const bool vector =
-                    node.field("type").text().find("vector<") != std::string_view::npos &&
-                    std::ranges::none_of(node.children(), [](const Node& part) {
-                        return part.kind() == "type_qualifier" || part.kind() == "storage_class_specifier";
-                    });
-                (vector ? found : other) = true;
-            }
-        return true;
+    const std::vector<Node> declarations = declarations_of(function, name);
+    return !declarations.empty() && std::ranges::all_of(declarations, [](const Node& node) {
+        return node.field("type").text().find("vector<") != std::string_view::npos &&
+               std::ranges::none_of(node.children(), [](const Node& part) {
+                   return part.kind() == "type_qualifier" || part.kind() == "storage_class_specifier";
+               });
     });
-    return found && !other;
 }
 
 /// Page-locks the memory of a vector before the outermost loop that copies it, and unlocks it behind.
@@ -253,7 +245,7 @@ void wait_behind(const Request& request, const HostCopy& copy, Draft& draft) {
         {at, at, indent_at(text, copy.statement.whole.begin()) + checked(call, copy.statement.wrapper) + "\n"});
 }
 
-/// Whether the expression uses a variable of the loop.
+/// Returns whether the expression uses a variable of the loop.
 bool differs_by_round(const Node& loop, const Node& expression) {
     return std::ranges::any_of(names_in(expression),
                                [&](std::string_view name) { return declares(loop, name); });

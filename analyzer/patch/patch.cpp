@@ -35,7 +35,8 @@ struct Source {
     std::set<std::string> introduced; ///< variables that the edits declare
 };
 
-/// Whether it is UTF-8 without control characters but tabs and ends of lines: what is printed is what was read.
+/// Returns whether it is UTF-8 without control characters but tabs and ends of lines: what is printed is what
+/// was read.
 bool is_plain(const std::string& text) {
     for (std::string_view rest = text; !rest.empty();) {
         const trace::CodePoint point = trace::code_point(rest);

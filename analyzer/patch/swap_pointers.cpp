@@ -45,8 +45,8 @@ Variable variable(const Node& function, std::string_view name) {
     return {};
 }
 
-/// Whether a use of the pointer leaves no other way to its memory: it is given to CUDA's calls for memory, to
-/// kernels or to swap.
+/// Returns whether a use of the pointer leaves no other way to its memory: it is given to CUDA's calls for
+/// memory, to kernels or to swap.
 bool is_plain_use(const Node& function, const Node& use) {
     constexpr std::array<std::string_view, 9> calls{
         "cudaMalloc",      "cudaFree", "cudaMemcpy",     "cudaMemcpyAsync",    "cudaMemset",
@@ -57,8 +57,8 @@ bool is_plain_use(const Node& function, const Node& use) {
            (!launch_configuration(call).empty() || std::ranges::find(calls, called_name(call)) != calls.end());
 }
 
-/// Whether the function may exchange the pointer: it is its own variable, gets memory of so many bytes by one
-/// cudaMalloc, and nothing else points there.
+/// Returns whether the function may exchange the pointer: it is its own variable, gets memory of so many bytes
+/// by one cudaMalloc, and nothing else points there.
 bool is_own_pointer(const Node& function, std::string_view name, const Node& bytes) {
     const Variable own = variable(function, name);
     if (own.declarator.kind() != "pointer_declarator" || !(own.declarator.field("declarator").text() == name) ||
@@ -77,7 +77,7 @@ bool is_own_pointer(const Node& function, std::string_view name, const Node& byt
            });
 }
 
-/// Whether it is memory of the function's own that only these copies use: an array or a vector.
+/// Returns whether it is memory of the function's own that only these copies use: an array or a vector.
 bool is_between(const Node& function, std::string_view host) {
     const std::string_view name = host.substr(0, host.find_first_of(".[("));
     const Variable own = variable(function, name);
@@ -88,7 +88,7 @@ bool is_between(const Node& function, std::string_view host) {
            uses_of(function, name).size() == 3; // declared, copied to and copied from
 }
 
-/// Whether kernels get the pointers in several streams, for which the copies may be what they wait for.
+/// Returns whether kernels get the pointers in several streams, for which the copies may be what they wait for.
 bool use_several_streams(const Node& function, std::string_view one, std::string_view other) {
     std::set<std::string> streams;
     for (const Node& call : calls_of(function))

@@ -70,6 +70,13 @@ std::vector<Node> declarations_of(const Node& where, std::string_view name) {
     return found;
 }
 
+Node declarator_of(const Node& declaration, std::string_view name) {
+    for (const Node& child : declaration.children())
+        if (declared_by(child).text() == name)
+            return child.kind() == "init_declarator" ? child.field("declarator") : child;
+    return {};
+}
+
 std::vector<Node> uses_of(const Node& where, std::string_view name) {
     std::vector<Node> found;
     where.walk([&](const Node& node) {

@@ -10,6 +10,8 @@ namespace umadvisor::patch {
 
 /// The declarations below `where` that have a variable of that name, parameters and those of lambdas included.
 std::vector<Node> declarations_of(const Node& where, std::string_view name);
+/// The declarator of that name in one of them, without its value: "*a[3]"; null: it has none.
+Node declarator_of(const Node& declaration, std::string_view name);
 /// Each place below `where` that has the name, as a variable or what the grammar takes for a type: "T x(name)".
 std::vector<Node> uses_of(const Node& where, std::string_view name);
 /// The largest expression that is the variable's value or address: "(char*)p + i" around "p".

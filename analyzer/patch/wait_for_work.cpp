@@ -22,7 +22,7 @@ Node work_at(const Syntax& source, int line) {
     return found;
 }
 
-/// Whether the host does not go on before the call's work is done.
+/// Returns whether the host does not go on before the call's work is done.
 bool blocks(const Node& call) {
     const std::string_view name = called_name(call);
     return name == "cudaMemcpy" || name == "cudaMemcpy2D";
@@ -40,8 +40,8 @@ std::string wait_by_event(const std::string& first, const std::string& later, st
     return block + indent + "}\n";
 }
 
-/// Whether the stream, as the source writes it, is the same all over the statement `place` and beside it, and
-/// not hidden by the event of a wait.
+/// Returns whether the stream, as the source writes it, is the same all over the statement `place` and beside
+/// it, and not hidden by the event of a wait.
 bool is_fixed_at(const std::string& stream, const Node& place) {
     const Syntax code("f(" + stream + ");", Grammar::cuda);
     return calls_of(code.root()).size() == 1 &&
@@ -51,7 +51,8 @@ bool is_fixed_at(const std::string& stream, const Node& place) {
            });
 }
 
-/// Whether the stream of `from` is the same at the statement `place`, whichever rounds of loops both are in.
+/// Returns whether the stream of `from` is the same at the statement `place`, whichever rounds of loops both
+/// are in.
 bool is_known_at(const std::string& stream, const Node& from, const Node& place) {
     const Node function = function_of(place);
     if (!function || !(function == function_of(from)) || !is_fixed_at(stream, place))
@@ -77,7 +78,7 @@ bool is_known_at(const std::string& stream, const Node& from, const Node& place)
     });
 }
 
-/// Whether the statement ends its function or block: what stands behind it is not reached.
+/// Returns whether the statement ends its function or block: what stands behind it is not reached.
 bool ends_there(const Node& call, const Node& statement) {
     for (Node outer = call; outer && !(outer == statement.parent()); outer = outer.parent())
         if (outer.kind() == "return_statement" || outer.kind() == "throw_statement" ||
@@ -131,7 +132,7 @@ Draft order_streams(const Request& request) {
                        checked(fmt::format("cudaStreamSynchronize({})", stream), wrapper_near(first)) + "\n"}}};
 }
 
-/// Whether the statement does more with the memory than to give it to CUDA's calls and kernels.
+/// Returns whether the statement does more with the memory than to give it to CUDA's calls and kernels.
 bool touches(const Node& statement, std::string_view memory) {
     return std::ranges::any_of(uses_of(statement, memory), [&](const Node& use) {
         for (Node outer = use.parent(); outer && holds(statement, outer); outer = outer.parent())

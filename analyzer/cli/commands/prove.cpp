@@ -30,7 +30,7 @@ int refuse(int status, const std::string& text) {
     return status;
 }
 
-/// Where the working directory is in the tree.
+/// Returns the path of the working directory within the tree.
 fs::path place_in(const SourceTree& tree) {
     const fs::path place = fs::current_path().lexically_relative(tree.root());
     if (place.empty() || *place.begin() == "..")

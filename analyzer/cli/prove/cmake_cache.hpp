@@ -1,4 +1,4 @@
-/// What CMake keeps of a build.
+/// CMakeCache.txt, in which CMake notes the source folder that a build folder was configured for.
 #pragma once
 
 #include <filesystem>

@@ -35,7 +35,7 @@ void check_inside(const std::string& diff, const std::string& name) {
                                         reader::plain(name.empty() ? "a file without a name" : name)));
 }
 
-/// What of "12. UMA-407 ..." follows the number; empty: the line is no such.
+/// Returns "UMA-407 ..." of the line "12. UMA-407 ..."; empty: the line names no finding.
 std::string finding_name(const std::string& line) {
     const std::size_t digits = std::min(line.find_first_not_of("0123456789"), line.size());
     const bool named = digits != 0 && line.compare(digits, 6, ". UMA-") == 0;

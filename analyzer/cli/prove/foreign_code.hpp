@@ -1,4 +1,4 @@
-/// Whether a copy's run was the copy's.
+/// Refuses recorded runs that loaded libraries or Python code from the original tree in place of the copy.
 #pragma once
 
 #include "analyzer/advice/report.hpp"

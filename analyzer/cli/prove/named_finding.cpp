@@ -11,7 +11,7 @@ namespace {
 
 using Fate = NamedFinding::Fate;
 
-/// Whether `text`, of a diff, is about this finding of a run of the sources that the diff is for.
+/// Returns whether `text`, which stands above a section of the diff, names this finding of the old run.
 bool names(const std::string& text, const reports::ReportedFinding& finding) {
     return !finding.line_text.empty() && text.starts_with(finding.rule + " ") &&
            text.find(fmt::format(", {}: ", finding.line_text)) != text.npos;

@@ -1,4 +1,4 @@
-/// What became of the findings that a diff is to remedy.
+/// The findings that a diff names, and whether the new run still has each.
 #pragma once
 
 #include "analyzer/cli/prove/diff_file.hpp"

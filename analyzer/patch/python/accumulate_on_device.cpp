@@ -25,7 +25,7 @@ Node sum_at(const Syntax& source, int line) {
     return fits ? sum : Node();
 }
 
-/// Whether the variable is a Python float whenever the loop begins and ends.
+/// Returns whether the variable is a Python float whenever the loop begins and ends.
 bool is_float_around(const Variable& variable, const Node& loop) {
     const Binding* const before = binding_before(variable, loop);
     if (before == nullptr)

@@ -25,7 +25,8 @@ std::string_view root_name(const Node& expression);
 std::vector<Node> call_arguments(const Node& call);
 /// Its only argument, a positional one; null: it has none or several.
 Node only_argument(const Node& call);
-/// Whether it is a name, or attributes and elements of one by names and numbers: reading it twice is the same.
+/// Returns whether it is a name, or attributes and elements of one by names and numbers: reading it twice is
+/// the same.
 bool is_simple(const Node& expression);
 
 /// The statement of a block, or of the module, that holds it.
@@ -34,23 +35,24 @@ Node whole_statement(const Node& node);
 Node scope_around(const Node& node);
 /// The loops whose body has it, the innermost first, within its scope.
 std::vector<Node> loops_over(const Node& node);
-/// Whether it makes a scope inside another: a function, a lambda or a class.
+/// Returns whether it makes a scope inside another: a function, a lambda or a class.
 bool is_inner_scope(const Node& node);
-/// Whether it is the part of `outer` that the grammar calls `field`.
+/// Returns whether it is the part of `outer` that the grammar calls `field`.
 bool is_part(const Node& outer, std::string_view field, const Node& node);
-/// Whether a `try` of its scope holds it: what stands behind it may be left out.
+/// Returns whether a `try` of its scope holds it: what stands behind it may be left out.
 bool is_tried(const Node& node);
-/// Whether every run of `later` follows one of `earlier`, a statement, without a condition between them.
+/// Returns whether every run of `later` follows one of `earlier`, a statement, without a condition between
+/// them.
 bool always_before(const Node& earlier, const Node& later);
-/// Whether the file imports a module of this name: "torch" by `import torch.nn`.
+/// Returns whether the file imports a module of this name: "torch" by `import torch.nn`.
 bool imports(const Syntax& source, std::string_view module);
-/// Whether the module is imported by its own name: `import torch`.
+/// Returns whether the module is imported by its own name: `import torch`.
 bool has_module(const Syntax& source, std::string_view module);
 
 /// The names that an expression uses.
 std::vector<std::string_view> names_of(const Node& expression);
 
-/// Whether nothing else but a comment behind it stands on its lines.
+/// Returns whether nothing else but a comment behind it stands on its lines.
 bool has_own_lines(std::string_view text, const Node& statement);
 /// Edits that put lines, each with its end, before and behind a statement. Lines are not indented.
 TextEdit lines_before(std::string_view text, const Node& statement, const std::vector<std::string>& lines);

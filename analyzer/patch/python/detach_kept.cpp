@@ -11,7 +11,8 @@ bool reads_value(const Node& call) {
     return calls_method(call, "detach") || calls_method(call, "item") || calls_method(call, "tolist");
 }
 
-/// Whether what the expression, "torch.stack(list)", is part of needs its value alone: "....mean().item()".
+/// Returns whether what the expression, "torch.stack(list)", is part of needs its value alone:
+/// "....mean().item()".
 bool ends_in_value(Node expression) {
     while (expression.parent().kind() == "attribute" && expression.parent().parent().kind() == "call") {
         expression = expression.parent().parent();
@@ -21,7 +22,8 @@ bool ends_in_value(Node expression) {
     return false;
 }
 
-/// Whether the comprehension over the list needs the elements' values alone: "[h.detach() for h in history]".
+/// Returns whether the comprehension over the list needs the elements' values alone: "[h.detach() for h in
+/// history]".
 bool takes_values(const Node& clause) {
     const Node comprehension = clause.parent();
     if (clause.field("left").kind() != "identifier" || comprehension.kind() == "dictionary_comprehension")

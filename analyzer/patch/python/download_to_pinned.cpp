@@ -14,7 +14,7 @@ bool is_download(const Node& call) {
     return target && (target.text() == "\"cpu\"" || target.text() == "'cpu'");
 }
 
-/// Whether the next round gives its name another value, and nothing else keeps it.
+/// Returns whether the next round gives its name another value, and nothing else keeps it.
 bool is_dropped(const Node& call) {
     const Node statement = whole_statement(call);
     const std::vector<Node> parts = statement.children();

@@ -19,7 +19,7 @@ bool is_known(std::string_view name, auto known) {
     return std::ranges::find(known, name) != known.end();
 }
 
-/// Whether evaluating it twice makes the same tensor twice: known calls, and names and numbers.
+/// Returns whether evaluating it twice makes the same tensor twice: known calls, and names and numbers.
 bool is_constant_tensor(const Node& value) {
     bool constant = value.kind() == "call", tensor = false;
     value.walk([&](const Node& node) {
@@ -50,8 +50,8 @@ std::vector<Node> statements_of(const Node& block) {
     return statements;
 }
 
-/// Whether the loop gives the name no other value, does not use it before `made` and leaves its tensor as it
-/// is.
+/// Returns whether the loop gives the name no other value, does not use it before `made` and leaves its tensor
+/// as it is.
 bool stays(const Node& loop, const Node& made, std::string_view name) {
     return std::ranges::all_of(uses(loop, name), [&](const Node& use) {
         const bool inside = use.begin() >= made.begin() && use.end() <= made.end();
@@ -73,7 +73,7 @@ bool calls_something(const Node& expression) {
     return found;
 }
 
-/// Whether all of these statements mean the same before the loop.
+/// Returns whether all of these statements mean the same before the loop.
 std::string obstacle_before(const Node& loop, const Node& moved, const std::vector<Node>& makers) {
     for (const Node& maker : makers) {
         const Node assignment = maker.children().front();

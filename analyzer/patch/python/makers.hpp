@@ -13,12 +13,12 @@ constexpr std::string_view other_library =
     "the file does not use PyTorch alone, so the text does not show whose "
     "arrays these are";
 
-/// Whether the file imports PyTorch and no other library with arrays in device memory.
+/// Returns whether the file imports PyTorch and no other library with arrays in device memory.
 bool is_torch_alone(const Syntax& source);
 /// The tensor that the expression reads one number of: "x" of "x.item()" and of "float(x)". Null where it may
 /// be none, or where more than this is read.
 Node scalar_read_by(const Node& expression);
-/// Whether the text shows that the variable, which has elements, is a tensor or an array and no list.
+/// Returns whether the text shows that the variable, which has elements, is a tensor or an array and no list.
 bool is_tensor(const Variable& variable);
 
 Draft accumulate_on_device(const Request& request); ///< "total += x.item()"

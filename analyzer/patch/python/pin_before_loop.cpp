@@ -7,7 +7,7 @@
 namespace umadvisor::patch::python {
 namespace {
 
-/// Whether every value of the variable is a list of tensors that were made for it.
+/// Returns whether every value of the variable is a list of tensors that were made for it.
 bool is_own_list(const Variable& variable) {
     return !variable.bindings.empty() && std::ranges::all_of(variable.bindings, [](const Binding& binding) {
         return binding.value && binding.value.kind() == "list_comprehension" &&
@@ -15,7 +15,7 @@ bool is_own_list(const Variable& variable) {
     });
 }
 
-/// Whether this use of an element only uploads it or reads of it.
+/// Returns whether this use of an element only uploads it or reads of it.
 bool uploads(const Node& use) {
     Node call = use.parent().kind() == "attribute" ? use.parent().parent() : Node();
     if (call && calls_method(call, "pin_memory") && call.parent().kind() == "attribute")

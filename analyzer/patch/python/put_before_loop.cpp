@@ -7,8 +7,8 @@
 namespace umadvisor::patch::python {
 namespace {
 
-/// Whether the file has one function of this name and jax.jit compiles it, without an option: one could have
-/// its arguments static or donated.
+/// Returns whether the file has one function of this name and jax.jit compiles it, without an option: one could
+/// have its arguments static or donated.
 bool is_compiled(const Syntax& source, std::string_view name) {
     std::size_t compiled = 0, others = 0;
     source.root().walk([&](const Node& node) {
@@ -30,7 +30,7 @@ bool is_compiled(const Syntax& source, std::string_view name) {
     return compiled == 1 && others == 0;
 }
 
-/// Whether the text shows that the value is arrays of NumPy, or a dictionary or list of such.
+/// Returns whether the text shows that the value is arrays of NumPy, or a dictionary or list of such.
 bool is_on_host(const Node& value, const Syntax& source) {
     bool host = false, device = false;
     value.walk([&](const Node& node) {
@@ -49,7 +49,7 @@ bool is_on_host(const Node& value, const Syntax& source) {
     return host && !device && imports(source, "numpy");
 }
 
-/// Whether all values that the variable has before the loop are such, or are put on the device already.
+/// Returns whether all values that the variable has before the loop are such, or are put on the device already.
 bool stays_on_host(const Variable& variable, const Node& loop, const Syntax& source) {
     return std::ranges::all_of(variable.bindings, [&](const Binding& binding) {
         return binding.target.begin() > loop.end() ||

@@ -52,8 +52,8 @@ bool has_call(const Node& expression) {
     return found;
 }
 
-/// Whether all indices are numbers: "for k in range(n)" and "for k, x in enumerate(xs)" count. A tensor on the
-/// device may not be an index of the copy on the host.
+/// Returns whether all indices are numbers: "for k in range(n)" and "for k, x in enumerate(xs)" count. A tensor
+/// on the device may not be an index of the copy on the host.
 bool has_plain_indices(const Node& element, const Node& loop) {
     const Node counted = loop.kind() == "for_statement" ? loop.field("right") : Node();
     Node counter = counted ? loop.field("left") : Node();

@@ -17,7 +17,7 @@ Node upload_in(const Node& list) {
     return callee(call) == "to" && object_of(call) && only_argument(call) ? call : Node();
 }
 
-/// Whether the argument of `to` is a device: by its text, or by all values that its name gets.
+/// Returns whether the argument of `to` is a device: by its text, or by all values that its name gets.
 bool is_device(const Node& argument, const Node& clause) {
     const auto is_one = [](const Node& value) {
         return value && ((value.kind() == "string" && value.text().find("cuda") != std::string_view::npos) ||

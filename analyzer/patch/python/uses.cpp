@@ -37,7 +37,7 @@ bool is_any(std::string_view name, const Known& known) {
     return std::ranges::find(known, name) != known.end();
 }
 
-/// Whether the node, with the pattern it is in, gets a value.
+/// Returns whether the node, with the pattern it is in, gets a value.
 bool is_target(Node node) {
     for (Node outer = node.parent(); outer; node = outer, outer = outer.parent()) {
         const std::string_view kind = outer.kind();
@@ -163,7 +163,7 @@ bool owns(const Node& function, std::string_view name) {
 
 namespace {
 
-/// Whether the comprehension's own variable has the name.
+/// Returns whether the comprehension's own variable has the name.
 bool is_variable_of(const Node& comprehension, std::string_view name) {
     for (const Node& clause : comprehension.children())
         if (clause.kind() == "for_in_clause")

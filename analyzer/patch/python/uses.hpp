@@ -23,9 +23,9 @@ enum class Use : std::uint8_t {
 /// of it.
 std::vector<Node> uses(const Node& where, std::string_view name);
 Use use_of(const Node& identifier);
-/// Whether the name is a variable of this function or class: a parameter, or bound there.
+/// Returns whether the name is a variable of this function or class: a parameter, or bound there.
 bool owns(const Node& scope, std::string_view name);
-/// Whether one of the uses below `where` is one of these.
+/// Returns whether one of the uses below `where` is one of these.
 bool has_use(const Node& where, std::string_view name, std::initializer_list<Use> kinds);
 
 /// A value that a variable gets.
@@ -45,13 +45,14 @@ struct Variable {
 Variable variable_at(const Node& place, std::string_view name);
 /// The last binding before the loop: where every run of the loop follows it. Null otherwise.
 const Binding* binding_before(const Variable& variable, const Node& loop);
-/// Whether every run of the loop follows some binding.
+/// Returns whether every run of the loop follows some binding.
 bool is_bound_before(const Variable& variable, const Node& loop);
 
-/// Whether the loop writes what the variable's value was made of, or its value may have another name from the
-/// start.
+/// Returns whether the loop writes what the variable's value was made of, or its value may have another name
+/// from the start.
 bool may_change_with_others(const Variable& variable, const Node& loop);
-/// Whether the name stands for the same unchanged value in all rounds of the loop, as far as the file shows.
+/// Returns whether the name stands for the same unchanged value in all rounds of the loop, as far as the file
+/// shows.
 bool holds_in(const Node& loop, std::string_view name);
 
 } // namespace umadvisor::patch::python

@@ -6,7 +6,7 @@
 namespace umadvisor::patch::python {
 namespace {
 
-/// Whether its value cannot change: a number, a string, a device or type of PyTorch.
+/// Returns whether its value cannot change: a number, a string, a device or type of PyTorch.
 bool is_constant(const Node& value) {
     constexpr std::array<std::string_view, 6> literals{"integer", "float", "string", "true", "false", "none"};
     if (!value)

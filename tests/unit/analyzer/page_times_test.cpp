@@ -30,7 +30,7 @@ struct ManyCalls {
 
 BOOST_FIXTURE_TEST_CASE(a_closeup_has_all_that_is_around_the_longest_call, ManyCalls) {
     const double begin = ManyCalls::longest * 100.0;
-    closeups.add({begin - 5000, begin + 5000, 0, 1, 1, html::Sight::Of::stay}); // told when it is over
+    closeups.add({begin - 5000, begin + 5000, 0, 1, 1, html::Sight::Of::stay}); // is added when the stay ends
     closeups.add({0, begin - 5000, 0, 1, 2, html::Sight::Of::stay});
     const std::map<ids::StackId, html::Closeup> found = closeups.finish();
     BOOST_REQUIRE_EQUAL(found.size(), 1u);
