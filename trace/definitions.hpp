@@ -279,6 +279,24 @@ struct Runtime {
     }
 };
 
+/// Why there is this recording of a program that has several, or of which only a part is kept. Since 1.1.
+struct Recording {
+    static constexpr Type type = Type::recording;
+    static constexpr std::string_view name = "Recording";
+    PauseCause cause{};
+    std::uint64_t number = 0; ///< of the process's recordings, from 1
+    std::uint64_t age_ns = 0; ///< since the program entered CUDA
+    std::string_view why;     ///< the condition that held; of a copy of a ring, what happened
+
+    template <class Self, class Visitor>
+    static void fields(Self& r, Visitor& v) {
+        v.number("cause", r.cause);
+        v.number("number", r.number);
+        v.number("age_ns", r.age_ns);
+        v.text("why", r.why);
+    }
+};
+
 /// Something the report must say: an action refused, a source that is off.
 struct Notice {
     static constexpr Type type = Type::notice;

@@ -52,7 +52,9 @@ struct FileHeader {
     std::uint32_t pid;
     ClockKind clock;
     std::atomic<FileState> state;
-    std::uint16_t reserved;
+    /// Since 1.1. 1: the recording began while the program ran, or is the last part of one. Chunks of the kind
+    /// `state` have what was alive.
+    std::uint16_t late;
     std::uint64_t realtime_ns; ///< CLOCK_REALTIME at `first`
     ClockPair first;
     std::atomic<std::uint64_t> last_ticks; ///< renewed at synchronisations and new chunks
@@ -72,6 +74,9 @@ enum class ChunkKind : std::uint8_t {
     event = 1,      ///< records of one thread, in the order in which they were committed
     dictionary = 2, ///< definitions, valid in the whole file
     summary = 3,    ///< since 1.1: counts of the calls whose records the full file did not take
+    /// Since 1.1: event records, from before the recording, of what was alive when it began, or its lap. Delta
+    /// state starts from zero in each record.
+    state = 4,
 };
 
 enum class ChunkState : std::uint8_t { open = 0, sealed = 1 };
@@ -87,8 +92,8 @@ struct ChunkHeader {
     std::uint32_t sequence; ///< counts the chunks of this thread and kind from zero
     std::uint64_t base_time;
     std::atomic<std::uint32_t> committed; ///< bytes of records after this header
-    std::uint32_t reserved2;
-    std::uint64_t checksum; ///< of the committed bytes, once sealed
+    std::uint32_t lap;                    ///< since 1.1: of a ring, from 1; 0: the chunk belongs to no lap
+    std::uint64_t checksum;               ///< of the committed bytes, once sealed
     std::uint64_t reserved3[3];
 };
 static_assert(sizeof(ChunkHeader) == 64);

@@ -18,6 +18,9 @@ struct SegmentName {
 };
 static_assert(sizeof(SegmentName) == 32);
 inline constexpr std::uint32_t segment_name_offset = sizeof(FileHeader);
+/// A 64-bit number behind it, since 1.1: the first lap of a ring that is still there. Chunks of earlier laps
+/// are to be overwritten and are not read.
+inline constexpr std::uint32_t first_lap_offset = segment_name_offset + sizeof(SegmentName);
 
 inline constexpr std::array<char, 8> segment_magic{'U', 'M', 'C', 'H', 'U', 'N', 'K', 'S'};
 

@@ -80,6 +80,7 @@ enum class Type : std::uint8_t {
     host_return = 84,
     peer_link = 85,
     machine_rates = 86,
+    recording = 87,
 };
 
 /// A bounded list of numbers inside a record. What lies beyond `count` is never written nor copied: one of

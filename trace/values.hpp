@@ -120,7 +120,17 @@ enum class GraphAction : std::uint8_t {
 enum class Location : std::uint8_t { none = 0, device = 1, host = 2, host_numa = 3, host_numa_current = 4 };
 
 /// Why recording began, ended or went on.
-enum class PauseCause : std::uint8_t { start = 0, capture_range = 1, delay = 2, duration = 3 };
+enum class PauseCause : std::uint8_t {
+    start = 0,
+    capture_range = 1,
+    delay = 2,
+    duration = 3,
+    standby = 4,  ///< the program was started to be recorded on request
+    attach = 5,   ///< a request of `umadvisor attach`
+    trigger = 6,  ///< a condition held (UMADVISOR_WHEN)
+    ring = 7,     ///< only the last part is kept
+    snapshot = 8, ///< what is alive, and nothing else
+};
 
 /// NVTX: push and pop nest within a thread; start and end belong together by their id.
 enum class RangeAction : std::uint8_t { push = 0, pop = 1, start = 2, end = 3, mark = 4 };

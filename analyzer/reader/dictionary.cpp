@@ -94,6 +94,8 @@ void Dictionary::keep(Record record) {
         peer_links.push_back(record);
     else if constexpr (std::is_same_v<Record, trace::MachineRates>)
         machine_rates.push_back(record);
+    else if constexpr (std::is_same_v<Record, trace::Recording>)
+        recordings.push_back(record);
     else if constexpr (std::is_same_v<Record, trace::PythonCode>)
         python_codes.insert_or_assign(record.id, record);
     else if constexpr (std::is_same_v<Record, trace::PythonLines>)

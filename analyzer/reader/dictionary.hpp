@@ -53,6 +53,7 @@ public:
     std::vector<trace::HostReturn> host_returns;
     std::vector<trace::PeerLink> peer_links;
     std::vector<trace::MachineRates> machine_rates;
+    std::vector<trace::Recording> recordings;
 
     /// A driver of the run was simcuda, which models a device.
     bool is_simulated() const {

@@ -12,7 +12,7 @@ EventStream::EventStream(TraceFile& file, const RangeChoice* choice) : file_(fil
         marks_.emplace(*choice);
     std::map<std::uint32_t, std::vector<const ChunkInfo*>> threads;
     for (const ChunkInfo& chunk : file.chunks())
-        if (chunk.kind == trace::ChunkKind::event)
+        if (chunk.kind == trace::ChunkKind::event || chunk.kind == trace::ChunkKind::state)
             threads[chunk.thread].push_back(&chunk);
     for (auto& [thread, chunks] : threads) {
         const Completeness before = file.completeness();

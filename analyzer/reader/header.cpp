@@ -4,6 +4,7 @@
 #include "analyzer/reader/field.hpp"
 #include "analyzer/reader/packed_section.hpp"
 #include "analyzer/reader/source.hpp"
+#include "trace/segment.hpp"
 
 #include <cstddef>
 #include <cstring>
@@ -52,6 +53,7 @@ Header read_header(const Source& source) {
     header.chunks = FIELD(std::uint32_t, chunks);
     header.clock = FIELD(trace::ClockKind, clock);
     header.closed = FIELD(std::uint8_t, state) == static_cast<std::uint8_t>(trace::FileState::closed);
+    header.late = FIELD(std::uint16_t, late) != 0;
     header.realtime_ns = FIELD(std::uint64_t, realtime_ns);
     header.first = FIELD(trace::ClockPair, first);
     header.last = {FIELD(std::uint64_t, last_ticks), FIELD(std::uint64_t, last_monotonic_ns)};
@@ -59,6 +61,9 @@ Header read_header(const Source& source) {
         header.dropped[i] = field<std::uint64_t>(bytes, offsetof(trace::FileHeader, dropped) + i * 8);
     header.own_ticks = FIELD(std::uint64_t, own_ticks);
     header.stacks_cut = FIELD(std::uint32_t, stacks_cut);
+
+    if (header.late && header.header_bytes >= trace::first_lap_offset + sizeof header.first_lap)
+        source.read(trace::first_lap_offset, &header.first_lap, sizeof header.first_lap);
 
     const auto offset = FIELD(std::uint32_t, counters_offset);
     const auto slots = FIELD(std::uint32_t, counters);

@@ -17,6 +17,8 @@ struct Header {
     std::uint32_t header_bytes = 0, chunk_size = 0, pid = 0, chunks = 0;
     trace::ClockKind clock{};
     bool closed = false;
+    bool late = false;           ///< the recording began while the program ran
+    std::uint64_t first_lap = 0; ///< of a ring: earlier ones are gone; 0: no ring
     std::uint64_t realtime_ns = 0;
     trace::ClockPair first{}, last{};
     std::array<std::uint64_t, static_cast<std::size_t>(trace::DropReason::count_)> dropped{};

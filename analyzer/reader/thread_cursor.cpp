@@ -10,7 +10,11 @@ namespace umadvisor::reader {
 
 ThreadCursor::ThreadCursor(TraceFile& file, std::uint32_t thread, std::size_t index,
                            std::vector<const ChunkInfo*> chunks)
-    : file_(file), thread_(thread), index_(static_cast<std::uint32_t>(index)), chunks_(std::move(chunks)) {}
+    : file_(file),
+      thread_(thread),
+      index_(static_cast<std::uint32_t>(index)),
+      chunks_(std::move(chunks)),
+      beginning_(file.header().late ? file.header().first.ticks : 0) {}
 
 bool ThreadCursor::open_chunk() {
     while (next_chunk_ < chunks_.size()) {
@@ -23,6 +27,7 @@ bool ThreadCursor::open_chunk() {
         end_ = at_ + bytes_.size();
         state_ = {};
         state_.time = chunk.base_time;
+        of_state_ = chunk.kind == trace::ChunkKind::state;
         shapes_.clear();
         twins_.clear();
         if (time_ == 0)
@@ -65,14 +70,33 @@ bool ThreadCursor::managed_event_follows() const {
            next.type == trace::Type::managed_event;
 }
 
+namespace {
+
+/// A call that was under way when the recording began counts from there.
+template <class Record>
+void begin_at(std::uint64_t beginning, Record& record) {
+    if (record.start >= beginning)
+        return;
+    if constexpr (requires { record.duration; })
+        record.duration -= std::min(record.duration, beginning - record.start);
+    record.start = beginning;
+}
+
+} // namespace
+
 template <class Record>
 ThreadCursor::Decoded ThreadCursor::decode_event(const trace::RawRecord& raw) {
     Record& record = event_.emplace<Record>();
+    if (of_state_)
+        state_ = {};
     if (!trace::decode(raw, record, state_))
         return Decoded::damaged;
     if (!make_plausible(record))
         return Decoded::refused;
     shape_ = nullptr;
+    if constexpr (requires { record.start; })
+        if (beginning_ != 0)
+            begin_at(beginning_, record);
     if constexpr (std::is_same_v<Record, trace::LaunchShape>) {
         define(record);
         twin_follows_ = has_twins_;

@@ -61,6 +61,9 @@ public:
     /// and a Clock before it has none.
     std::uint64_t time() const { return time_; }
     const Event& event() const { return event_; }
+    /// Whether the record is from before the recording, of something that lives on. It has the time at which
+    /// the recording began, and no duration.
+    bool of_state() const { return of_state_; }
     /// Of the current Launch; nullptr when its shape was not defined in its chunk (damage).
     const Shape* shape() const { return shape_; }
     /// What the current LaunchShape defines.
@@ -82,7 +85,8 @@ private:
     std::vector<const ChunkInfo*> chunks_;
     std::size_t next_chunk_ = 0;
     std::vector<std::uint8_t> bytes_;
-    bool cut_ = false;
+    bool cut_ = false, of_state_ = false;
+    std::uint64_t beginning_ = 0; ///< no record has an earlier time; 0: that does not matter
     const std::uint8_t* at_ = nullptr;
     const std::uint8_t* end_ = nullptr;
     trace::DeltaState state_;

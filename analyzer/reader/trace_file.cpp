@@ -15,7 +15,7 @@ namespace {
 
 bool known(trace::ChunkKind kind) {
     return kind == trace::ChunkKind::event || kind == trace::ChunkKind::dictionary ||
-           kind == trace::ChunkKind::summary;
+           kind == trace::ChunkKind::summary || kind == trace::ChunkKind::state;
 }
 
 ChunkInfo chunk_at(std::uint64_t offset, const BytesOf<trace::ChunkHeader>& bytes) {
@@ -27,6 +27,7 @@ ChunkInfo chunk_at(std::uint64_t offset, const BytesOf<trace::ChunkHeader>& byte
         field<std::uint8_t>(bytes, offsetof(H, state)) == static_cast<std::uint8_t>(trace::ChunkState::sealed);
     chunk.thread = field<std::uint32_t>(bytes, offsetof(H, thread));
     chunk.sequence = field<std::uint32_t>(bytes, offsetof(H, sequence));
+    chunk.lap = field<std::uint32_t>(bytes, offsetof(H, lap));
     chunk.base_time = field<std::uint64_t>(bytes, offsetof(H, base_time));
     chunk.committed = field<std::uint32_t>(bytes, offsetof(H, committed));
     chunk.checksum = field<std::uint64_t>(bytes, offsetof(H, checksum));
@@ -39,6 +40,8 @@ TraceFile::TraceFile(const std::string& path) : source_(path), header_(read_head
     completeness_.closed = header_.closed;
     completeness_.end_lost = source_.end_lost();
     find_chunks();
+    if (header_.first_lap != 0)
+        choose_laps();
     find_gaps();
     read_count.found.fetch_add(chunks_.size(), std::memory_order_relaxed);
 }
@@ -70,11 +73,30 @@ void TraceFile::find_chunks() {
     }
 }
 
+/// Leaves the laps of a ring that are whole, which begin with what was alive at the start of the first of them.
+void TraceFile::choose_laps() {
+    std::uint32_t first = UINT32_MAX;
+    for (const ChunkInfo& chunk : chunks_)
+        if (chunk.kind == trace::ChunkKind::state && chunk.lap >= header_.first_lap)
+            first = std::min(first, chunk.lap);
+    std::erase_if(chunks_, [first](const ChunkInfo& chunk) {
+        return chunk.lap != 0 &&
+               (chunk.kind == trace::ChunkKind::state ? chunk.lap != first : chunk.lap < first);
+    });
+    // Places in the file are used again: their order says nothing.
+    std::stable_sort(chunks_.begin(), chunks_.end(),
+                     [](const ChunkInfo& a, const ChunkInfo& b) { return a.base_time < b.base_time; });
+}
+
 void TraceFile::find_gaps() {
     // The kernel gives thread ids out again; a sequence that starts from zero is another thread.
     std::map<std::pair<std::uint32_t, trace::ChunkKind>, std::uint32_t> next;
     for (const ChunkInfo& chunk : chunks_) {
-        std::uint32_t& expected = next[{chunk.thread, chunk.kind}];
+        // Threads count the chunks of all recordings of their process.
+        const auto [at, is_first] = next.try_emplace({chunk.thread, chunk.kind}, 0);
+        std::uint32_t& expected = at->second;
+        if (is_first && header_.late)
+            expected = chunk.sequence;
         if (chunk.sequence > expected)
             completeness_.sequences_missing += chunk.sequence - expected;
         expected = chunk.sequence + 1;

@@ -16,7 +16,7 @@ struct ChunkInfo {
     std::uint64_t offset = 0; ///< of its header in the file
     trace::ChunkKind kind{};
     bool sealed = false;
-    std::uint32_t thread = 0, sequence = 0, committed = 0;
+    std::uint32_t thread = 0, sequence = 0, committed = 0, lap = 0;
     std::uint64_t base_time = 0, checksum = 0;
 };
 
@@ -65,6 +65,7 @@ public:
 
 private:
     void find_chunks();
+    void choose_laps();
     void find_gaps();
 
     Source source_;

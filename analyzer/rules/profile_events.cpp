@@ -173,10 +173,11 @@ void Profile::observe(const reader::ThreadCursor& cursor) {
 void Profile::observe_other(const reader::ThreadCursor& cursor, facts::Call* call) {
     std::visit(
         [&](const auto& record) {
-            count(record, cursor.index());
+            if (!cursor.of_state())
+                count(record, cursor.index());
             if constexpr (std::is_same_v<std::remove_cvref_t<decltype(record)>, trace::Alloc>) {
                 live_.add(record);
-                if (facts::is_program_call(record))
+                if (facts::is_program_call(record) && !cursor.of_state())
                     failed_calls_.tried(record, cursor.index());
             }
             if constexpr (std::is_same_v<std::remove_cvref_t<decltype(record)>, trace::HostFunction>)

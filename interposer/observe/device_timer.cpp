@@ -262,6 +262,13 @@ DeviceSample DeviceTimer::begin(CUstream stream, std::uint64_t key, std::uint32_
     return {pair->sample, pair};
 }
 
+void DeviceTimer::begin_recording() noexcept {
+    for (Seen& slot : seen) {
+        slot.key.store(0, std::memory_order_relaxed);
+        slot.count.store(0, std::memory_order_relaxed);
+    }
+}
+
 void DeviceTimer::record_end(EventPair& pair, CUstream stream) noexcept {
     const record::Quiet quiet;
     const RelaxedCapture relaxed;

@@ -43,6 +43,9 @@ public:
     /// own synchronisation; never waits.
     void collect() noexcept;
 
+    /// A recording begins: the first calls of each key are timed again.
+    void begin_recording() noexcept;
+
     /// Nanoseconds of the first allowance.
     void set_allowance(std::uint64_t nanoseconds) noexcept;
 

@@ -1,5 +1,6 @@
 #include "interposer/observe/managed_watch.hpp"
 
+#include "interposer/observe/allocations.hpp"
 #include "interposer/observe/cupti_watch.hpp"
 #include "interposer/observe/driver_settings.hpp"
 #include "interposer/observe/queue_watch.hpp"
@@ -31,10 +32,9 @@ void ManagedWatch::start() noexcept {
     if (witness == ManagedWitness::none)
         return settled_.store(true);
     const record::Quiet quiet;
-    trace::ManagedSource source;
+    trace::ManagedSource& source = source_;
     source.source = trace::ManagedSourceKind::pagemap;
-    ReleaseText release;
-    source.driver_release = driver_release(release);
+    source.driver_release = driver_release(release_);
     read_parameters(source);
     const char* trouble = nullptr;
     if (record::is_confined()) {
@@ -55,6 +55,17 @@ void ManagedWatch::start() noexcept {
     record::define(source);
     counting_.store(watches());
     settled_.store(true);
+}
+
+void ManagedWatch::wake() noexcept {
+    if (!begun_.load(std::memory_order_relaxed))
+        return allocations().managed_count() != 0 ? start() : void();
+    record::define(source_);
+    queue_watch().wake();
+}
+
+void ManagedWatch::rest() noexcept {
+    queue_watch().rest();
 }
 
 bool ManagedWatch::settled() const noexcept {

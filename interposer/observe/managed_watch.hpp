@@ -1,7 +1,10 @@
 /// What happens to managed memory, reported by the driver itself.
 #pragma once
 
+#include "interposer/observe/driver_settings.hpp"
 #include "interposer/observe/managed_batch.hpp"
+#include "interposer/record/taking.hpp"
+#include "trace/managed_records.hpp"
 
 #include <atomic>
 #include <cstdint>
@@ -15,9 +18,14 @@ class ManagedWatch {
 public:
     /// The program has managed memory. One load from the second time on. May block for a moment the first time.
     void begin() noexcept {
-        if (!begun_.load(std::memory_order_relaxed))
+        if (!begun_.load(std::memory_order_relaxed) && record::keeps())
             start();
     }
+
+    /// A recording begins, or ends, of a process that may have several. Between two of them the driver reports
+    /// nothing.
+    void wake() noexcept;
+    void rest() noexcept;
 
     /// The program is about to have managed memory. CUPTI counts what is allocated once it has been set up.
     void before_allocation() noexcept {
@@ -74,6 +82,8 @@ private:
     void start() noexcept;
     void look_at_counters() noexcept;
 
+    trace::ManagedSource source_{};
+    ReleaseText release_{};
     std::atomic<bool> begun_{false};
     std::atomic<bool> settled_{false};
     std::atomic<bool> counting_{false};

@@ -87,6 +87,8 @@ Totals totals_of(const Shared& shared) {
             read(tools::device_faults)};
 }
 
+Totals before_recording{}; ///< what the counters had then; under the lock of the counters
+
 record::Mutex mutex{record::Lock::tools_queue}; ///< guards the ring's reading end and what follows
 Shared* shared = nullptr;
 ToolsTracker ring_tracker, counter_tracker;
@@ -370,12 +372,13 @@ void QueueWatch::look_at_counters() noexcept {
     if (totals == recorded_totals)
         return;
     recorded_totals = totals;
+    const auto since = [&](std::size_t which) { return totals[which] - before_recording[which]; };
     trace::ManagedCounters record;
     record.start = record::now();
-    record.bytes_to_device = totals[0];
-    record.bytes_to_host = totals[1];
-    record.host_faults = totals[2];
-    record.device_faults = totals[3];
+    record.bytes_to_device = since(0);
+    record.bytes_to_host = since(1);
+    record.host_faults = since(2);
+    record.device_faults = since(3);
     record::write(record);
 }
 
@@ -427,6 +430,31 @@ void QueueWatch::finish() noexcept {
     ring_tracker.close();
     counter_tracker.close();
     mutex.unlock();
+}
+
+void QueueWatch::rest() noexcept {
+    if (!watches())
+        return;
+    const record::Quiet quiet;
+    record::follow_objects();
+    const record::Guard guard(mutex);
+    if (!watching.load() || suspended.load())
+        return;
+    ring_tracker.flush();
+    drain();
+    look_at_counters();
+    suspend_events();
+}
+
+void QueueWatch::wake() noexcept {
+    if (!watches())
+        return;
+    const record::Quiet quiet;
+    const record::Guard guard(mutex);
+    if (!watching.load() || !suspended.load())
+        return;
+    resume_events();
+    before_recording = recorded_totals = totals_of(*shared);
 }
 
 void QueueWatch::forget() noexcept {

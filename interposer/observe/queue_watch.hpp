@@ -40,6 +40,10 @@ public:
     /// Records what is left in the ring and ends the watch.
     void finish() noexcept;
 
+    /// Records what is left, and suspends the driver's reports until wake(), which counts from zero again.
+    void rest() noexcept;
+    void wake() noexcept;
+
     /// In a forked child: releases what belongs to the parent.
     void forget() noexcept;
 };

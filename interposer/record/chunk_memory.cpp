@@ -59,8 +59,9 @@ bool ChunkMemory::map(std::uint32_t slots) noexcept {
     if (id_ < 0)
         return false;
     void* const failed = reinterpret_cast<void*>(-1);
-    void* at = shmat(id_, base::distant_address(bytes_), SHM_RND);
-    if (at == failed)
+    void* at =
+        base_ != nullptr ? shmat(id_, base_, SHM_REMAP) : shmat(id_, base::distant_address(bytes_), SHM_RND);
+    if (at == failed && base_ == nullptr)
         at = shmat(id_, nullptr, 0);
     if (at == failed) {
         shmctl(id_, IPC_RMID, nullptr);
@@ -71,29 +72,58 @@ bool ChunkMemory::map(std::uint32_t slots) noexcept {
     return true;
 }
 
-bool ChunkMemory::create(dev_t device, ino_t inode) noexcept {
-    const std::uint32_t most = most_slots();
-    for (const std::uint32_t slots : sizes)
-        if (slots <= most && map(slots_ = slots))
-            break;
-    for (const std::uint32_t slots : sizes) {
-        if (base_ != nullptr)
-            break;
-        if (slots > most)
-            continue;
-        bytes_ = trace::segment_bytes(slots_ = slots);
-        void* const at = mmap(base::distant_address(bytes_), bytes_, PROT_READ | PROT_WRITE,
-                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        base_ = at == MAP_FAILED ? nullptr : static_cast<std::uint8_t*>(at);
-    }
-    if (base_ == nullptr)
+bool ChunkMemory::map_private(std::uint32_t slots) noexcept {
+    bytes_ = trace::segment_bytes(slots);
+    void* const where = base_ != nullptr ? base_ : base::distant_address(bytes_);
+    void* const at =
+        mmap(where, bytes_, PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (base_ != nullptr ? MAP_FIXED : 0), -1, 0);
+    if (at == MAP_FAILED)
         return false;
+    base_ = static_cast<std::uint8_t*>(at);
+    return true;
+}
+
+/// Settles what new memory must not cost the program.
+void ChunkMemory::keep_to_itself() noexcept {
     madvise(base_, bytes_, MADV_DONTDUMP); // core files are to hold the program's memory only
     munlock(base_, bytes_);                // leaves RLIMIT_MEMLOCK to the program
-    open_ = slots_at_a_time;
+    open_ = std::max(open_, slots_at_a_time);
     if (open_ < slots_ &&
         mprotect(chunk_in(open_), std::size_t{slots_ - open_} * trace::chunk_bytes, PROT_NONE) != 0)
         open_ = slots_;
+}
+
+bool ChunkMemory::create_private() noexcept {
+    id_ = -1;
+    if (base_ != nullptr) {
+        if (!map_private(slots_))
+            return false;
+    } else {
+        const std::uint32_t most = most_slots();
+        for (const std::uint32_t slots : sizes)
+            if (slots <= most && map_private(slots_ = slots))
+                break;
+        if (base_ == nullptr)
+            return false;
+    }
+    keep_to_itself();
+    return true;
+}
+
+bool ChunkMemory::create(dev_t device, ino_t inode) noexcept {
+    const std::uint32_t most = most_slots();
+    if (base_ != nullptr) {
+        if (!map(slots_) && !map_private(slots_))
+            return false;
+    } else {
+        for (const std::uint32_t slots : sizes)
+            if (slots <= most && map(slots_ = slots))
+                break;
+        if (base_ == nullptr && !create_private())
+            return false;
+    }
+    keep_to_itself();
     trace::Segment& head = *segment();
     if (getrandom(&head.cookie, sizeof head.cookie, GRND_NONBLOCK) != sizeof head.cookie)
         head.cookie = {realtime_nanoseconds(), monotonic_nanoseconds() ^ static_cast<std::uint64_t>(getpid())

@@ -14,8 +14,13 @@ class ChunkMemory {
 public:
     constexpr ChunkMemory() noexcept = default;
 
-    /// False without any memory. The segment names the file by device and inode.
+    /// False without any memory. The segment names the file by device and inode. A second one takes the place
+    /// of the first, at the same address: code that still has an address in it finds zeroed memory there, at
+    /// every moment. Slots that are in use stay so.
     bool create(dev_t device, ino_t inode) noexcept;
+    /// The same with memory of the process alone, for no file. The segment stays for a reader if let_go() has
+    /// not been called.
+    bool create_private() noexcept;
 
     /// Whether it outlives the process.
     bool outlives() const noexcept { return id_ >= 0; }
@@ -35,6 +40,8 @@ public:
     /// none is free.
     std::uint8_t* take(std::uint32_t chunk) noexcept;
     void give_back(std::uint32_t slot) noexcept;
+    /// The chunk in a slot is not of the file any more. The slot stays in use.
+    void disown(std::uint32_t slot) noexcept { owners()[slot].store(0, std::memory_order_release); }
 
     std::uint32_t slots_used() const noexcept { return fresh_; } ///< those beyond were never used
     std::uint32_t slot_of(const std::uint8_t* chunk) const noexcept {
@@ -53,6 +60,8 @@ private:
         return reinterpret_cast<trace::SlotOwner*>(base_ + trace::slot_owners_offset);
     }
     bool map(std::uint32_t slots) noexcept;
+    bool map_private(std::uint32_t slots) noexcept;
+    void keep_to_itself() noexcept;
     bool open_more() noexcept;
 
     std::uint8_t* base_ = nullptr;

@@ -5,50 +5,109 @@
 #include "interposer/record/sink.hpp"
 #include "trace/records.hpp"
 
+#include <type_traits>
+
 namespace umadvisor::record {
 
 constinit Dictionary dictionary;
 
+namespace {
+
+template <class Record, class... Others>
+constexpr bool is_one_of = (std::is_same_v<Record, Others> || ...);
+
+/// What a thread defines anew in each part of a recording.
+template <class Record>
+constexpr bool is_of_lap = std::is_same_v<Record, trace::Thread>;
+
+/// What would not hold in a later trace.
+template <class Record>
+constexpr bool is_of_trace =
+    is_of_lap<Record> || is_one_of<Record, trace::GraphNode, trace::ManagedSource, trace::Recording>;
+
+} // namespace
+
 template <class Record>
 void Dictionary::define(const Record& record) noexcept {
-    const std::size_t bound = trace::encoded_bound(record);
-    if (bound > trace::chunk_capacity)
+    if (trace::encoded_bound(record) > trace::chunk_capacity)
         return sink.drop(trace::DropReason::oversized);
     const Quiet quiet;
     const Guard guard(mutex_);
-    if (!chunk_.room(bound) && !renew(bound))
+    const bool written = record::keeps();
+    // A Notice of a recording is of that one alone.
+    if (keeps_ && !is_of_trace<Record> && !(written && std::is_same_v<Record, trace::Notice>))
+        kept_.add(record);
+    if (written)
+        (keeps_ && is_of_lap<Record> ? lap_ : file_).put(record);
+}
+
+template <class Record>
+void Dictionary::Stream::put(const Record& record) noexcept {
+    const std::size_t bound = trace::encoded_bound(record);
+    if ((is_stale() || !chunk.room(bound)) && !renew(bound))
         return sink.drop();
-    chunk_.put(record);
-    chunk_.commit();
+    chunk.put(record);
+    chunk.commit();
     if (sink.closed()) // no later call writes it out
         seal_and_keep();
 }
 
-bool Dictionary::renew(std::size_t bytes) noexcept {
-    if (chunk_.header != nullptr) {
-        if (chunk_.reopen(trace::chunk_bytes) && chunk_.room(bytes))
+bool Dictionary::Stream::renew(std::size_t bytes) noexcept {
+    if (chunk.header != nullptr) {
+        if (!is_stale() && chunk.reopen(trace::chunk_bytes) && chunk.room(bytes))
             return true;
-        chunk_.seal();
-        sink.finish(chunk_.memory());
-        chunk_ = {};
+        sink.finish_sealed(chunk);
     }
-    std::uint8_t* memory = sink.claim(trace::ChunkKind::dictionary);
-    if (memory == nullptr)
+    const Sink::Claimed claimed = sink.claim(trace::ChunkKind::dictionary, trace::chunk_bytes, number != 0);
+    if (claimed.memory == nullptr)
         return false;
-    chunk_.begin(memory, trace::ChunkKind::dictionary, 0, sequence_++, now());
+    part = claimed.part;
+    chunk.begin(claimed.memory, trace::ChunkKind::dictionary, number, sequence++, now());
     return true;
+}
+
+void Dictionary::Stream::seal_and_keep() noexcept {
+    if (chunk.header == nullptr)
+        return;
+    chunk.seal();
+    sink.keep(chunk.memory());
+}
+
+void Dictionary::begin_file() noexcept {
+    const Guard guard(mutex_);
+    file_.sequence = keeps_ ? kept_.write_to(sink) : 0;
+    lap_.sequence = 0;
+    detail::taking_page.keeps.store(true, std::memory_order_release);
+}
+
+void Dictionary::end_file() noexcept {
+    const Guard guard(mutex_);
+    detail::taking_page.keeps.store(false, std::memory_order_release);
+    for (Stream* const stream : {&file_, &lap_})
+        if (stream->chunk.header != nullptr)
+            sink.finish_sealed(stream->chunk);
 }
 
 void Dictionary::seal() noexcept {
     const Guard guard(mutex_);
-    seal_and_keep();
+    file_.seal_and_keep();
+    lap_.seal_and_keep();
 }
 
-void Dictionary::seal_and_keep() noexcept {
-    if (chunk_.header == nullptr)
+void Dictionary::write_kept_to(Sink& file, const trace::Recording& recording) noexcept {
+    std::uint32_t count = 0;
+    {
+        const Guard guard(mutex_);
+        count = kept_.write_to(file);
+    }
+    std::uint8_t* const memory = file.claim(trace::ChunkKind::dictionary).memory;
+    if (memory == nullptr)
         return;
-    chunk_.seal();
-    sink.keep(chunk_.memory());
+    ChunkWriter chunk{};
+    chunk.begin(memory, trace::ChunkKind::dictionary, 0, count, now());
+    chunk.put(recording);
+    chunk.commit();
+    file.finish_sealed(chunk);
 }
 
 template <class Record>

@@ -22,16 +22,17 @@ enum class Lock : unsigned char {
     host_ranges, ///< then their cache
     modules,     ///< the map of what is loaded
     frames,
-    texts,      ///< strings, Python code; writers without a thread
-    dictionary, ///< those before may be held while a definition or a Notice is written
+    texts,      ///< strings, Python code
+    alive,      ///< held while its record is written, too
+    dictionary, ///< and writers without a thread; those before may be held while a definition or a Notice is written
     sink,       ///< and the pipes of read_checked(), which waits for nothing else
 };
 
 #ifdef UMADVISOR_CHECK_LOCKS
 
 namespace detail {
-/// How many locks of each level the thread holds, five bits each, so that a launch checks them with one load.
-inline constexpr unsigned bits_of_level = 5;
+/// How many locks of each level the thread holds, four bits each, so that a launch checks them with one load.
+inline constexpr unsigned bits_of_level = 4;
 inline thread_local constinit std::uint64_t locks_held = 0;
 static_assert((static_cast<unsigned>(Lock::sink) + 1) * bits_of_level < 64);
 [[noreturn, gnu::cold, gnu::noinline]] void end_under_lock(const char* callee) noexcept;

@@ -86,6 +86,7 @@ const char* OutputFile::create(const char* path, bool force) noexcept {
     if (force)
         if (const char* why = make_way(path))
             return why;
+    bytes_ = 0;
     const int fd = ::open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
         return failed(path, errno == EEXIST ? "it exists already" : describe(errno));
@@ -112,6 +113,17 @@ const char* OutputFile::fail(const char* path, const char* why) noexcept {
     ::close(fd_);
     fd_ = -1;
     return failed(path, why);
+}
+
+void OutputFile::close() noexcept {
+    struct stat file {};
+    if (own_descriptor(file)) // else the number may be another file's
+        ::close(fd_);
+    fd_ = -1;
+}
+
+int OutputFile::duplicate() const noexcept {
+    return fcntl(fd_, F_DUPFD_CLOEXEC, 0);
 }
 
 /// Whether fd_ is still our file: programs close descriptors that are not theirs (daemon(3), closefrom(3)) and

@@ -26,6 +26,11 @@ public:
     /// Removes the file again, because nothing could be written. Returns the whole sentence (static text).
     const char* fail(const char* path, const char* why) noexcept;
 
+    /// Another file may be created then.
+    void close() noexcept;
+    /// A descriptor of the file, for its reader to close; -1: there is none.
+    int duplicate() const noexcept;
+
     /// To be called before anything is written: the other calls rely on its last answer, `as_left`.
     FileFate look() noexcept;
 

@@ -1,5 +1,6 @@
 #include "interposer/record/recorder.hpp"
 
+#include "interposer/record/alive.hpp"
 #include "interposer/record/bounds.hpp"
 #include "interposer/record/checked_read.hpp"
 #include "interposer/record/clock.hpp"
@@ -35,44 +36,135 @@ void move_counters(std::uint64_t* counters) noexcept {
             __atomic_fetch_add(&counters[i], early, __ATOMIC_RELAXED);
 }
 
+constinit Following following{};
+constinit std::uint64_t recordings = 0, followed_since = 0; ///< CLOCK_MONOTONIC
+
+/// From here on what the program makes is defined.
+void begin_following() noexcept {
+    followed_since = monotonic_nanoseconds();
+    stop_in_children();
+    detail::records_stacks = following.stack_frames > 0;
+    // With release: after see_trace() a thread sees the header, the counters and the key of threads.
+    detail::taking.store(following.for_later ? Taking::state : Taking::everything, std::memory_order_release);
+    define_process();
+    prepare_stacks(following.stack_frames, following.python);
+}
+
+/// Why this is not the whole run.
+trace::Recording part_of_run(const Settings& settings) noexcept {
+    trace::Recording record;
+    record.cause = settings.cause;
+    record.number = recordings;
+    record.age_ns = monotonic_nanoseconds() - followed_since;
+    record.why = settings.why != nullptr ? settings.why : "";
+    return record;
+}
+
+void begin_part_of_run(const Settings& settings) noexcept {
+    ++recordings;
+    define(part_of_run(settings));
+    if (!alive.write_to(sink, settings.cause))
+        note("there was no memory for all that was alive when the recording began");
+}
+
 } // namespace
 
 constinit std::uint64_t* umadvisor_counters = private_counters;
 constinit bool detail::records_stacks = false;
 
-const char* open(const Settings& settings) noexcept {
+const char* follow(const Following& what) noexcept {
     const Quiet quiet;
-    choose_clock(settings.simulated_clock);
+    choose_clock(what.simulated_clock);
     remember_filters();
     open_checked_reads();
     if (!prepare_threads())
         return "the process has no thread-specific key left";
-    if (const char* why = sink.create(settings)) {
-        forget_threads();
+    following = what;
+    if (!what.for_later)
+        return nullptr;
+    if (!sink.sleep())
+        return "no memory";
+    dictionary.keep();
+    begin_following();
+    return nullptr;
+}
+
+const char* open(const Settings& settings) noexcept {
+    const Quiet quiet;
+    const auto begin = [&]() noexcept {
+        const char* const why = sink.create(settings);
+        if (why != nullptr)
+            return why;
+        dictionary.begin_file();
+        move_counters(sink.counters());
+        if (settings.cause != trace::PauseCause::start)
+            begin_part_of_run(settings);
         return why;
+    };
+    if (following.for_later) {
+        const Guard guard(alive.mutex()); // until the file has what is alive, nothing more is made
+        if (const char* const why = begin())
+            return why;
+    } else {
+        if (const char* const why = begin())
+            return why;
+        begin_following();
     }
-    move_counters(sink.counters());
-    stop_in_children();
-    detail::records_stacks = settings.stack_frames > 0;
-    // With release: after see_trace() a thread sees the header, the counters and the key of threads.
-    detail::taking.store(Taking::everything, std::memory_order_release);
-    define_process();
     if (!sink.outlives())
         note("no shared memory is available: a program that is killed loses what it recorded since its last "
              "synchronisations");
-    prepare_stacks(settings.stack_frames, settings.python);
     return nullptr;
+}
+
+bool end() noexcept {
+    const Quiet quiet;
+    note_reached();
+    read_clock();
+    move_counters(private_counters);
+    dictionary.end_file();
+    sink.header()->state.store(trace::FileState::closed, std::memory_order_release);
+    return sink.end();
+}
+
+const char* snapshot(const char* path, bool whole, const char* why) noexcept {
+    const Quiet quiet;
+    if (whole) {
+        if (why != nullptr && *why != '\0')
+            note("%s", why);
+        return sink.copy_to(path);
+    }
+    static constinit Sink apart;
+    Settings settings{};
+    settings.path = path;
+    settings.cause = trace::PauseCause::snapshot;
+    settings.why = why;
+    const Guard guard(alive.mutex());
+    if (const char* const trouble = apart.create(settings))
+        return trouble;
+    dictionary.write_kept_to(apart, part_of_run(settings));
+    const bool all = alive.write_to(apart, settings.cause);
+    apart.header()->state.store(trace::FileState::closed, std::memory_order_release);
+    return apart.end() && all ? nullptr : "the disk is full, or there is no memory";
+}
+
+bool is_for_later() noexcept {
+    return following.for_later;
+}
+
+const char* path_of_trace() noexcept {
+    return sink.path();
 }
 
 void abandon() noexcept {
     detail::taking.store(Taking::nothing, std::memory_order_relaxed);
+    detail::taking_page.keeps.store(false, std::memory_order_relaxed);
     // A forked child counts for itself, not for its parent, and does not hold its parent's memory.
     __atomic_store_n(&umadvisor_counters, &private_counters[0], __ATOMIC_RELEASE);
     sink.forget();
 }
 
 void close() noexcept {
-    if (!recording())
+    if (!keeps())
         return;
     const Quiet quiet;
     if (is_confined())
@@ -96,6 +188,21 @@ bool lost() noexcept {
 
 namespace {
 
+/// With the lock of what is alive.
+void begin_lap() noexcept {
+    sink.next_lap();
+    alive.write_to(sink, trace::PauseCause::ring);
+}
+
+/// Not where the thread has that lock already: then put_alive() begins the lap.
+void begin_due_lap() noexcept {
+    if (!sink.lap_is_due(monotonic_nanoseconds()) || !alive.mutex().try_lock())
+        return;
+    if (sink.lap_is_due(monotonic_nanoseconds()))
+        begin_lap();
+    alive.mutex().unlock();
+}
+
 /// Out of line, since writers with room do not need it.
 template <class Record>
 [[gnu::noinline]] void write_to_new_room(ThreadWriter& writer, const Record& record,
@@ -105,6 +212,33 @@ template <class Record>
     writer.chunk.put(record);
     writer.chunk.commit();
     writer.keep_late();
+    begin_due_lap();
+}
+
+/// Into the calling thread's chunk.
+template <class Record>
+void put(const Record& record) noexcept {
+    if (!keeps())
+        return;
+    ThreadWriter* writer = thread_writer();
+    const std::size_t bound = trace::encoded_bound(record);
+    if (writer == nullptr) [[unlikely]]
+        return summary.add(record), sink.drop(trace::DropReason::no_memory);
+    if (!writer->has_room(bound)) [[unlikely]]
+        return write_to_new_room(*writer, record, bound);
+    writer->chunk.put(record);
+    writer->chunk.commit();
+}
+
+/// A record is with what is alive, or in a chunk of the recording that is under way, and never in neither.
+template <class Record>
+[[gnu::noinline]] void put_alive(const Record& record) noexcept {
+    const Quiet quiet;
+    const Guard guard(alive.mutex());
+    alive.note(record);
+    put(record);
+    if (keeps() && sink.lap_is_due(monotonic_nanoseconds()))
+        begin_lap();
 }
 
 } // namespace
@@ -113,14 +247,10 @@ template <class Record>
 void write(const Record& record) noexcept {
     if (!recording())
         return;
-    ThreadWriter* writer = thread_writer();
-    const std::size_t bound = trace::encoded_bound(record);
-    if (writer == nullptr) [[unlikely]]
-        return summary.add(record), sink.drop(trace::DropReason::no_memory);
-    if (!writer->chunk.room(bound)) [[unlikely]]
-        return write_to_new_room(*writer, record, bound);
-    writer->chunk.put(record);
-    writer->chunk.commit();
+    if constexpr (Lived<Record, Alive>)
+        if (following.for_later) [[unlikely]]
+            return put_alive(record);
+    put(record);
 }
 
 #define EVENT(R) template void write(const trace::R&) noexcept;
@@ -138,7 +268,7 @@ ThreadWriter* write_shaped(trace::LaunchShape& shape, trace::Launch& launch) noe
     }
     // Reserves for both first, since a new chunk has defined no shapes.
     const std::size_t bound = trace::encoded_bound(shape) + trace::encoded_bound(launch);
-    const bool renewed = !writer->chunk.room(bound);
+    const bool renewed = !writer->has_room(bound);
     if (renewed && !writer->renew(bound)) [[unlikely]] {
         summary.add(shape, launch);
         sink.drop();
@@ -153,21 +283,23 @@ ThreadWriter* write_shaped(trace::LaunchShape& shape, trace::Launch& launch) noe
     }
     writer->chunk.put(launch);
     writer->chunk.commit();
-    if (renewed) [[unlikely]]
+    if (renewed) [[unlikely]] {
         writer->keep_late();
+        begin_due_lap();
+    }
     return writer;
 }
 
 } // namespace
 
 void write(trace::LaunchShape& shape, trace::Launch& launch) noexcept {
-    if (recording())
+    if (keeps())
         write_shaped(shape, launch);
 }
 
 void write(trace::LaunchShape& shape, trace::Launch& launch, const LaunchKey& key, std::uint64_t generation,
            std::uint32_t period) noexcept {
-    if (!recording())
+    if (!keeps())
         return;
     if (ThreadWriter* const writer = write_shaped(shape, launch))
         writer->remember(key, generation, launch.shape, period);
@@ -226,13 +358,14 @@ void read_clock() noexcept {
 void renew_clock() noexcept {
     // About half a millisecond of the counter. A simulated clock may stand still for any time.
     constexpr std::uint64_t soon = 1u << 20;
-    if (!recording() || (clock_kind() == trace::ClockKind::tsc &&
-                         now() - sink.header()->last_ticks.load(std::memory_order_relaxed) < soon))
+    if (!keeps() || (clock_kind() == trace::ClockKind::tsc &&
+                     now() - sink.header()->last_ticks.load(std::memory_order_relaxed) < soon))
         return;
     read_clock();
     if (const std::uint64_t time = monotonic_nanoseconds(); sink.is_due(time)) {
         const SlowPath slow;
         sink.write_out(time);
+        begin_due_lap();
     }
 }
 

@@ -15,16 +15,44 @@ struct Settings {
     const char* path;        ///< file to create; relative to the working directory of the call
     bool force;              ///< replace an existing file
     std::uint64_t max_bytes; ///< size cap of the file
-    int stack_frames;        ///< 0: no stacks
-    bool python;             ///< Python frames with them
+    /// Only the last part is kept: so many bytes, or what is not older than this. Both 0: all is kept.
+    std::uint64_t ring_bytes, ring_ns;
+    /// Why it begins while the program runs, or is only a part; `start`: it is all of the run.
+    trace::PauseCause cause;
+    const char* why; ///< for the report
+};
+
+/// What there is one of, however many traces the process has.
+struct Following {
+    int stack_frames; ///< 0: no stacks
+    bool python;      ///< Python frames with them
+    /// Whether recordings may begin later: what is alive, and what is defined, is then remembered.
+    bool for_later;
     /// simcuda's virtual clock in nanoseconds, or null: then the TSC where it is invariant, else
     /// CLOCK_MONOTONIC.
     std::uint64_t (*simulated_clock)();
 };
 
+/// Prepares all that does not depend on a file. Returns nullptr or why not, as open(). Called once.
+const char* follow(const Following& what) noexcept;
+
 /// Creates the trace: O_EXCL unless `force`, O_NOFOLLOW, O_CLOEXEC, mode 0600. Returns nullptr, or a static or
-/// thread-local text with the reason; nothing is recorded then. Called once.
+/// thread-local text with the reason; nothing is recorded then. After follow(), and after end() again.
 const char* open(const Settings& settings) noexcept;
+
+/// Ends the trace: the file has all calls that have returned. What the program makes is followed further.
+/// Returns whether the file has everything.
+bool end() noexcept;
+
+/// Writes a trace apart, closed: of the one that is written, as it is now (`whole`), else of what is alive and
+/// nothing else, for which the process must be followed for later. `why`: for the report. Returns as open().
+const char* snapshot(const char* path, bool whole, const char* why) noexcept;
+
+/// Whether this is a process that may have several recordings.
+bool is_for_later() noexcept;
+
+/// Absolute path of the trace that is written, or of the last one.
+const char* path_of_trace() noexcept;
 
 /// Stops recording for good, in a forked child. What its parent has committed stays.
 void abandon() noexcept;

@@ -53,32 +53,63 @@ bool lock_within_a_second(Mutex& mutex) noexcept {
 } // namespace
 
 const char* Sink::create(const Settings& settings) noexcept {
+    {
+        const Guard guard(mutex_); // threads may still give chunks of an earlier file back
+        if (const char* const why = begin(settings))
+            return why;
+    }
+    // Claimed at the start, so that records dropped by a full disk or the cap are counted.
+    if (this == &sink)
+        summary.use(claim(trace::ChunkKind::summary).memory);
+    return nullptr;
+}
+
+const char* Sink::begin(const Settings& settings) noexcept {
     if (const char* why = file_.create(settings.path, settings.force))
         return why;
     if (!memory_.create(file_.device(), file_.inode()))
         return file_.fail(settings.path, "no memory for the first records");
     // Three chunks are the least that can hold anything: the summary, one of events, one of definitions.
-    const std::uint64_t most = settings.max_bytes != 0 ? settings.max_bytes : max_file_bytes;
+    const std::uint64_t cap = settings.ring_bytes != 0 ? settings.ring_bytes : settings.max_bytes;
+    const std::uint64_t most = cap != 0 ? cap : max_file_bytes;
     room_ = std::clamp<std::uint64_t>(most, trace::header_bytes + 3 * trace::chunk_bytes, max_file_bytes) -
             trace::header_bytes;
-
+    next_ = places_ = finished_ = 0;
+    used_ = 0;
+    ++files_;
+    full_ = trace::DropReason::count_;
+    lost_ = closed_ = false;
+    next_write_ = 0;
     describe_file();
+    header_->late = settings.cause != trace::PauseCause::start;
+    if (!laps_.begin(settings.ring_bytes, settings.ring_ns, room_ / trace::chunk_bytes + 1, header_->first)) {
+        give_up_memory();
+        return file_.fail(settings.path, "no memory for a ring");
+    }
+    if (laps_.any())
+        write_first_lap();
     int error = file_.reserve(0, trace::header_bytes);
     if (error == 0)
         error = write_header();
     if (error == 0) // before the first claim, which would report it
         error = file_.reserve(trace::header_bytes, trace::chunk_bytes);
     if (error != 0) {
-        memory_.let_go();
+        give_up_memory();
         return file_.fail(settings.path, describe(error));
     }
-    // Claimed at the start, so that records dropped by a full disk or the cap are counted.
-    summary.use(claim(trace::ChunkKind::summary));
+    open_ = true;
+    begin_part();
     return nullptr;
 }
 
+void Sink::give_up_memory() noexcept {
+    memory_.let_go();
+    memory_.create_private();
+}
+
 void Sink::describe_file() noexcept {
-    header_ = reinterpret_cast<trace::FileHeader*>(memory_.header_image());
+    if (header_ == nullptr) // else it is there, and other threads use it
+        header_ = reinterpret_cast<trace::FileHeader*>(memory_.header_image());
     header_->magic = trace::file_magic;
     header_->major = trace::version_major;
     header_->minor = trace::version_minor;
@@ -128,7 +159,7 @@ void Sink::lose(FileFate fate) noexcept {
 
 /// Whether the calling thread may write to the file. In a confined one it may not, and nothing else is wrong.
 Sink::Access Sink::access() noexcept {
-    if (lost())
+    if (lost() || !open_)
         return Access::none;
     if (is_confined())
         return Access::confined;
@@ -179,27 +210,48 @@ bool Sink::prepare(std::uint32_t chunk, std::uint32_t reserved) noexcept {
     return error == 0;
 }
 
-std::uint8_t* Sink::claim(trace::ChunkKind kind, std::uint32_t room) noexcept {
+Sink::Claimed Sink::claim(trace::ChunkKind kind, std::uint32_t room, bool of_lap) noexcept {
     const Guard guard(mutex_);
     // The last chunk under the cap is kept for definitions, without which events are worth nothing.
     const bool event = kind == trace::ChunkKind::event;
-    if (!has_room(event ? room + trace::chunk_bytes : room) || next_ == ~std::uint32_t{0} - 1)
+    if (!open_)
+        return {};
+    if (laps_.any()) // whose places are all alike
+        room = trace::chunk_bytes;
+    if (!make_room(event ? room + trace::chunk_bytes : room) || next_ == ~std::uint32_t{0} - 1)
         fill(trace::DropReason::size_cap, "size cap reached");
+    if (lost() || (event && full()) || !may_grow() || !has_room(room))
+        return {};
+    std::uint32_t place = next_;
+    const bool again = laps_.take_place(place);
+    const auto give_up = [&] {
+        if (again)
+            laps_.return_place(place);
+        return Claimed{};
+    };
     const bool reserves = room > first_room;
-    if (lost() || (event && full()) || !may_grow() || !has_room(room) || !prepare(next_, reserves ? room : 0))
-        return nullptr;
-    std::uint8_t* chunk = memory_.take(next_);
+    if (!prepare(place, reserves ? room : 0))
+        return give_up();
+    std::uint8_t* chunk = memory_.take(place);
     if (chunk == nullptr && finished_ != 0 && reachable()) {
         put_away_finished();
-        chunk = memory_.take(next_);
+        chunk = memory_.take(place);
     }
     if (chunk == nullptr)
-        return nullptr;
-    slots_[memory_.slot_of(chunk)] = {.written = 0, .room = room, .begun = false, .finished = false};
+        return give_up();
+    const bool passes = event || kind == trace::ChunkKind::state || of_lap;
+    const std::uint32_t lap = passes ? laps_.last() : 0;
+    slots_[memory_.slot_of(chunk)] = {
+        .written = 0, .room = room, .begun = false, .finished = false, .file = files_, .lap = lap};
+    reinterpret_cast<trace::ChunkHeader*>(chunk)->lap = lap;
+    if (lap != 0) {
+        laps_.give(place);
+        laps_.add(lap, room);
+    }
     used_ += room;
-    // A reader that sees the number of chunks also sees the owner of the last one.
-    header_->chunks.store(++next_, std::memory_order_release);
-    return chunk;
+    if (!again) // a reader that sees the number of chunks also sees the owner of the last one
+        header_->chunks.store(++next_, std::memory_order_release);
+    return {chunk, part_};
 }
 
 bool Sink::extend(std::uint8_t* chunk) noexcept {
@@ -214,6 +266,8 @@ bool Sink::extend(std::uint8_t* chunk) noexcept {
     if (full() || !prepare(memory_.owner_of(slot) - 1, more))
         return false;
     used_ += more - room;
+    if (slots_[slot].lap != 0)
+        laps_.add(slots_[slot].lap, more - room);
     room = more;
     return true;
 }
@@ -269,6 +323,7 @@ int Sink::write_committed(std::uint32_t slot) noexcept {
     open.thread = header.thread;
     open.sequence = header.sequence;
     open.base_time = header.base_time;
+    open.lap = header.lap;
     open.committed.store(committed, std::memory_order_relaxed);
     int error = 0;
     if (written < committed)
@@ -289,7 +344,8 @@ bool Sink::write_all() noexcept {
         return false;
     bool all = true;
     for (std::uint32_t slot = 0; slot < memory_.slots_used(); ++slot)
-        all = (slots_[slot].finished ? put_away(slot) : write_committed(slot) == 0) && all;
+        if (!is_stray(slots_[slot]))
+            all = (slots_[slot].finished ? put_away(slot) : write_committed(slot) == 0) && all;
     return write_header() == 0 && all;
 }
 
@@ -311,13 +367,15 @@ bool Sink::put_away(std::uint32_t slot) noexcept {
 void Sink::put_away_finished() noexcept {
     finished_ = 0;
     for (std::uint32_t slot = 0; slot < memory_.slots_used(); ++slot)
-        if (slots_[slot].finished)
+        if (slots_[slot].finished && !is_stray(slots_[slot]))
             put_away(slot);
 }
 
 void Sink::finish(std::uint8_t* chunk) noexcept {
     const Guard guard(mutex_);
     Slot& slot = slots_[memory_.slot_of(chunk)];
+    if (is_stray(slot))
+        return memory_.give_back(memory_.slot_of(chunk));
     slot.finished = true;
     const bool brief = slot.room < trace::chunk_bytes;
     if (++finished_ < most_finished && brief && !closed())
@@ -329,7 +387,7 @@ void Sink::finish(std::uint8_t* chunk) noexcept {
 void Sink::keep(std::uint8_t* chunk) noexcept {
     if (!lock_within_a_second(mutex_))
         return; // it is in the segment
-    if (reachable()) {
+    if (!is_stray(slots_[memory_.slot_of(chunk)]) && reachable()) {
         write_whole(memory_.slot_of(chunk));
         if (closed())
             write_header();
@@ -353,14 +411,18 @@ void Sink::write_out(std::uint64_t now) noexcept {
 void Sink::close() noexcept {
     if (!lock_within_a_second(mutex_))
         return; // a reader finds everything in the segment
+    write_end();
+    mutex_.unlock();
+}
+
+/// What could not be written stays in the segment for a reader, which removes the segment.
+bool Sink::write_end() noexcept {
     closed_.store(true, std::memory_order_relaxed);
     next_write_.store(0, std::memory_order_relaxed);
-    // What could not be written stays in the segment for a reader, which removes the segment.
-    if (write_all() && memory_.let_go()) {
-        std::memset(memory_.header_image() + trace::segment_name_offset, 0, sizeof(trace::SegmentName));
-        write_header();
-    }
-    mutex_.unlock();
+    if (!write_all() || !memory_.let_go())
+        return false;
+    std::memset(memory_.header_image() + trace::segment_name_offset, 0, sizeof(trace::SegmentName));
+    return write_header() == 0;
 }
 
 void Sink::drop(trace::DropReason reason) noexcept {

@@ -28,6 +28,8 @@ inline constexpr std::size_t page_bytes = 65536;
 #endif
 struct alignas(page_bytes) TakingPage {
     std::atomic<Taking> word{Taking::nothing};
+    std::atomic<bool> keeps{false};
+    std::atomic<std::uint32_t> part{0};
 };
 inline constinit TakingPage taking_page{};
 inline constexpr std::atomic<Taking>& taking = taking_page.word;
@@ -61,9 +63,21 @@ inline bool takes(Taking level) noexcept {
     return now != Taking::by_clock ? now >= level : detail::ask_clock(level);
 }
 
-/// Whether there is a trace to write to, paused or not.
+/// Whether what the program makes is followed: there is a trace, paused or not, or there may be one later.
 inline bool recording() noexcept {
     return see_trace() >= Taking::state;
+}
+
+/// Whether there is a trace to write to. In the line of the cache that each hook reads.
+inline bool keeps() noexcept {
+    return detail::taking_page.keeps.load(std::memory_order_acquire);
+}
+
+/// The part of the process's recordings that is written now, from 1: a trace, or a lap of one that is a ring. A
+/// chunk is of the part that it was begun in, and a thread that finds another one begins a new chunk. In the
+/// same line.
+inline std::uint32_t part() noexcept {
+    return detail::taking_page.part.load(std::memory_order_acquire);
 }
 
 namespace detail {

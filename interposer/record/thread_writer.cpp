@@ -2,6 +2,7 @@
 
 #include "interposer/base/pages.hpp"
 #include "interposer/record/clock.hpp"
+#include "interposer/record/current_context.hpp"
 #include "interposer/record/mutex.hpp"
 #include "interposer/record/quiet.hpp"
 #include "interposer/record/recorder.hpp"
@@ -15,6 +16,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include <utility>
 
 namespace umadvisor::record {
 
@@ -22,7 +24,7 @@ constinit thread_local ThreadSeat seat{};
 
 namespace {
 
-constinit Mutex waiting_mutex{Lock::texts};
+constinit Mutex waiting_mutex{Lock::dictionary};
 constinit ThreadWriter* waiting = nullptr;
 constinit pthread_key_t writer_key = 0;
 
@@ -62,11 +64,8 @@ void leave(void* value) noexcept {
     const Quiet quiet;
     ThreadWriter* writer = static_cast<ThreadWriter*>(value);
     seat.writer = nullptr;
-    if (writer->chunk.header != nullptr) {
-        writer->chunk.seal();
-        sink.finish(writer->chunk.memory());
-    }
-    writer->chunk = {};
+    if (writer->chunk.header != nullptr)
+        sink.finish_sealed(writer->chunk);
     writer->stacks.learned = 0;
     writer->stacks.first = writer->stacks.last = 0; // a stack of another size may end at the same address
     writer->python.forget();
@@ -78,7 +77,8 @@ void leave(void* value) noexcept {
     runtime::end_before_last_thread();
 }
 
-void define_thread() noexcept {
+/// A part that is not the first begins without what the thread has recorded.
+void describe_thread(ThreadWriter& writer) noexcept {
     char name[17] = {};
     // Reading /proc/thread-self/comm makes objects of the kernel whose removal delays the thread's end by
     // milliseconds.
@@ -87,6 +87,18 @@ void define_thread() noexcept {
     record.id = seat.thread;
     record.thread_name = name;
     define(record);
+    const CurrentContext current = is_for_later() ? recorded_context() : CurrentContext{};
+    if (current.context == 0)
+        return;
+    trace::Context context;
+    context.start = now();
+    context.action = trace::ContextAction::set_current;
+    context.context = current.context;
+    context.device = current.device;
+    if (!writer.chunk.room(trace::encoded_bound(context)))
+        return;
+    writer.chunk.put(context);
+    writer.chunk.commit();
 }
 
 } // namespace
@@ -98,7 +110,7 @@ bool prepare_threads() noexcept {
 void forget_threads() noexcept {
     pthread_setspecific(writer_key, nullptr); // else the thread's end would seal a chunk of the parent
     pthread_key_delete(writer_key);
-    seat = {.writer = nullptr, .inside_wrapper = seat.inside_wrapper, .thread = 0, .sequence = 0};
+    seat = {.writer = nullptr, .inside_wrapper = seat.inside_wrapper, .thread = 0, .sequence = 0, .part = 0};
 }
 
 ThreadWriter* seat_thread() noexcept {
@@ -108,10 +120,8 @@ ThreadWriter* seat_thread() noexcept {
         return nullptr;
     seat.writer = writer;
     pthread_setspecific(writer_key, writer);
-    if (seat.thread == 0) {
+    if (seat.thread == 0)
         seat.thread = static_cast<std::uint32_t>(syscall(SYS_gettid));
-        define_thread();
-    }
     return writer;
 }
 
@@ -119,7 +129,7 @@ bool ThreadWriter::renew(std::size_t bytes) noexcept {
     if (chunk.header == nullptr && sink.full())
         return false; // checked without the lock, since a full file must not slow the program
     const Quiet quiet;
-    if (chunk.header != nullptr) {
+    if (chunk.header != nullptr && part == record::part()) {
         chunk.reopen(sink.room_of(chunk.memory()));
         if (extend(bytes))
             return true;
@@ -163,15 +173,13 @@ void ThreadWriter::remember(const LaunchKey& key, std::uint64_t its_generation, 
 
 bool ThreadWriter::claim() noexcept {
     const SlowPath slow;
-    if (chunk.header != nullptr) {
-        chunk.seal();
-        sink.finish(chunk.memory());
-        chunk = {};
-    }
-    const std::uint32_t room = seat.sequence == 0 ? Sink::first_room : trace::chunk_bytes;
-    std::uint8_t* memory = sink.claim(trace::ChunkKind::event, room);
+    if (chunk.header != nullptr)
+        sink.finish_sealed(chunk);
+    const auto [memory, claimed_part] =
+        sink.claim(trace::ChunkKind::event, seat.sequence == 0 ? Sink::first_room : trace::chunk_bytes);
     if (memory == nullptr)
         return false;
+    part = claimed_part;
     first_serial = last_serial + 1; // the new chunk has defined no shape
     forget_launches();
     // Populates all its pages at once, if the kernel can (5.14): else each would fault in a call of the
@@ -179,12 +187,15 @@ bool ThreadWriter::claim() noexcept {
     if (seat.sequence != 0)
         madvise(memory, trace::chunk_bytes, MADV_POPULATE_WRITE);
     const trace::ClockPair pair = read_clock_pair();
-    chunk.begin(memory, trace::ChunkKind::event, seat.thread, seat.sequence++, pair.ticks, room);
+    chunk.begin(memory, trace::ChunkKind::event, seat.thread, seat.sequence++, pair.ticks,
+                sink.room_of(memory));
     trace::Clock clock;
     clock.start = pair.ticks;
     clock.monotonic_ns = pair.monotonic_ns;
     chunk.put(clock);
     chunk.commit();
+    if (std::exchange(seat.part, part) != part)
+        describe_thread(*this);
     read_clock();
     if (const std::uint64_t time = monotonic_nanoseconds(); sink.is_due(time))
         sink.write_out(time);

@@ -7,6 +7,7 @@
 #include "interposer/record/piece_memo.hpp"
 #include "interposer/record/python_stacks.hpp"
 #include "interposer/record/stack_cache.hpp"
+#include "interposer/record/taking.hpp"
 #include "trace/encoder.hpp"
 
 #include <cstddef>
@@ -20,6 +21,7 @@ struct alignas(64) ThreadWriter {
     ChunkWriter chunk;
     Fingerprint::Value mark;  ///< is part of the keys of launches; a new one makes the memo void
     std::uint64_t generation; ///< of the index of allocations, for the launches in the memo
+    std::uint32_t part;       ///< that the chunk is of (part())
     std::uint64_t marks;      ///< how many there were
 
     std::uint64_t first_serial, last_serial; ///< of the shapes that the chunk defines
@@ -35,7 +37,7 @@ struct alignas(64) ThreadWriter {
     /// have not changed; else null.
     [[gnu::always_inline]] LaunchMemo::Entry* recall(const LaunchKey& key,
                                                      std::uint64_t now_generation) noexcept {
-        if (now_generation != generation || !chunk.room(launch_bound)) [[unlikely]]
+        if (now_generation != generation || part != record::part() || !chunk.room(launch_bound)) [[unlikely]]
             return nullptr;
         return launches.find(key.value_with(Fingerprint(mark)));
     }
@@ -47,6 +49,9 @@ struct alignas(64) ThreadWriter {
 
     /// The number in the chunk of a shape that it has defined.
     std::uint64_t shape_number(std::uint64_t serial) const noexcept { return serial - first_serial + 1; }
+
+    /// Whether a record of so many bytes at most can be appended.
+    bool has_room(std::size_t bytes) const noexcept { return chunk.room(bytes) && part == record::part(); }
 
     /// Makes room for `bytes`: opens the sealed chunk again or claims a new one. False if the file is full.
     bool renew(std::size_t bytes) noexcept;
@@ -69,6 +74,7 @@ struct ThreadSeat {
     bool inside_wrapper;  ///< calls by the driver of its own exported symbols, and ours, are not the program's
     std::uint32_t thread; ///< Linux thread id; 0: not asked yet
     std::uint32_t sequence; ///< next event chunk of this thread
+    std::uint32_t part;     ///< in which the thread was defined last
 };
 extern constinit thread_local ThreadSeat seat;
 

@@ -43,6 +43,8 @@ bool parse_number(std::string_view text, std::uint64_t& value) {
 template <class Enumeration>
 constexpr int words = 0;
 template <>
+constexpr auto words<Mode> = std::to_array<std::string_view>({"record", "standby"});
+template <>
 constexpr auto words<ManagedWitness> = std::to_array<std::string_view>({"auto", "queue", "pagemap", "off",
                                                                         "cupti"});
 template <>
@@ -114,6 +116,20 @@ bool parse_seconds(std::string_view text, Options& to) {
     for (std::size_t digits = fraction.size(); digits < 9; ++digits)
         part *= 10;
     to.*member = whole * 1'000'000'000 + part;
+    return true;
+}
+
+/// Seconds with their unit, or bytes.
+template <auto member>
+bool parse_ring(std::string_view text, Options& to) {
+    constexpr std::uint64_t least_bytes = 4 << 20; // an eighth of it is a few chunks
+    Options read;
+    if (text.ends_with('s') && parse_seconds<&Options::delay_ns>(base::first(text, text.size() - 1), read))
+        to.*member = {.bytes = 0, .ns = read.delay_ns};
+    else if (trace::parse_size(text, read.max_bytes) && (read.max_bytes == 0 || read.max_bytes >= least_bytes))
+        to.*member = {.bytes = read.max_bytes, .ns = 0};
+    else
+        return false;
     return true;
 }
 

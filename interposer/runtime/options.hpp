@@ -43,6 +43,19 @@ enum class DeviceTiming : std::uint8_t {
     automatic, ///< on; off with --act. Not after read_options()
 };
 
+/// When a process is recorded.
+enum class Mode : std::uint8_t {
+    record,
+    standby, ///< on request
+};
+
+/// How much of the run a trace keeps; both 0: all of it.
+struct RingLength {
+    std::uint64_t bytes = 0, ns = 0;
+
+    bool any() const noexcept { return bytes != 0 || ns != 0; }
+};
+
 /// What is recorded of launches.
 enum class LaunchDetail : std::uint8_t {
     full,      ///< also the call stack, and the allocations that the parameters reach
@@ -60,8 +73,10 @@ struct Asked {
 
 /// Plain values; strings point into the environment as it was at start (copied, never freed).
 struct Options {
-    const char* output = ""; ///< empty: PROGRAM.PID.umtrace in the working directory
-    const char* run = "";    ///< list of the run's processes, to add to; empty: none
+    const char* output = "";  ///< empty: PROGRAM.PID.umtrace in the working directory
+    Mode mode = Mode::record; ///< when it records
+    RingLength ring;
+    const char* run = ""; ///< list of the run's processes, to add to; empty: none
     bool force = false;
     bool quiet = false;
     int stack_frames = 64; ///< 0: off
@@ -83,8 +98,8 @@ struct Options {
     std::uint64_t pretend_bytes = 0; ///< 0: none
     std::uint64_t budget_bytes = 0;  ///< of rewritten memory on each device; 0: by the mode
 
-    const Asked& asked(trace::ActMode mode) const noexcept { return act[static_cast<std::size_t>(mode)]; }
-    bool asks(trace::ActMode mode) const noexcept { return !asked(mode).word.empty(); }
+    const Asked& asked(trace::ActMode which) const noexcept { return act[static_cast<std::size_t>(which)]; }
+    bool asks(trace::ActMode which) const noexcept { return !asked(which).word.empty(); }
     /// Whether --act names a mode with this trait, or any mode.
     bool asks(bool trace::ActModeText::*trait = nullptr) const noexcept {
         for (std::size_t i = 0; i < trace::act_mode_count; ++i)

@@ -21,9 +21,9 @@
 #include "interposer/runtime/fork.hpp"
 #include "interposer/runtime/machine_rates.hpp"
 #include "interposer/runtime/message.hpp"
+#include "interposer/runtime/opened_trace.hpp"
 #include "interposer/runtime/options.hpp"
 #include "interposer/runtime/run_list.hpp"
-#include "interposer/runtime/trace_path.hpp"
 #include "interposer/runtime/window.hpp"
 #include "interposer/wrappers/hook.hpp"
 
@@ -48,14 +48,11 @@ std::atomic<bool> entered{false};
 /// Held while the driver and the loader are called, so waits for it are bounded.
 pthread_mutex_t entering = PTHREAD_MUTEX_INITIALIZER;
 constinit record::Mutex mutex{
-    record::Lock::lists}; ///< guards the two lists below; nothing waits while it is held
-char path[4200];
-char directory[4096];        ///< to which `path` is relative, in case the program changes its directory
+    record::Lock::lists};    ///< guards the two lists below; nothing waits while it is held
 std::atomic<pid_t> owner{0}; ///< the process whose trace it is
 
 bool can_start_anew = false; ///< the variables of a forked child can be restored to those before the start
 bool followed = false;       ///< this process is such a child
-bool run_knows = false;      ///< `umadvisor run` has the trace's path
 
 struct UnknownLookup {
     char symbol[64];
@@ -182,37 +179,17 @@ void describe() {
     });
 }
 
-/// Whether another trace, of this run or of an earlier one, has the name.
-bool is_in_use(const char* name) {
-    struct stat file;
-    return !options().force && lstat(name, &file) == 0 && S_ISREG(file.st_mode);
-}
-
-/// Creates the trace under the first name that is free. The file's creation decides: workers that were forked
-/// together choose at the same time.
-bool open_trace() {
-    constexpr int most_names = 100;
-    const char* trouble = nullptr;
-    for (int number = 1; number <= most_names; ++number) {
-        if (!trace_path(path, sizeof path, number)) {
-            say("the trace's name is too long; nothing is recorded");
-            report_to_run(trace::RunEntryKind::trouble, "", "the trace's name is too long");
-            return false;
-        }
-        trouble = record::open({path, options().force, options().max_bytes, options().stack_frames,
-                                options().python, attach::simulated_clock()});
-        if (trouble == nullptr) {
-            run_knows = report_to_run(trace::RunEntryKind::trace, *path == '/' ? "" : directory, path);
-            return true;
-        }
-        if (!is_in_use(path))
-            break;
+/// Everything is ready to be recorded, and is from now on, or later.
+bool begin_following() {
+    const bool standby = options().mode == Mode::standby;
+    const char* const trouble = record::follow(
+        {options().stack_frames, options().python, standby || options().ring.any(), attach::simulated_clock()});
+    if (trouble != nullptr) {
+        say("%s; nothing is recorded", trouble);
+        report_to_run(trace::RunEntryKind::trouble, "", trouble);
+        return false;
     }
-    say("cannot write %s: %s; nothing is recorded (UMADVISOR_OUTPUT names another place)", path, trouble);
-    static char why[sizeof path + 256]; // static, since threads may have small stacks
-    std::snprintf(why, sizeof why, "%s: %s", path, trouble);
-    report_to_run(trace::RunEntryKind::trouble, *path == '/' ? "" : directory, why);
-    return false;
+    return standby || open_first_trace();
 }
 
 /// A forked child must not write to its parent's trace, whose memory it shares. CUDA does not survive fork.
@@ -247,9 +224,8 @@ void enter() noexcept {
         warn_of_options();
         if (options().follow_fork)
             can_start_anew = remember_variables();
-        if (getcwd(directory, sizeof directory) == nullptr)
-            directory[0] = '\0';
-        if (open_trace()) {
+        remember_directory();
+        if (begin_following()) {
             owner.store(getpid(), std::memory_order_relaxed);
             pthread_atfork(&record::wait_for_loader_users, &record::let_loader_users_in, &after_fork_in_child);
             describe();
@@ -304,15 +280,11 @@ void note_runtime(const void* caller) noexcept {
     }
 }
 
-bool is_read_as_it_is(const char* word) {
-    return std::strpbrk(word, " \t\n|&;<>()$`\\\"*?[]{}#~!") == nullptr;
-}
-
 /// Ends the trace. Does not call the driver, which answers CUDA_ERROR_DEINITIALIZED after the program's exit
 /// handlers.
 void leave() noexcept {
     // A child made by _Fork(3) or clone(2) has run no atfork handler, but the trace is its parent's, too.
-    if (!record::recording() || owner.load(std::memory_order_relaxed) != getpid())
+    if (!record::keeps() || owner.load(std::memory_order_relaxed) != getpid())
         return;
     attach::find_bypasses([](const char* symbol, const char* object) {
         trace::UnknownLookup record;
@@ -324,18 +296,8 @@ void leave() noexcept {
     close_window();
     record::close();
     // A loss was reported when it happened, and in a confined process no line of ours can be written.
-    if (record::lost() || record::is_confined())
-        return;
-    struct stat here;
-    const bool elsewhere = *path != '/' && *directory != '\0' && lstat(path, &here) != 0;
-    const char* const from = elsewhere ? directory : "";
-    const char* const slash = elsewhere ? "/" : "";
-    if (run_knows) // it lists the traces of all its processes
-        return;
-    // A shell reads it back, unless it has an apostrophe of its own.
-    const char* const quote = is_read_as_it_is(from) && is_read_as_it_is(path) ? "" : "'";
-    say("wrote %s%s%s; read it with: umadvisor report %s%s%s%s%s", from, slash, path, quote, from, slash, path,
-        quote);
+    if (!record::lost() && !record::is_confined())
+        say_where_trace_is();
 }
 
 } // namespace umadvisor::runtime

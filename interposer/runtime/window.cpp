@@ -117,6 +117,8 @@ void remember_start() noexcept {
 void open_window() noexcept {
     if (options().capture_range)
         hold(PauseCause::capture_range);
+    if (options().mode == Mode::standby)
+        hold(PauseCause::standby);
     const std::uint64_t now = record::monotonic_nanoseconds(), delay_end = process_start + options().delay_ns;
     if (delay_end > now)
         hold(PauseCause::delay);
@@ -138,17 +140,25 @@ void close_window() noexcept {
 }
 
 void hold(PauseCause cause) noexcept {
+    hold(cause, cause);
+}
+
+void hold(PauseCause cause, PauseCause why) noexcept {
     const record::Guard guard(mutex);
     pass_time();
-    change(cause, held | bit(cause), record::now());
+    change(why, held | bit(cause), record::now());
     take_what_is_asked();
 }
 
 void lift(PauseCause cause) noexcept {
+    lift(cause, cause);
+}
+
+void lift(PauseCause cause, PauseCause why) noexcept {
     const record::Guard guard(mutex);
     pass_time();
     const unsigned causes = held & ~bit(cause);
-    change(cause, causes, record::now());
+    change(why, causes, record::now());
     take_what_is_asked();
 }
 

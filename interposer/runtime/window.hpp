@@ -17,5 +17,8 @@ void close_window() noexcept;
 /// Recording pauses while any cause holds it; each change is recorded. Any thread may call these.
 void hold(trace::PauseCause cause) noexcept;
 void lift(trace::PauseCause cause) noexcept;
+/// The same, recorded with another cause.
+void hold(trace::PauseCause cause, trace::PauseCause why) noexcept;
+void lift(trace::PauseCause cause, trace::PauseCause why) noexcept;
 
 } // namespace umadvisor::runtime

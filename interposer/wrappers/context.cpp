@@ -1,5 +1,7 @@
 #include "interposer/wrappers/context.hpp"
 
+#include "interposer/record/current_context.hpp"
+
 #include "interposer/act/action.hpp"
 #include "interposer/act/stand_ins.hpp"
 #include "interposer/observe/allocations.hpp"
@@ -17,11 +19,6 @@ namespace umadvisor::wrappers {
 namespace {
 
 using attach::real;
-
-/// The current context that the trace has for this thread.
-CUcontext& recorded_current() {
-    return record::kept_of_thread<CUcontext, record::Kept::context>();
-}
 
 /// Primary contexts, by device, as cuDevicePrimaryCtxRetain answered them.
 constexpr CUdevice max_devices = 64;
@@ -73,7 +70,7 @@ void forget_memory(const trace::Context& record, std::uint16_t owner) {
 
 /// A call other than set_current may have changed the thread's current context, too.
 void follow_current(const trace::Context& call) {
-    if (current_context() == recorded_current())
+    if (is_recorded_current(current_context()))
         return;
     trace::Context record;
     record.entry = call.entry;
@@ -98,18 +95,18 @@ void went(const trace::Context& record, const Leaving& leaving) {
 } // namespace
 
 bool is_recorded_current(CUcontext context) noexcept {
-    return context == recorded_current();
+    return number(context) == record::recorded_context().context;
 }
 
 void finish_current(trace::Context& record) noexcept {
     const KeepErrno keep;
     const CUcontext context = current_context();
-    if (context == recorded_current() && record.status == CUDA_SUCCESS)
+    if (is_recorded_current(context) && record.status == CUDA_SUCCESS)
         return;
-    recorded_current() = context;
     record.action = trace::ContextAction::set_current;
     record.context = number(context);
     record.device = context != nullptr ? observe::current_device() : 0;
+    record::recorded_context() = {record.context, record.device};
     record.stack = record::stack();
     record::write(record);
 }
@@ -121,7 +118,7 @@ void finish_create(trace::Context& record, CUcontext context) noexcept {
     record::write(record);
     if (context != nullptr) {
         observe::retire_context(context); // a context that was destroyed unseen may have had its handle
-        recorded_current() = context;
+        record::recorded_context() = {record.context, record.device};
     }
 }
 

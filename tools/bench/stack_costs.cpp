@@ -108,10 +108,13 @@ void print(const std::string& metric, std::vector<double>& values) {
 
 int main() {
     const std::string path = "/tmp/umadvisor-stack-costs." + std::to_string(getpid());
+    record::Following following{};
+    following.stack_frames = most_frames;
     record::Settings settings{};
     settings.path = path.c_str();
-    settings.stack_frames = most_frames;
-    const char* trouble = record::open(settings);
+    const char* trouble = record::follow(following);
+    if (trouble == nullptr)
+        trouble = record::open(settings);
     unlink(path.c_str());
     if (trouble == nullptr)
         trouble = record::load_unwinder(unwinder, "");

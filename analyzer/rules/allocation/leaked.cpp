@@ -16,8 +16,9 @@ void describe_leaked(const Profile& profile, const WastedLine& line, Finding& fi
 } // namespace
 
 std::vector<Finding> find_leaked(const Profile& profile, const LineOf& line_of) {
-    // A program that was killed had no chance to free anything.
-    if (!profile.trace().file.completeness().closed)
+    // A program that was killed had no chance to free anything, nor had one that ran on.
+    const reader::TraceFile& file = profile.trace().file;
+    if (!file.completeness().closed || file.header().late)
         return {};
     return find_wasted(profile, line_of, uma_404, trace::Memory::device, tables::Waste::leaked,
                        describe_leaked);

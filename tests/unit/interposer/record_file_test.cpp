@@ -29,9 +29,9 @@ void write_syncs(int count, std::uint64_t object = 1) {
 }
 
 /// Whether open() refuses with a text that holds `why`, and nothing is recorded.
-bool refused(const Settings& settings, const char* why) {
+bool refused(const std::string& path, const char* why, const Varied& varied = {}) {
     return succeeds_in_child([&] {
-        const char* text = record::open(settings);
+        const char* text = open_trace(path, varied);
         write_syncs(3);
         return text != nullptr && std::strstr(text, why) != nullptr && !record::recording();
     });
@@ -76,14 +76,14 @@ BOOST_AUTO_TEST_CASE(what_exists_is_not_touched_without_force_and_what_is_no_tra
     const std::string path = scratch / "t.umtrace";
     for (const char* const text : {"precious", "short"}) {
         std::ofstream(path, std::ios::trunc) << text;
-        BOOST_TEST(refused(settings_for(path), "exists"));
-        BOOST_TEST(refused(settings_for(path, {.force = true}), "is no trace"));
+        BOOST_TEST(refused(path, "exists"));
+        BOOST_TEST(refused(path, "is no trace", {.force = true}));
         BOOST_TEST(content(path) == text);
     }
     std::ofstream(path, std::ios::trunc).close();
     for (const bool closes : {true, false})
         BOOST_TEST(succeeds_in_child([&] {
-            const bool good = record::open(settings_for(path, {.force = true})) == nullptr;
+            const bool good = open_trace(path, {.force = true}) == nullptr;
             if (closes)
                 record::close();
             return good;
@@ -101,11 +101,11 @@ BOOST_AUTO_TEST_CASE(links_and_directories_are_refused_even_by_force) {
     std::filesystem::create_directory(directory);
     for (const bool force : {false, true})
         for (const std::string& path : {link, dangling, directory})
-            BOOST_TEST(refused(settings_for(path, {.force = force}), ""));
+            BOOST_TEST(refused(path, "", {.force = force}));
     BOOST_TEST(content(target) == "precious");
     BOOST_TEST(std::filesystem::is_symlink(link));
     BOOST_TEST(!std::filesystem::exists(scratch / "nowhere"));
-    BOOST_TEST(refused(settings_for(scratch / "no/such/directory"), "No such file"));
+    BOOST_TEST(refused(scratch / "no/such/directory", "No such file"));
 }
 
 BOOST_AUTO_TEST_CASE(a_program_may_close_every_descriptor) {
@@ -256,7 +256,7 @@ BOOST_AUTO_TEST_CASE(errno_is_the_programs_own) {
         record::renew_clock();
         record::close();
         errno = 4243;
-        good = good && record::open(settings_for("/no/such/place")) != nullptr;
+        good = good && open_trace("/no/such/place") != nullptr;
         return good && errno == 4243;
     });
 }

@@ -104,6 +104,8 @@ public:
                     throw std::runtime_error("cut record");
                 trace::visit_type(raw.type, [&]<class Record>() {
                     Record record;
+                    if (chunk.kind == trace::ChunkKind::state) // whose records stand alone
+                        state = {};
                     if (!trace::decode(raw, record, state))
                         throw std::runtime_error("malformed record");
                     each(chunk, record);
@@ -143,7 +145,7 @@ TraceImage recorded(const Varied& varied, const Program& program) {
     const ScratchDirectory scratch;
     const std::string path = scratch / "t.umtrace";
     BOOST_TEST(succeeds_in_child([&] {
-        if (!varied.before() || record::open(settings_for(path, varied)) != nullptr)
+        if (!varied.before() || open_trace(path, varied) != nullptr)
             return false;
         if constexpr (std::is_void_v<decltype(program())>)
             return program(), true;

@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(no_space_to_begin_with_is_told_and_leaves_no_file) {
         const ScratchDirectory scratch;
         const std::string path = scratch / "t.umtrace";
         BOOST_TEST(succeeds_in_child([&] {
-                       const char* why = set_limit(RLIMIT_FSIZE, room) ? record::open(settings_for(path)) : "";
+                       const char* why = set_limit(RLIMIT_FSIZE, room) ? open_trace(path) : "";
                        write_allocs(10);
                        // Who asked says it; that the trace is full would be untrue: there is none.
                        return why != nullptr && std::strstr(why, "File too large") != nullptr && said().empty();

@@ -70,13 +70,17 @@ SharedPage::~SharedPage() {
     munmap(words, 4096);
 }
 
-Settings settings_for(const std::string& path, const Varied& varied) {
-    return {.path = path.c_str(),
-            .force = varied.force,
-            .max_bytes = varied.max_bytes,
-            .stack_frames = varied.stack_frames,
-            .python = false,
-            .simulated_clock = varied.simulated_clock};
+const char* open_trace(const std::string& path, const Varied& varied) {
+    Following following{};
+    following.stack_frames = varied.stack_frames;
+    following.simulated_clock = varied.simulated_clock;
+    if (const char* const why = follow(following))
+        return why;
+    Settings settings{};
+    settings.path = path.c_str();
+    settings.force = varied.force;
+    settings.max_bytes = varied.max_bytes;
+    return record::open(settings);
 }
 
 std::string_view said() {

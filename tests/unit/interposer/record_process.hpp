@@ -47,7 +47,8 @@ struct Varied {
     int stack_frames = 0;
     std::uint64_t (*simulated_clock)() = nullptr;
 };
-Settings settings_for(const std::string& path, const Varied& varied = {});
+/// As record::open().
+const char* open_trace(const std::string& path, const Varied& varied = {});
 
 /// What the recorder has said on stderr in this process.
 std::string_view said();

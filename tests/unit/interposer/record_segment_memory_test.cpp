@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE(a_program_that_locks_its_memory_does_not_lock_ours) {
                     return not_tried;
                 const long locked = status_kib("VmLck"), resident = status_kib("VmRSS");
                 if ((!shared && !forbid_shared_memory()) ||
-                    record::open(settings_for(path, {.stack_frames = 16})) != nullptr)
+                    open_trace(path, {.stack_frames = 16}) != nullptr)
                     return 1;
                 write_syncs(1000);
                 const long more = status_kib("VmLck") - locked;
@@ -133,7 +133,7 @@ BOOST_AUTO_TEST_CASE(a_program_that_locks_its_memory_does_not_lock_ours) {
 BOOST_AUTO_TEST_CASE(a_program_that_locks_its_memory_later_does_not_fill_ours) {
     const ScratchDirectory scratch;
     was_tried(run_in_child([&] {
-        if (record::open(settings_for(scratch / "t.umtrace")) != nullptr)
+        if (open_trace(scratch / "t.umtrace") != nullptr)
             return 1;
         if (!lock_all(MCL_CURRENT))
             return not_tried;
@@ -162,7 +162,7 @@ BOOST_AUTO_TEST_CASE(little_memory_is_promised_to_us_where_promises_are_kept) {
             if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
                 mount(setting.c_str(), "/proc/sys/vm/overcommit_memory", nullptr, MS_BIND, nullptr) != 0)
                 return not_tried;
-            return record::open(settings_for(path)) == nullptr ? 0 : 1;
+            return open_trace(path) == nullptr ? 0 : 1;
         })))
         BOOST_TEST(segment_of(path).bytes == trace::segment_bytes(64));
     TraceImage(path).all<trace::Sync>(); // settles it
@@ -182,7 +182,7 @@ BOOST_AUTO_TEST_CASE(a_forked_child_without_memory_does_not_hold_its_parents) {
         const ScratchDirectory scratch;
         const std::string path = scratch / "t.umtrace";
         BOOST_TEST(succeeds_in_child([&] {
-                       if (record::open(settings_for(path)) != nullptr)
+                       if (open_trace(path) != nullptr)
                            return false;
                        write_syncs(10);
                        const trace::SegmentName name = segment_of(path);

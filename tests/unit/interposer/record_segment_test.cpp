@@ -47,7 +47,7 @@ pid_t record_in_child(const std::string& path, const SharedPage& page, End&& end
     const pid_t child = fork();
     if (child != 0)
         return child;
-    if (record::open(settings_for(path)) != nullptr)
+    if (open_trace(path) != nullptr)
         _exit(1);
     auto* const words = reinterpret_cast<std::atomic<std::uint64_t>*>(page.words);
     test::in_threads(3, [words](std::size_t) {
@@ -154,13 +154,13 @@ BOOST_AUTO_TEST_CASE(a_trace_that_is_replaced_takes_its_segment_along) {
     const std::string path = scratch / "t.umtrace";
     const pid_t child = fork();
     if (child == 0)
-        _exit(record::open(settings_for(path)) == nullptr ? 0 : 1);
+        _exit(open_trace(path) == nullptr ? 0 : 1);
     int status = -1;
     waitpid(child, &status, 0);
     BOOST_TEST(status == 0);
     BOOST_TEST(segments_of(child, 1) == 1);
     BOOST_TEST(succeeds_in_child([&] {
-        const bool good = record::open(settings_for(path, {.force = true})) == nullptr;
+        const bool good = open_trace(path, {.force = true}) == nullptr;
         record::close();
         return good;
     }));
@@ -174,7 +174,7 @@ BOOST_AUTO_TEST_CASE(a_forked_child_does_not_hold_the_memory) {
     auto* const words = reinterpret_cast<std::atomic<std::uint64_t>*>(page.words);
     const pid_t child = fork();
     if (child == 0) {
-        if (record::open(settings_for(path)) != nullptr)
+        if (open_trace(path) != nullptr)
             _exit(1);
         write_syncs(100);
         if (fork() == 0) { // goes on when its parent is gone, as a daemon does
@@ -235,7 +235,7 @@ BOOST_AUTO_TEST_CASE(what_synchronising_threads_committed_is_in_the_file_alone) 
     const ScratchDirectory scratch;
     const std::string path = scratch / "t.umtrace";
     BOOST_TEST(succeeds_in_child([&] {
-        if (record::open(settings_for(path)) != nullptr)
+        if (open_trace(path) != nullptr)
             return false;
         std::atomic<bool> done{false};
         std::thread other([&done] {

@@ -137,7 +137,7 @@ BOOST_AUTO_TEST_CASE(captured_stacks_are_those_that_unw_step_finds) {
     const ScratchDirectory scratch;
     const std::string path = scratch / "t.umtrace";
     BOOST_TEST(succeeds_in_child([&] {
-        if (record::open(settings_for(path, {.stack_frames = 128})) != nullptr)
+        if (open_trace(path, {.stack_frames = 128}) != nullptr)
             return false;
         reference = std::make_unique<ReferenceWalk>(scratch / "");
         Shares shares;

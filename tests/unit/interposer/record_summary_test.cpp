@@ -102,7 +102,7 @@ BOOST_AUTO_TEST_CASE(a_full_disk_has_its_counts_and_a_kill_leaves_them) {
     const pid_t child = fork();
     if (child == 0) {
         const rlimit limit{1'500'000, 1'500'000};
-        if (setrlimit(RLIMIT_FSIZE, &limit) == 0 && record::open(settings_for(path)) == nullptr)
+        if (setrlimit(RLIMIT_FSIZE, &limit) == 0 && open_trace(path) == nullptr)
             write_copies(count, 1);
         kill(getpid(), SIGKILL);
     }

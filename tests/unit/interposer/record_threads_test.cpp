@@ -189,7 +189,7 @@ BOOST_AUTO_TEST_CASE(sigkill_loses_nothing_that_was_committed) {
         const SharedPage page;
         auto* committed = reinterpret_cast<std::atomic<std::uint64_t>*>(page.words);
         const int status = run_in_child([&] {
-            if (record::open(settings_for(path)) != nullptr)
+            if (open_trace(path) != nullptr)
                 return 1;
             for (std::uint64_t t = 0; t < threads; ++t)
                 std::thread([&, t] { write_launches(t, ~std::uint64_t{0}, 20, &committed[t]); }).detach();

@@ -1,0 +1,117 @@
+#include "interposer/runtime/recordings.hpp"
+
+#include "interposer/observe/device_timer.hpp"
+#include "interposer/observe/managed_watch.hpp"
+#include "interposer/record/recorder.hpp"
+#include "interposer/runtime/opened_trace.hpp"
+#include "interposer/runtime/options.hpp"
+#include "interposer/runtime/window.hpp"
+#include "trace/records.hpp"
+
+#include <cstdio>
+
+namespace umadvisor::runtime {
+
+namespace {
+
+// Used by the thread of control/ alone.
+constinit bool held = false; ///< a process that was started to record does not, on request
+constinit std::uint64_t ends = 0, begun = 0;
+
+bool is_standby() {
+    return options().mode == Mode::standby;
+}
+
+bool is_recording() {
+    return record::keeps() && !held;
+}
+
+void name_file(Outcome& outcome) {
+    std::snprintf(outcome.file, sizeof outcome.file, "%s", record::path_of_trace());
+}
+
+} // namespace
+
+void start(const Request& request, Outcome& outcome) noexcept {
+    if (is_recording()) {
+        outcome.error = "it records already";
+        return name_file(outcome);
+    }
+    if (is_standby()) {
+        outcome.error = open_next_trace(request.output, request.cause, request.why);
+        if (outcome.error != nullptr)
+            return;
+        observe::device_timer().begin_recording();
+        observe::managed_watch().wake();
+        lift(trace::PauseCause::standby, request.cause);
+    } else {
+        held = false;
+        lift(trace::PauseCause::attach, request.cause);
+    }
+    ++begun;
+    ends = request.for_ns != 0 ? record::monotonic_nanoseconds() + request.for_ns : 0;
+    name_file(outcome);
+}
+
+void stop(trace::PauseCause cause, Outcome& outcome) noexcept {
+    name_file(outcome);
+    if (!is_recording()) {
+        outcome.error = "it does not record";
+        return;
+    }
+    ends = 0;
+    if (!is_standby()) {
+        held = true;
+        return hold(trace::PauseCause::attach);
+    }
+    observe::managed_watch().rest();
+    hold(trace::PauseCause::standby, cause);
+    if (!record::end())
+        outcome.error = "the trace could not be written to its end";
+}
+
+void stop_if_over() noexcept {
+    if (ends == 0 || record::monotonic_nanoseconds() < ends)
+        return;
+    Outcome outcome;
+    stop(trace::PauseCause::duration, outcome);
+}
+
+void snapshot(const char* output, bool state_only, const char* why, Outcome& outcome) noexcept {
+    const bool whole = !state_only && options().ring.any();
+    if (!whole && !record::is_for_later()) {
+        outcome.error = "it records all of its run, and its trace can be read at any time";
+        return name_file(outcome);
+    }
+    if (*output != '\0')
+        std::snprintf(outcome.file, sizeof outcome.file, "%s", output);
+    else if (!next_free_path(outcome.file, sizeof outcome.file)) {
+        outcome.error = "no name for the trace is free";
+        return;
+    }
+    outcome.error = record::snapshot(outcome.file, whole, why);
+}
+
+void mark(const char* text, Outcome& outcome) noexcept {
+    if (!is_recording()) {
+        outcome.error = "it does not record";
+        return;
+    }
+    trace::Range record;
+    record.start = record::now();
+    record.action = trace::RangeAction::mark;
+    record.text = record::string_id(text);
+    record::write(record);
+    name_file(outcome);
+}
+
+void read_state(RecordingState& state) noexcept {
+    state.standby = is_standby();
+    state.ring = options().ring.any();
+    state.recording = is_recording();
+    state.ends = ends;
+    state.recordings = begun + (is_standby() ? 0 : 1);
+    std::snprintf(state.file, sizeof state.file, "%s", record::path_of_trace());
+}
+
+} // namespace umadvisor::runtime
