@@ -1,6 +1,7 @@
 #include "interposer/runtime/options.hpp"
 
 #include "interposer/base/text.hpp"
+#include "interposer/control/trigger.hpp"
 #include "interposer/runtime/message.hpp"
 #include "trace/size_text.hpp"
 
@@ -69,6 +70,19 @@ bool parse_path(std::string_view text, Options& to) {
     kept[length] = '\0';
     to.*member = kept;
     return length == text.size();
+}
+
+/// The member is a copy of the text; empty where that is not understood.
+template <auto member>
+bool parse_condition(std::string_view text, Options& to) {
+    control::Trigger read;
+    const bool known = control::parse(text, read);
+    return parse_path<member>(known ? text : std::string_view(), to) && known;
+}
+
+template <auto member>
+bool parse_number(std::string_view text, Options& to) {
+    return parse_number(text, to.*member);
 }
 
 template <auto member>

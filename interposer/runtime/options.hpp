@@ -95,8 +95,12 @@ struct Options {
     Asked act[trace::act_mode_count];
     const char* act_plan = ""; ///< file of a plan to follow; empty: none
     bool act_auto = false;     ///< modes were not chosen one by one: used only where nothing else can help
-    std::uint64_t pretend_bytes = 0; ///< 0: none
-    std::uint64_t budget_bytes = 0;  ///< of rewritten memory on each device; 0: by the mode
+    std::uint64_t pretend_bytes = 0;    ///< 0: none
+    std::uint64_t budget_bytes = 0;     ///< of rewritten memory on each device; 0: by the mode
+    const char* control = "";           ///< folder of the socket; empty: the default one; "0": no socket
+    const char* when = "";              ///< control::parse() understands it; empty: no condition
+    std::uint64_t when_duration_ns = 0; ///< of each recording that it begins
+    std::uint64_t when_limit = 0;       ///< recordings that it begins in an hour
 
     const Asked& asked(trace::ActMode which) const noexcept { return act[static_cast<std::size_t>(which)]; }
     bool asks(trace::ActMode which) const noexcept { return !asked(which).word.empty(); }
