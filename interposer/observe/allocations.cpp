@@ -202,13 +202,17 @@ void AllocationIndex::put(Position at, const Allocation& allocation) noexcept {
     count_.fetch_add(1, std::memory_order_relaxed);
     if (allocation.memory == trace::Memory::managed)
         managed_count_.fetch_add(1, std::memory_order_relaxed);
+    bytes_[static_cast<std::size_t>(allocation.memory) % kinds].fetch_add(allocation.bytes,
+                                                                          std::memory_order_relaxed);
 }
 
 void AllocationIndex::remove(Position at) noexcept {
     Leaf& in = leaf(at.directory);
     count_.fetch_sub(1, std::memory_order_relaxed);
-    if ((in.kind[at.slot].load(acquire) & memory_mask) == static_cast<std::uint64_t>(trace::Memory::managed))
+    const std::uint64_t memory = in.kind[at.slot].load(acquire) & memory_mask;
+    if (memory == static_cast<std::uint64_t>(trace::Memory::managed))
         managed_count_.fetch_sub(1, std::memory_order_relaxed);
+    bytes_[memory % kinds].fetch_sub(in.bytes[at.slot].load(acquire), std::memory_order_relaxed);
     const std::size_t count = in.count.load(acquire) - 1;
     for (std::size_t i = at.slot; i < count; ++i) {
         in.address[i].store(in.address[i + 1].load(acquire), release);

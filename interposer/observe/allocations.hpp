@@ -94,6 +94,13 @@ public:
 
     std::size_t count() const noexcept { return count_.load(std::memory_order_relaxed); }
     std::size_t managed_count() const noexcept { return managed_count_.load(std::memory_order_relaxed); }
+    /// Of all allocations of this kind together.
+    std::uint64_t bytes_of(trace::Memory memory) const noexcept {
+        return bytes_[static_cast<std::size_t>(memory) % kinds].load(std::memory_order_relaxed);
+    }
+
+    /// Launches have to be scanned again, as if something had been allocated.
+    void renew() noexcept { widen(~std::uint64_t{0}, 0); }
 
     /// Whether the rewritten allocation that starts at `address` is kept on its device.
     void set_kept_on_device(std::uint64_t address, bool kept) noexcept;
@@ -149,6 +156,8 @@ private:
     Word next_id_{1};
     Word leaf_count_{0};
     std::atomic<std::size_t> count_{0}, managed_count_{0};
+    static constexpr std::size_t kinds = 8; ///< of memory
+    Word bytes_[kinds]{};
     std::atomic<Leaf*> leaves_{nullptr};
     Word* first_of_ = nullptr; ///< first address of each leaf, in order; written before leaves_
     Word* leaf_of_ = nullptr;

@@ -101,6 +101,10 @@ void ManagedWatch::look_at_counters() noexcept {
     cupti_watch().look();
 }
 
+bool ManagedWatch::read_totals(trace::ManagedCounters& totals) const noexcept {
+    return queue_watch().read_totals(totals);
+}
+
 bool ManagedWatch::watches() const noexcept {
     return queue_watch().watches() || cupti_watch().watches();
 }

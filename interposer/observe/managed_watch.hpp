@@ -40,6 +40,10 @@ public:
             look_at_counters();
     }
 
+    /// Fills in the driver's totals up to now, without recording them. False where they cannot be read: nothing
+    /// is watched, or CUPTI watches.
+    bool read_totals(trace::ManagedCounters& totals) const noexcept;
+
     /// A number that changes whenever managed memory may have moved; 0 if that is not known, as with CUPTI,
     /// which reports late. A few loads.
     std::uint64_t activity() const noexcept {

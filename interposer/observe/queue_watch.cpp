@@ -89,6 +89,17 @@ Totals totals_of(const Shared& shared) {
 
 Totals before_recording{}; ///< what the counters had then; under the lock of the counters
 
+trace::ManagedCounters counters_of(const Totals& totals) {
+    trace::ManagedCounters record;
+    record.start = record::now();
+    const auto since = [&](std::size_t which) { return totals[which] - before_recording[which]; };
+    record.bytes_to_device = since(0);
+    record.bytes_to_host = since(1);
+    record.host_faults = since(2);
+    record.device_faults = since(3);
+    return record;
+}
+
 record::Mutex mutex{record::Lock::tools_queue}; ///< guards the ring's reading end and what follows
 Shared* shared = nullptr;
 ToolsTracker ring_tracker, counter_tracker;
@@ -372,14 +383,14 @@ void QueueWatch::look_at_counters() noexcept {
     if (totals == recorded_totals)
         return;
     recorded_totals = totals;
-    const auto since = [&](std::size_t which) { return totals[which] - before_recording[which]; };
-    trace::ManagedCounters record;
-    record.start = record::now();
-    record.bytes_to_device = since(0);
-    record.bytes_to_host = since(1);
-    record.host_faults = since(2);
-    record.device_faults = since(3);
-    record::write(record);
+    record::write(counters_of(totals));
+}
+
+bool QueueWatch::read_totals(trace::ManagedCounters& totals) const noexcept {
+    if (!watches())
+        return false;
+    totals = counters_of(totals_of(*shared));
+    return true;
 }
 
 void QueueWatch::set_listener(ManagedListener listener) noexcept {

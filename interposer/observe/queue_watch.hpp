@@ -21,6 +21,9 @@ public:
     /// Records the driver's totals if they have changed.
     void look_at_counters() noexcept;
 
+    /// Fills in the driver's totals up to now. False while nothing is watched.
+    bool read_totals(trace::ManagedCounters& totals) const noexcept;
+
     /// Whether the driver counts migrations: it watches and is not suspended.
     bool counts() const noexcept;
 

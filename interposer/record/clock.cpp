@@ -46,6 +46,12 @@ bool cpu_counter_invariant() noexcept {
 }
 #endif
 
+/// Ticks for each nanosecond since choose_clock().
+double rate_until(const trace::ClockPair& last) noexcept {
+    return static_cast<double>(last.ticks - chosen_at.ticks) /
+           static_cast<double>(last.monotonic_ns - chosen_at.monotonic_ns);
+}
+
 } // namespace
 
 void choose_clock(std::uint64_t (*simulated)()) noexcept {
@@ -104,9 +110,17 @@ std::uint64_t ticks_at(std::uint64_t past) noexcept {
     if (kind == trace::ClockKind::simulated || past >= last.monotonic_ns ||
         chosen_at.monotonic_ns >= last.monotonic_ns)
         return last.ticks;
-    const double rate = static_cast<double>(last.ticks - chosen_at.ticks) /
-                        static_cast<double>(last.monotonic_ns - chosen_at.monotonic_ns);
-    return last.ticks - static_cast<std::uint64_t>(rate * static_cast<double>(last.monotonic_ns - past));
+    return last.ticks -
+           static_cast<std::uint64_t>(rate_until(last) * static_cast<double>(last.monotonic_ns - past));
+}
+
+std::uint64_t nanoseconds_in(std::uint64_t ticks) noexcept {
+    if (kind != trace::ClockKind::tsc)
+        return ticks;
+    const trace::ClockPair last = read_clock_pair();
+    return last.monotonic_ns > chosen_at.monotonic_ns && last.ticks > chosen_at.ticks
+               ? static_cast<std::uint64_t>(static_cast<double>(ticks) / rate_until(last))
+               : 0;
 }
 
 } // namespace umadvisor::record

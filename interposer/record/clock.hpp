@@ -58,4 +58,7 @@ trace::ClockPair read_clock_pair() noexcept;
 /// does not go by real time: of it, what it shows now.
 std::uint64_t ticks_at(std::uint64_t past) noexcept;
 
+/// How long so many ticks are, by the rate since choose_clock().
+std::uint64_t nanoseconds_in(std::uint64_t ticks) noexcept;
+
 } // namespace umadvisor::record

@@ -14,6 +14,7 @@
 #include "interposer/record/stacks.hpp"
 #include "interposer/record/summary.hpp"
 #include "interposer/record/thread_writer.hpp"
+#include "interposer/record/totals.hpp"
 #include "trace/encoder.hpp"
 
 #include <atomic>
@@ -245,6 +246,8 @@ template <class Record>
 
 template <class Record>
 void write(const Record& record) noexcept {
+    if (counts<Record>()) [[unlikely]]
+        count(record);
     if (!recording())
         return;
     if constexpr (Lived<Record, Alive>)
@@ -293,12 +296,16 @@ ThreadWriter* write_shaped(trace::LaunchShape& shape, trace::Launch& launch) noe
 } // namespace
 
 void write(trace::LaunchShape& shape, trace::Launch& launch) noexcept {
+    if (watched()) [[unlikely]]
+        count(shape, launch);
     if (keeps())
         write_shaped(shape, launch);
 }
 
 void write(trace::LaunchShape& shape, trace::Launch& launch, const LaunchKey& key, std::uint64_t generation,
            std::uint32_t period) noexcept {
+    if (watched()) [[unlikely]]
+        count(shape, launch);
     if (!keeps())
         return;
     if (ThreadWriter* const writer = write_shaped(shape, launch))

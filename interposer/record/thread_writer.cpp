@@ -8,6 +8,7 @@
 #include "interposer/record/recorder.hpp"
 #include "interposer/record/sink.hpp"
 #include "interposer/record/slow_path.hpp"
+#include "interposer/record/totals.hpp"
 #include "interposer/runtime/own_thread.hpp"
 #include "trace/records.hpp"
 
@@ -120,6 +121,7 @@ ThreadWriter* seat_thread() noexcept {
         return nullptr;
     seat.writer = writer;
     pthread_setspecific(writer_key, writer);
+    runtime::note_end_is_seen();
     if (seat.thread == 0)
         seat.thread = static_cast<std::uint32_t>(syscall(SYS_gettid));
     return writer;
@@ -163,6 +165,8 @@ void ThreadWriter::forget_launches() noexcept {
 
 void ThreadWriter::remember(const LaunchKey& key, std::uint64_t its_generation, std::uint64_t shape,
                             std::uint32_t period) noexcept {
+    if (watched()) // each launch is counted where it is written anew
+        return;
     if (generation != its_generation) {
         generation = its_generation;
         forget_launches();

@@ -38,6 +38,8 @@ constinit std::atomic<unsigned> slots_used{0};
 constinit std::atomic<long> running{0}; ///< threads of ours
 constinit std::atomic<bool> over{false};
 constinit std::atomic<bool> last_thread_waits{false}; ///< for ours
+constinit std::atomic<bool> first_end_is_seen{false}; ///< the first thread will call end_before_last_thread()
+constinit std::atomic<bool> first_has_ended{false};   ///< it has called it
 
 constinit thread_local bool own = false;
 
@@ -72,6 +74,17 @@ bool only_ours_are_left(long others, bool first_runs) {
     for (int field = 3; field < 20; ++field)
         at = stat.find(' ', at + 1);
     return at < stat.size() && std::strtol(file.bytes + at, nullptr, 10) <= running.load() + others;
+}
+
+void wake_long_sleepers() {
+    first_has_ended.store(true);
+    for (unsigned i = 0; i < used(); ++i)
+        if (slots[i].started.load() && slots[i].what.first_thread_ends != nullptr)
+            slots[i].what.first_thread_ends(slots[i].what.argument);
+}
+
+bool is_first_thread() {
+    return main_clock != no_clock && pthread_equal(pthread_self(), main_thread) != 0;
 }
 
 /// Only the first call does anything.
@@ -121,6 +134,8 @@ bool create(Slot& slot) {
 } // namespace
 
 void remember_main_thread() noexcept {
+    first_end_is_seen.store(false);
+    first_has_ended.store(false);
     main_process = getpid();
     main_thread = pthread_self();
     main_clock = syscall(SYS_gettid) == main_process ? clock_of(main_thread) : no_clock;
@@ -155,6 +170,18 @@ void end_if_program_is_over() noexcept {
         end_all();
 }
 
+std::uint64_t longest_sleep_now() noexcept {
+    constexpr std::uint64_t second = 1'000'000'000;
+    if (first_has_ended.load() || !main_thread_runs())
+        return longest_sleep;
+    return first_end_is_seen.load() ? any_sleep : second;
+}
+
+void note_end_is_seen() noexcept {
+    if (is_first_thread())
+        first_end_is_seen.store(true);
+}
+
 timespec end_of_sleep(std::uint64_t nanoseconds) noexcept {
     timespec end{};
     clock_gettime(CLOCK_MONOTONIC, &end);
@@ -167,7 +194,9 @@ timespec end_of_sleep(std::uint64_t nanoseconds) noexcept {
 void end_before_last_thread() noexcept {
     if (used() == 0 || over.load())
         return;
-    const bool first = main_clock != no_clock && pthread_equal(pthread_self(), main_thread) != 0;
+    const bool first = is_first_thread();
+    if (first)
+        wake_long_sleepers();
     if ((main_thread_runs() && !first) || !only_ours_are_left(first ? 1 : 2, first))
         return;
     last_thread_waits.store(true);

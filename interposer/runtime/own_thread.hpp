@@ -29,6 +29,10 @@ struct OwnThread {
     const char* name; ///< as in pthread_setname_np(3)
     void* argument = nullptr;
     Faults faults = Faults::blocked;
+    /// The program's first thread is about to end: a thread that sleeps for longer than `longest_sleep` wakes
+    /// up, and asks longest_sleep_now(). Called by the first thread, which holds no lock of ours. Null: the
+    /// thread never sleeps for so long.
+    void (*first_thread_ends)(void* argument) noexcept = nullptr;
 };
 
 /// Starts a thread that blocks all other signals, so that the program's own threads get them. False where none
@@ -42,6 +46,16 @@ bool is_own_thread() noexcept;
 /// left, asks all of ours to end. A load, until the program's first thread has ended.
 void end_if_program_is_over() noexcept;
 constexpr std::uint64_t longest_sleep = 50'000'000;
+
+/// How long, in nanoseconds, a thread may sleep that has OwnThread::first_thread_ends. As long as the program's
+/// first thread runs the program is not over, and once that thread has recorded anything its end is noticed.
+/// Else a look each second is enough: only a program of which neither the first nor the last thread has made a
+/// CUDA call lives on for so long.
+std::uint64_t longest_sleep_now() noexcept;
+constexpr std::uint64_t any_sleep = ~std::uint64_t{0};
+
+/// Notes that the calling thread will call end_before_last_thread().
+void note_end_is_seen() noexcept;
 
 /// CLOCK_MONOTONIC so many nanoseconds from now.
 timespec end_of_sleep(std::uint64_t nanoseconds) noexcept;

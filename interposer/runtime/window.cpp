@@ -1,11 +1,13 @@
 #include "interposer/runtime/window.hpp"
 
+#include "interposer/observe/allocations.hpp"
 #include "interposer/record/clock.hpp"
 #include "interposer/record/mutex.hpp"
 #include "interposer/record/off_stack.hpp"
 #include "interposer/record/quiet.hpp"
 #include "interposer/record/recorder.hpp"
 #include "interposer/record/thread_writer.hpp"
+#include "interposer/record/totals.hpp"
 #include "interposer/runtime/options.hpp"
 #include "interposer/runtime/own_thread.hpp"
 #include "trace/records.hpp"
@@ -43,11 +45,17 @@ void record_change(PauseCause cause, std::uint64_t time) {
 
 bool takes_by_clock(Taking level) noexcept;
 
+/// Whether hooks run. While the program is watched they run in a pause, too: `held` alone says whether what
+/// they write belongs in a file.
+bool hooks_run() {
+    return held == 0 || record::watched();
+}
+
 /// Only where the next change is one of the clock's do calls ask it.
 void take_what_is_asked() {
     if (due.load(std::memory_order_relaxed) != never && (held & ~bit(PauseCause::delay)) == 0)
         record::follow_clock(&takes_by_clock);
-    else if (held == 0)
+    else if (hooks_run())
         record::resume();
     else
         record::pause();
@@ -105,7 +113,14 @@ bool takes_by_clock(Taking level) noexcept {
             mutex.unlock();
         }
     }
-    return level <= (recorded ? Taking::everything : Taking::state);
+    return level <= (recorded || record::watched() ? Taking::everything : Taking::state);
+}
+
+/// For a copy between two allocations of devices.
+bool crosses_devices(std::uint64_t source, std::uint64_t destination) noexcept {
+    observe::Allocation from, to;
+    return observe::allocations().find(source, from) && observe::allocations().find(destination, to) &&
+           from.device != to.device;
 }
 
 } // namespace
@@ -159,6 +174,15 @@ void lift(PauseCause cause, PauseCause why) noexcept {
     pass_time();
     const unsigned causes = held & ~bit(cause);
     change(why, causes, record::now());
+    take_what_is_asked();
+}
+
+void watch(bool on) noexcept {
+    const record::Guard guard(mutex);
+    record::watch(on, &crosses_devices);
+    if (on) // launches that threads remember are not counted
+        observe::allocations().renew();
+    pass_time();
     take_what_is_asked();
 }
 

@@ -21,4 +21,8 @@ void lift(trace::PauseCause cause) noexcept;
 void hold(trace::PauseCause cause, trace::PauseCause why) noexcept;
 void lift(trace::PauseCause cause, trace::PauseCause why) noexcept;
 
+/// Whether calls are counted for who watches the program (record/totals.hpp). While they are, every hook runs,
+/// also in a pause.
+void watch(bool on) noexcept;
+
 } // namespace umadvisor::runtime
