@@ -1,12 +1,15 @@
 #include "interposer/act/action.hpp"
 
 #include "interposer/act/devices.hpp"
+#include "interposer/observe/launch_detail.hpp"
+#include "interposer/observe/residency_sampler.hpp"
 #include "interposer/record/off_stack.hpp"
 #include "interposer/record/recorder.hpp"
 #include "interposer/runtime/message.hpp"
 
 #include <cstdarg>
 #include <cstdio>
+#include <pthread.h>
 
 namespace umadvisor::act {
 
@@ -21,6 +24,19 @@ constinit Action* const detail::actions[] = {&counting, &looking,
 constinit std::atomic<bool> detail::acting{false};
 
 namespace {
+
+constexpr std::size_t before_modes = 2; ///< entries of the list
+/// How each mode was started.
+constinit runtime::Asked started_as[trace::act_mode_count];
+/// The thread that switches a mode: its announcements are answers.
+constinit std::atomic<pthread_t> switching{};
+char answer[1024];
+
+static_assert(std::size(detail::actions) == before_modes + trace::act_mode_count + 1);
+
+Action& action_of(std::size_t mode) {
+    return *detail::actions[before_modes + mode];
+}
 
 /// Why managed memory is left alone; null if it need not be.
 const char* refusal(const DeviceCount& devices) {
@@ -63,8 +79,100 @@ void announce(const char* format, ...) noexcept {
     va_start(arguments, format);
     std::vsnprintf(line->text, sizeof(Line), format, arguments);
     va_end(arguments);
-    runtime::say("%s", line->text);
+    if (switching.load(std::memory_order_relaxed) == pthread_self())
+        std::snprintf(answer, sizeof answer, "%s", line->text);
+    else
+        runtime::say("%s", line->text);
     record::note("%s", line->text);
+}
+
+namespace {
+
+/// Returns whether the action is on.
+bool start(Action& action, const runtime::Options& options, const DeviceCount& devices) {
+    if (action.start != nullptr && !action.start(options, devices))
+        return false;
+    action.started.store(true, std::memory_order_release);
+    action.on.store(true, std::memory_order_release);
+    detail::acting.store(true, std::memory_order_release);
+    return true;
+}
+
+/// Starts a mode that was not asked for when the program began.
+bool start_late(std::size_t mode, const runtime::Asked& asked) {
+    runtime::Options options = runtime::options();
+    for (std::size_t i = 0; i < trace::act_mode_count; ++i)
+        options.act[i] = started_as[i];
+    options.act[mode] = asked;
+    const DeviceCount devices = learn_devices(options);
+    if (trace::act_modes[mode].managed)
+        if (const char* const why = refusal(devices)) {
+            std::snprintf(answer, sizeof answer, "%s", why);
+            return false;
+        }
+    if (trace::act_modes[mode].launches) // before the first look of an action
+        observe::residency_sampler().leave_looks_to_actions();
+    for (std::size_t i = 0; i < before_modes; ++i)
+        if (Action& action = *detail::actions[i]; !action.is_on())
+            start(action, options, devices);
+    if (!start(action_of(mode), options, devices))
+        return false;
+    started_as[mode] = asked;
+    return true;
+}
+
+bool turn_on(std::size_t mode, const runtime::Asked& asked) {
+    Action& action = action_of(mode);
+    std::snprintf(answer, sizeof answer, "--act %s is refused", action.name);
+    if (action.started.load(std::memory_order_acquire)) {
+        action.failures.store(0, std::memory_order_relaxed);
+        action.on.store(true, std::memory_order_release);
+        return true;
+    }
+    if (action.only_from_start != nullptr) {
+        std::snprintf(answer, sizeof answer, "--act %s has to be given when the program is started: %s",
+                      action.name, action.only_from_start);
+        return false;
+    }
+    if (trace::act_modes[mode].launches && observe::launches_are_brief()) {
+        std::snprintf(answer, sizeof answer,
+                      "--act %s needs launches in full, and they are recorded in brief (UMADVISOR_LAUNCHES)",
+                      action.name);
+        return false;
+    }
+    switching.store(pthread_self(), std::memory_order_relaxed);
+    const bool started = start_late(mode, asked);
+    switching.store({}, std::memory_order_relaxed);
+    return started;
+}
+
+} // namespace
+
+bool switch_mode(std::string_view text, bool on, const char*& error) noexcept {
+    error = "there is no such mode of --act";
+    for (std::size_t i = 0; i < trace::act_mode_count; ++i) {
+        runtime::Asked asked;
+        asked.word = trace::act_word(text, trace::act_modes[i].words, asked.size);
+        if (asked.word.empty() && text != trace::act_modes[i].name)
+            continue;
+        const runtime::Asked& before = started_as[i];
+        if (!asked.word.empty() && !before.word.empty() &&
+            (asked.word != before.word || asked.size != before.size)) {
+            error = "the mode was started in another form";
+            return false;
+        }
+        error = answer;
+        if (on)
+            return turn_on(i, asked);
+        if (action_of(i).on.exchange(false))
+            record::note("--act %s: switched off on request", action_of(i).name);
+        return true;
+    }
+    return false;
+}
+
+bool is_on(std::size_t mode) noexcept {
+    return action_of(mode).is_on();
 }
 
 void initialize(const runtime::Options& requested) noexcept {
@@ -73,16 +181,11 @@ void initialize(const runtime::Options& requested) noexcept {
     runtime::Options options = requested;
     const DeviceCount devices = learn_devices(options);
     refuse_managed(options, devices);
-    constexpr std::size_t before_modes = std::size(detail::actions) - trace::act_mode_count - 1;
-    for (std::size_t i = 0; detail::actions[i] != nullptr; ++i) {
-        Action& action = *detail::actions[i];
-        const bool asked = i < before_modes || !options.act[i - before_modes].word.empty();
-        if (!asked || (action.start != nullptr && !action.start(options, devices)))
-            continue;
-        action.started.store(true, std::memory_order_release);
-        action.on.store(true, std::memory_order_release);
-        detail::acting.store(true, std::memory_order_release);
-    }
+    for (std::size_t i = 0; i < before_modes; ++i)
+        start(*detail::actions[i], options, devices);
+    for (std::size_t i = 0; i < trace::act_mode_count; ++i)
+        if (!options.act[i].word.empty() && start(action_of(i), options, devices))
+            started_as[i] = options.act[i];
 }
 
 void refuse_unrecorded(const runtime::Options& options) noexcept {

@@ -18,6 +18,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <type_traits>
 
 namespace umadvisor::act {
@@ -80,6 +81,8 @@ struct Action {
     static constexpr int max_failures = 8; ///< then it is off
 
     const char* name;
+    /// Why the mode cannot be started while the program runs; null: it can.
+    const char* only_from_start = nullptr;
     /// Called after cuInit, if the mode is asked for; returns whether the action is on.
     bool (*start)(const runtime::Options& options, const DeviceCount& devices) noexcept = nullptr;
 
@@ -176,6 +179,14 @@ inline std::uint64_t wait_begins() noexcept {
 /// Asks the devices what they can do and switches on what is asked for; refuses, with one line and a Notice,
 /// what no device can. After cuInit.
 void initialize(const runtime::Options& options) noexcept;
+
+/// Switches a mode on or off while the program runs. `mode` is its name, or a word of --act. One that was not
+/// started is started, if it can be started late. False, and `error` says why not, where that is refused: a
+/// static text, valid until the next call. Called by one thread, which holds no lock of ours.
+bool switch_mode(std::string_view mode, bool on, const char*& error) noexcept;
+
+/// Whether the mode, by its place in trace/act.def, is on.
+bool is_on(std::size_t mode) noexcept;
 
 /// The same where there is no trace: no action without a record of it.
 void refuse_unrecorded(const runtime::Options& options) noexcept;

@@ -329,6 +329,7 @@ void sharing_was_refused(std::uint64_t address) noexcept {
 
 constinit Action modes::rewrite{
     .name = "rewrite",
+    .only_from_start = "it counts the device memory that the program has",
     .start = &start,
     .instead_of_allocation = &instead_of_allocation,
     .instead_of_refusal = &instead_of_refusal,

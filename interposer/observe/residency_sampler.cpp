@@ -81,6 +81,10 @@ bool ResidencySampler::works() const noexcept {
            runtime::options().managed_witness != runtime::ManagedWitness::none;
 }
 
+bool ResidencySampler::actions_look() const noexcept {
+    return runtime::options().acts() || left_.load(std::memory_order_relaxed);
+}
+
 bool ResidencySampler::alone() const noexcept {
     return works() && !managed_watch().watches();
 }
@@ -372,7 +376,7 @@ bool ResidencySampler::list_all(Touched& all) noexcept {
 }
 
 void ResidencySampler::look_before_launch(const Touched& touched) noexcept {
-    if (runtime::options().acts())
+    if (actions_look())
         return;
     const Turn turn(*this);
     const record::OffStack<Looks> looks;
@@ -387,7 +391,7 @@ void ResidencySampler::look_at_all() noexcept {
 }
 
 void ResidencySampler::look_after_synchronize() noexcept {
-    if (runtime::options().acts())
+    if (actions_look())
         return;
     const Turn turn(*this);
     const record::OffStack<Looks> looks;
@@ -396,7 +400,7 @@ void ResidencySampler::look_after_synchronize() noexcept {
 }
 
 void ResidencySampler::look_alone(const Allocation& allocation, trace::SampleMoment moment) noexcept {
-    if (!works() || runtime::options().acts())
+    if (!works() || actions_look())
         return; // actions look before launches
     const Turn turn(*this);
     if (!turn)

@@ -107,6 +107,9 @@ public:
     /// Whether host touches are seen by these looks only.
     bool alone() const noexcept;
 
+    /// From now on actions look, and not the sampler by itself.
+    void leave_looks_to_actions() noexcept { left_.store(true, std::memory_order_relaxed); }
+
     // For actions. They get every look that they ask for, within the allowance.
 
     /// Holds the sampler, unless another thread has it.
@@ -157,6 +160,7 @@ private:
     void look_before_launch(const Touched& touched) noexcept;
     void look_at_all() noexcept;
     void look_after_synchronize() noexcept;
+    bool actions_look() const noexcept;
     void look_alone(const Allocation& allocation, trace::SampleMoment moment) noexcept;
     bool affordable(std::uint64_t now) noexcept;
     bool hurried() const noexcept;
@@ -180,6 +184,7 @@ private:
 
     std::atomic<std::uint32_t> waiting_{0};       ///< entries in pending_
     std::atomic<std::uint64_t> looked_at_all_{0}; ///< nanoseconds; 0: not since the last synchronisation
+    std::atomic<bool> left_{false};               ///< to actions that were started late
     std::atomic<bool> looked_alone_{false};       ///< since the last synchronisation
     Budget budget_{10'000'000};
     std::atomic<bool> off_{false};
