@@ -2,6 +2,7 @@
 /// NVTX_INJECTION64_PATH at the program's first NVTX call and asks it to replace the empty functions with its
 /// own. `umadvisor run` sets that variable to this library, unless it is set already.
 #include "interposer/base/pages.hpp"
+#include "interposer/control/steps.hpp"
 #include "interposer/record/bounds.hpp"
 #include "interposer/record/mutex.hpp"
 #include "interposer/record/recorder.hpp"
@@ -63,6 +64,7 @@ void write(trace::RangeAction action, const void* domain, std::string_view text,
     if (!record::takes(record::Taking::everything))
         return;
     const wrappers::KeepErrno keep_errno;
+    control::note_range(action, text, id);
     trace::Range record;
     record.start = record::now();
     record.action = action;

@@ -39,22 +39,21 @@ const char* trouble_with(const char* folder, bool ours) {
 } // namespace
 
 void remember_runtime_folder() noexcept {
-    const char* const folder = std::getenv("XDG_RUNTIME_DIR");
+    const char* const folder = secure_getenv("XDG_RUNTIME_DIR");
     if (folder != nullptr && *folder == '/' && std::strlen(folder) < sizeof runtime_folder)
         std::strcpy(runtime_folder, folder);
 }
 
 void Address::choose_abstract() noexcept {
-    const int bytes =
-        std::snprintf(name_.sun_path + 1, sizeof name_.sun_path - 1, "umadvisor/%u/%d",
-                      static_cast<unsigned>(geteuid()), static_cast<int>(getpid()));
+    const int bytes = std::snprintf(name_.sun_path + 1, sizeof name_.sun_path - 1, "umadvisor/%u/%d",
+                                    static_cast<unsigned>(geteuid()), static_cast<int>(getpid()));
     name_.sun_path[0] = '\0';
     length_ = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + static_cast<std::size_t>(bytes));
 }
 
 const char* Address::choose_in(const char* folder) noexcept {
-    const int bytes = std::snprintf(name_.sun_path, sizeof name_.sun_path, "%s/%d", folder,
-                                    static_cast<int>(getpid()));
+    const int bytes =
+        std::snprintf(name_.sun_path, sizeof name_.sun_path, "%s/%d", folder, static_cast<int>(getpid()));
     if (bytes >= static_cast<int>(sizeof name_.sun_path))
         return "its name is too long for a socket";
     length_ = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + static_cast<std::size_t>(bytes) + 1);
@@ -64,11 +63,10 @@ const char* Address::choose_in(const char* folder) noexcept {
 const char* Address::choose(const char* given) noexcept {
     name_.sun_family = AF_UNIX;
     if (*given != '\0') {
+        const char* const why = choose_in(given);
         if (*given != '/')
             return "UMADVISOR_CONTROL is neither an absolute path nor 0";
-        if (const char* const why = choose_in(given))
-            return why;
-        return trouble_with(given, false);
+        return why != nullptr ? why : trouble_with(given, false);
     }
     char folder[sizeof runtime_folder + 16];
     std::snprintf(folder, sizeof folder, "%s/umadvisor", runtime_folder);

@@ -3,6 +3,7 @@
 
 #include "interposer/control/own_descriptor.hpp"
 
+#include <sys/socket.h>
 #include <sys/types.h>
 #include <sys/un.h>
 

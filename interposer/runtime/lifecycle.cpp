@@ -1,4 +1,5 @@
 /// The shim's constructor and destructor.
+#include "interposer/control/address.hpp"
 #include "interposer/record/high_descriptor.hpp"
 #include "interposer/runtime/machine_rates.hpp"
 #include "interposer/runtime/message.hpp"
@@ -19,6 +20,7 @@ namespace {
     remember_rates_file();
     remember_start();
     remember_main_thread();
+    control::remember_runtime_folder();
     if (options().acts())
         remember_cores();
 }

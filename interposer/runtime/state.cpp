@@ -6,6 +6,7 @@
 #include "interposer/attach/driver.hpp"
 #include "interposer/attach/real.hpp"
 #include "interposer/attach/wrapper_table.hpp"
+#include "interposer/control/server.hpp"
 #include "interposer/observe/driver_settings.hpp"
 #include "interposer/observe/host_nodes.hpp"
 #include "interposer/observe/launch_detail.hpp"
@@ -197,6 +198,7 @@ void after_fork_in_child() {
     record::forget_loader_users();
     record::abandon();
     observe::managed_watch().forget();
+    control::forget();
     if (!options().follow_fork || !can_start_anew || record::is_confined())
         return;
     record::forget_threads();
@@ -232,6 +234,7 @@ void enter() noexcept {
             record_lists();
             act::initialize(act::with_plan(options()));
             open_window();
+            control::begin();
         } else {
             act::refuse_unrecorded(options());
         }
@@ -283,6 +286,7 @@ void note_runtime(const void* caller) noexcept {
 /// Ends the trace. Does not call the driver, which answers CUDA_ERROR_DEINITIALIZED after the program's exit
 /// handlers.
 void leave() noexcept {
+    control::end();
     // A child made by _Fork(3) or clone(2) has run no atfork handler, but the trace is its parent's, too.
     if (!record::keeps() || owner.load(std::memory_order_relaxed) != getpid())
         return;
