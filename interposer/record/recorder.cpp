@@ -246,8 +246,12 @@ template <class Record>
 
 template <class Record>
 void write(const Record& record) noexcept {
-    if (counts<Record>()) [[unlikely]]
+    if (counts<Record>()) [[unlikely]] {
         count(record);
+        constexpr bool is_in_pauses = Lived<Record, Alive> || std::is_same_v<Record, trace::Pause>;
+        if (!is_in_pauses && is_held())
+            return;
+    }
     if (!recording())
         return;
     if constexpr (Lived<Record, Alive>)
@@ -296,16 +300,22 @@ ThreadWriter* write_shaped(trace::LaunchShape& shape, trace::Launch& launch) noe
 } // namespace
 
 void write(trace::LaunchShape& shape, trace::Launch& launch) noexcept {
-    if (watched()) [[unlikely]]
+    if (watched()) [[unlikely]] {
         count(shape, launch);
+        if (is_held())
+            return;
+    }
     if (keeps())
         write_shaped(shape, launch);
 }
 
 void write(trace::LaunchShape& shape, trace::Launch& launch, const LaunchKey& key, std::uint64_t generation,
            std::uint32_t period) noexcept {
-    if (watched()) [[unlikely]]
+    if (watched()) [[unlikely]] {
         count(shape, launch);
+        if (is_held())
+            return;
+    }
     if (!keeps())
         return;
     if (ThreadWriter* const writer = write_shaped(shape, launch))

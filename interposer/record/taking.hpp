@@ -28,7 +28,7 @@ inline constexpr std::size_t page_bytes = 65536;
 #endif
 struct alignas(page_bytes) TakingPage {
     std::atomic<Taking> word{Taking::nothing};
-    std::atomic<bool> keeps{false};
+    std::atomic<bool> keeps{false}, held{false};
     std::atomic<std::uint32_t> part{0};
 };
 inline constinit TakingPage taking_page{};
@@ -71,6 +71,14 @@ inline bool recording() noexcept {
 /// Whether there is a trace to write to. In the line of the cache that each hook reads.
 inline bool keeps() noexcept {
     return detail::taking_page.keeps.load(std::memory_order_acquire);
+}
+
+/// Whether calls that run in a pause because they are counted (totals.hpp) stay out of the trace.
+inline bool is_held() noexcept {
+    return detail::taking_page.held.load(std::memory_order_relaxed);
+}
+inline void hold(bool held) noexcept {
+    detail::taking_page.held.store(held, std::memory_order_relaxed);
 }
 
 /// The part of the process's recordings that is written now, from 1: a trace, or a lap of one that is a ring. A
