@@ -76,10 +76,10 @@ struct Command {
     std::string_view given{};
 };
 
-extern const Command run_command, ab_command, report_command, diff_command, check_command, stats_command,
-    flame_command, tree_command, dump_command, export_command, merge_command, pack_command, patch_command,
-    prove_command, whatif_command, plan_command, doctor_command, calibrate_command, explain_command,
-    completion_command, help_command;
+extern const Command run_command, attach_command, top_command, ab_command, report_command, diff_command,
+    check_command, stats_command, flame_command, tree_command, dump_command, export_command, merge_command,
+    pack_command, patch_command, prove_command, whatif_command, plan_command, doctor_command, calibrate_command,
+    explain_command, completion_command, help_command;
 
 /// All of them, in the order of the help.
 const std::vector<const Command*>& commands();

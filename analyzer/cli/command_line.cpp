@@ -210,11 +210,11 @@ int parse_and_run(std::vector<std::string> arguments, std::vector<std::string> c
 
 const std::vector<const Command*>& commands() {
     static const std::vector<const Command*> all{
-        &run_command,   &ab_command,     &report_command,    &diff_command,    &check_command,
-        &stats_command, &flame_command,  &tree_command,      &dump_command,    &export_command,
-        &merge_command, &pack_command,   &patch_command,     &prove_command,   &whatif_command,
-        &plan_command,  &doctor_command, &calibrate_command, &explain_command, &completion_command,
-        &help_command};
+        &run_command,     &attach_command,     &top_command,   &ab_command,     &report_command,
+        &diff_command,    &check_command,      &stats_command, &flame_command,  &tree_command,
+        &dump_command,    &export_command,     &merge_command, &pack_command,   &patch_command,
+        &prove_command,   &whatif_command,     &plan_command,  &doctor_command, &calibrate_command,
+        &explain_command, &completion_command, &help_command};
     return all;
 }
 

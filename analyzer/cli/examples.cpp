@@ -11,9 +11,11 @@ struct Examples {
     std::array<std::string_view, 2> lines;
 };
 
-constexpr Examples all[] = {
+constexpr Examples all_examples[] = {
     {"run",
      {"umadvisor run -- ./app input.dat", "umadvisor run -o app.umtrace --act prefetch -- python3 train.py"}},
+    {"attach", {"umadvisor attach train.py --for 30s", "umadvisor attach 4242 start -o app.umtrace"}},
+    {"top", {"umadvisor top", "umadvisor top --once --json train.py"}},
     {"ab",
      {"umadvisor ab --act prefetch -- ./app", "umadvisor ab --before ./app.old --after ./app -- input.dat"}},
     {"report",
@@ -61,8 +63,8 @@ constexpr Examples all[] = {
 } // namespace
 
 std::span<const std::string_view> examples_of(std::string_view command) {
-    const Examples* const found = std::ranges::find(all, command, &Examples::command);
-    return found == std::end(all) ? std::span<const std::string_view>() : found->lines;
+    const Examples* const found = std::ranges::find(all_examples, command, &Examples::command);
+    return found == std::end(all_examples) ? std::span<const std::string_view>() : found->lines;
 }
 
 } // namespace umadvisor::cli

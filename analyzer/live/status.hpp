@@ -1,0 +1,35 @@
+/// What a process says of its recordings.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace umadvisor::live {
+
+struct ActMode {
+    std::string mode;
+    bool on = false;
+};
+
+struct Status {
+    std::string version, program;
+    std::string mode; ///< standby, record or ring
+    bool recording = false;
+    std::string file;                ///< of the recording, or of the last one; empty: none
+    std::optional<double> ends_in_s; ///< where the recording ends by itself
+    std::uint64_t recordings = 0;    ///< begun so far
+    bool watched = false;            ///< calls are counted for a client
+    std::string trigger;             ///< UMADVISOR_WHEN; empty: none
+    std::vector<ActMode> act;        ///< modes of --act that can be switched
+};
+
+/// From an answer, whatever it lacks.
+Status read_status(const nlohmann::json& answer);
+
+/// "standby, 2 recordings so far, last: /tmp/app.42.umtrace".
+std::string status_text(const Status& status);
+
+} // namespace umadvisor::live
