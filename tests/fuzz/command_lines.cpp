@@ -14,8 +14,8 @@ namespace umadvisor::fuzz {
 namespace {
 
 /// They run programs, use a device, or read no trace.
-constexpr std::array<std::string_view, 8> other_commands{"run",       "ab",      "prove",      "doctor",
-                                                         "calibrate", "explain", "completion", "help"};
+constexpr std::array<std::string_view, 10> other_commands{
+    "run", "attach", "top", "ab", "prove", "doctor", "calibrate", "explain", "completion", "help"};
 
 /// They name files or servers of the user's own, start a browser, or write a file in place of the standard
 /// output. The last three are not there without npm.

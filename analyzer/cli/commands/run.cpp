@@ -2,6 +2,7 @@
 #include "analyzer/cli/command.hpp"
 #include "analyzer/cli/commands/shim.hpp"
 #include "analyzer/cli/message.hpp"
+#include "analyzer/cli/run/live_options.hpp"
 #include "analyzer/cli/run/program_file.hpp"
 #include "analyzer/cli/run/recorded_run.hpp"
 #include "analyzer/cli/run/run_summary.hpp"
@@ -73,7 +74,7 @@ std::string usage_trouble(const Arguments& arguments) {
                                arguments.value(flag));
     if (arguments.has("--output") && arguments.value("--output").empty())
         return "--output takes the name of a file";
-    return {};
+    return live_trouble(arguments);
 }
 
 std::string output_name(const Arguments& arguments) {
@@ -92,6 +93,7 @@ bool forced(const Arguments& arguments) {
 
 Environment environment_of(const Arguments& arguments, const std::string& shim, const std::string& output) {
     Environment environment = preload_environment(shim, output);
+    add_live_settings(environment, arguments);
     if (arguments.has("--follow-fork"))
         environment.emplace_back("UMADVISOR_FOLLOW_FORK", "1");
     if (arguments.has("--quiet"))
@@ -177,42 +179,47 @@ const Command run_command{
     "PROGRAM",
     1,
     0,
-    {{"-o,--output", "FILE",
-      "Trace file; a rank of a job adds its rank before the suffix, a further process its pid. Default: "
-      "PROGRAM.PID.umtrace in the working directory, for a rank PROGRAM.RANK.PID.umtrace"},
-     {"-f,--force", "", "Replace an existing trace file"},
-     {"-c,--capture-range", "none|cudaProfilerApi",
-      "cudaProfilerApi: record only between cudaProfilerStart and cudaProfilerStop"},
-     {"-y,--delay", "SECONDS", "Start recording after the program has run this long"},
-     {"-d,--duration", "SECONDS", "Stop recording after this many seconds"},
-     {"--follow-fork", "", "Also trace forked children of a process that had initialised CUDA"},
-     {"--act", "LIST",
-      "Change what the program does: "
+    with_live_options(
+        {{"-o,--output", "FILE",
+          "Trace file; a rank of a job adds its rank before the suffix, a further process its pid. Default: "
+          "PROGRAM.PID.umtrace in the working directory, for a rank PROGRAM.RANK.PID.umtrace"},
+         {"-f,--force", "", "Replace an existing trace file"},
+         {"-c,--capture-range", "none|cudaProfilerApi",
+          "cudaProfilerApi: record only between cudaProfilerStart and cudaProfilerStop"},
+         {"-y,--delay", "SECONDS", "Start recording after the program has run this long"},
+         {"-d,--duration", "SECONDS", "Stop recording after this many seconds"},
+         {"--follow-fork", "", "Also trace forked children of a process that had initialised CUDA"},
+         {"--act", "LIST",
+          "Change what the program does: "
 #define MODE(name, words, ...) words ", "
 #include "trace/act.def"
-      "auto (all that give up what does not pay), plan=FILE (of umadvisor plan)"},
-     {"--budget", "SIZE",
-      "Device memory that --act rewrite may make managed, on each device; default: the card's memory, for "
-      "rewrite=spill half of the host's free memory"},
-     {"--pretend-memory", "SIZE", "Pretend that the card has less memory"},
-     {"--stacks", "off|N", "Frames recorded with each call"},
-     {"--um", "SOURCE",
-      "Source of events of managed memory: auto (queue where the driver was tested, otherwise pagemap; with "
-      "--act but without relieve pagemap), queue (the driver's tools queue, also with an untested release), "
-      "cupti (no other profiler can then use CUPTI), pagemap, off"},
-     {"--um-detail", "LEVEL",
-      "Events read from the queue: auto (light, and full in short windows while memory moves; with --act "
-      "light), light, faults, full"},
-     {"--hash", "LEVEL",
-      "Hash the bytes of copies between host and device to find repeated ones: sample (some bytes, all where "
-      "they may repeat; the default without --act), full, off"},
-     {"--no-calibrate", "",
-      "Do not calibrate an uncalibrated device after the program has ended (calibration takes 1 to 2 s, once "
-      "for each kind of device)"},
-     {"--summary", "",
-      "Write a summary beside each trace (.umsum, at most 100 KB), with which umadvisor merge compares the "
-      "ranks of a job"},
-     {"-q,--quiet", "", "Print no messages, neither here nor in the program"}},
+          "auto (all that give up what does not pay), plan=FILE (of umadvisor plan)"},
+         {"--budget", "SIZE",
+          "Device memory that --act rewrite may make managed, on each device; default: the card's memory, for "
+          "rewrite=spill half of the host's free memory"},
+         {"--pretend-memory", "SIZE", "Pretend that the card has less memory"},
+         {"--stacks", "off|N", "Frames recorded with each call"},
+         {"--um", "SOURCE",
+          "Source of events of managed memory: auto (queue where the driver was tested, otherwise pagemap; "
+          "with "
+          "--act but without relieve pagemap), queue (the driver's tools queue, also with an untested "
+          "release), "
+          "cupti (no other profiler can then use CUPTI), pagemap, off"},
+         {"--um-detail", "LEVEL",
+          "Events read from the queue: auto (light, and full in short windows while memory moves; with --act "
+          "light), light, faults, full"},
+         {"--hash", "LEVEL",
+          "Hash the bytes of copies between host and device to find repeated ones: sample (some bytes, all "
+          "where "
+          "they may repeat; the default without --act), full, off"},
+         {"--no-calibrate", "",
+          "Do not calibrate an uncalibrated device after the program has ended (calibration takes 1 to 2 s, "
+          "once "
+          "for each kind of device)"},
+         {"--summary", "",
+          "Write a summary beside each trace (.umsum, at most 100 KB), with which umadvisor merge compares the "
+          "ranks of a job"},
+         {"-q,--quiet", "", "Print no messages, neither here nor in the program"}}),
     &run,
     true};
 
