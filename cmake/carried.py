@@ -25,6 +25,7 @@ LIBRARIES = {
     "libfmt-dev": "MIT",
     "libiberty-dev": "LGPL-2.0-or-later",
     "liblzma-dev": "LicenseRef-xz-public-domain",
+    "libncurses-dev": "X11-distribute-modifications-variant",
     "libprotozero-dev": "BSD-2-Clause AND Apache-2.0",
     "libspdlog-dev": "MIT",
     "libsqlite3-dev": "blessing",

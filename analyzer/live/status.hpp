@@ -26,7 +26,7 @@ struct Status {
     std::vector<ActMode> act;        ///< modes of --act that can be switched
 };
 
-/// From an answer, whatever it lacks.
+/// From an answer, which may lack any of them.
 Status read_status(const nlohmann::json& answer);
 
 /// "standby, 2 recordings so far, last: /tmp/app.42.umtrace".

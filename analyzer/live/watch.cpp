@@ -22,7 +22,7 @@ void Watch::add(std::vector<Connection> connections) {
     std::ranges::sort(processes_, {}, [](const Watched& each) { return key_of(each.process()); });
 }
 
-/// Takes out those where `step` fails.
+/// Removes those where `step` fails.
 template <class Step>
 void Watch::each(const Step& step) {
     std::erase_if(processes_, [&](Watched& watched) {

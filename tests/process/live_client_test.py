@@ -42,10 +42,10 @@ class LiveTest(unittest.TestCase):
         clean = {name: value for name, value in os.environ.items() if not name.startswith("UMADVISOR_CONTROL")}
         return {**clean, "XDG_RUNTIME_DIR": str(self.runtime), "XDG_CACHE_HOME": str(self.folder), "NO_COLOR": "1", **more}
 
-    def serve(self, behaviour="good", folder=None, name="live_server.py"):
+    def serve(self, behaviour="good", folder=None, name="live_server.py", before=()):
         script = self.folder / name
         shutil.copyfile(SERVER, script)
-        server = subprocess.Popen([sys.executable, script, behaviour, self.sockets if folder is None else folder, self.trace],
+        server = subprocess.Popen([*before, sys.executable, script, behaviour, self.sockets if folder is None else folder, self.trace],
                                   stdout=subprocess.PIPE, text=True, cwd=self.folder, env=self.environment())
         self.addCleanup(server.wait)
         self.addCleanup(server.stdout.close)
@@ -206,6 +206,47 @@ class Attach(LiveTest):
         other = self.serve()
         os.rename(self.sockets / str(other.pid), self.sockets / str(server.pid))
         self.check_refused(self.run_client("attach", server.pid, "status"), f"belongs to process {other.pid}: not used")
+
+
+class Containers(LiveTest):
+    """Namespaces of their own for process numbers and mounts, as containers have them."""
+
+    UNSHARE = ["unshare", "--pid", "--mount", "--fork", "--kill-child", *([] if os.geteuid() == 0 else ["--map-root-user"])]
+
+    def setUp(self):
+        super().setUp()
+        if subprocess.run([*self.UNSHARE, "true"], capture_output=True, check=False).returncode != 0:
+            self.skipTest("no namespaces of its own can be made here")
+        self.inner = self.folder / "inner"
+        self.inner.mkdir()
+
+    def serve_inside(self, sockets):
+        """Process 1 of its namespace, with a file system of its own in `inner`."""
+        script = f'mount -t tmpfs none {self.inner} && mkdir -p -m 700 {sockets} && exec env XDG_RUNTIME_DIR={sockets.parent} "$@"'
+        return self.serve(folder=sockets, before=[*self.UNSHARE, "sh", "-c", script, "sh"])
+
+    def test_the_socket_has_the_number_inside(self):
+        self.serve_inside(self.sockets)
+        self.assertEqual([each.name for each in self.sockets.iterdir()], ["1"])
+        self.assertIn("standby", self.run_client("attach", "live_server.py", "status").stdout)
+
+    def test_a_socket_and_a_trace_of_another_file_system(self):
+        self.serve_inside(self.inner / "umadvisor")
+        ran = self.run_client("attach", "live_server.py", "--for", "100ms", "-o", "inner/run.umtrace")
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        self.assertIn("UMA-", ran.stdout)
+        self.assertFalse((self.inner / "run.umtrace").exists())
+        self.assertIn("/root" + str(self.inner / "run.umtrace"), self.run_client("attach", "live_server.py", "snapshot", "-o",
+                                                                              "inner/run.umtrace").stdout)
+        top = self.run_client("top", "--once", "--json", "--interval", "100ms")
+        self.assertTrue(json.loads(top.stdout)["processes"][0]["lines"], top.stderr)
+
+    def test_a_process_that_is_not_seen_from_another_namespace(self):
+        self.serve_inside(self.sockets)
+        for who in ("--all", "1"):  # which is umadvisor itself there
+            ran = subprocess.run([*self.UNSHARE, "--mount-proc", ADVISOR, "attach", who, "status"], text=True, capture_output=True,
+                                 timeout=60, check=False, env=self.environment(UMADVISOR_CONTROL=str(self.sockets)))
+            self.assertIn("1 (in another container): standby", ran.stdout, ran.stderr)
 
 
 class Top(LiveTest):

@@ -39,26 +39,29 @@ Chosen chosen(live::Discovery found) {
     return {std::move(found.connections), !found.refusals.empty()};
 }
 
+/// The one that has this number in a container which is not seen from here, if there is one.
+Chosen choose_unseen(pid_t inner_pid) {
+    Chosen one;
+    live::Discovery all = live::discover();
+    for (live::Connection& each : all.connections)
+        if (each.process().pid == 0 && each.process().inner_pid == inner_pid)
+            one.connections.push_back(std::move(each));
+    return one;
+}
+
 Chosen choose_number(pid_t pid) {
     const std::optional<live::Process> process = live::read_process(pid);
-    if (!process) {
-        live::Discovery all = live::discover(); // it may be the number in a container
-        std::erase_if(all.refusals, [](const std::string&) { return true; });
-        Chosen one;
-        for (live::Connection& each : all.connections)
-            if (each.process().pid == 0 && each.process().inner_pid == pid)
-                one.connections.push_back(std::move(each));
-        if (one.connections.empty())
-            throw reader::Error(fmt::format("there is no process {}", pid));
+    const bool own = process && process->user == ::geteuid();
+    if (own)
+        if (Chosen one = chosen(live::discover(*process)); !one.connections.empty())
+            return one;
+    if (Chosen one = choose_unseen(pid); !one.connections.empty())
         return one;
-    }
-    if (process->user != ::geteuid())
-        throw reader::Error(
-            fmt::format("process {} is another user's: only that user can attach to it", process->text()));
-    Chosen one = chosen(live::discover(*process));
-    if (one.connections.empty())
+    if (own)
         fail_without_socket(*process);
-    return one;
+    throw reader::Error(
+        process ? fmt::format("process {} is another user's: only that user can attach to it", process->text())
+                : fmt::format("there is no process {}", pid));
 }
 
 /// All of this name.

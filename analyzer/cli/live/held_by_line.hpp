@@ -16,7 +16,7 @@ namespace umadvisor::cli {
 
 inline constexpr std::size_t most_held_lines = 10;
 
-/// Takes a snapshot through a connection of its own. Throws reader::Error where there is none.
+/// Asks for a snapshot through a connection of its own. Throws reader::Error where there is none.
 std::vector<live::HeldLine> read_held_lines(const live::Process& process);
 
 /// One snapshot at a time, in a thread of its own. It ends after the snapshot that it waits for.
