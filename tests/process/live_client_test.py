@@ -148,6 +148,14 @@ class Attach(LiveTest):
             self.assertIn(f"{server.pid} (live_server.py): records to {self.folder}/job.{server.pid}.umtrace\n", ran.stdout)
         self.assertIn("start", hanging.stdout.readline())
 
+    def test_eight_processes_start_together(self):
+        for _ in range(8):
+            self.serve()
+        self.assertEqual(self.run_client("attach", "--all", "start").returncode, 0)
+        begun = [each["begun_ns"] for each in json.loads(self.run_client("attach", "--all", "status", "--json").stdout)["processes"]]
+        self.assertEqual(len(begun), 8)
+        self.assertLess(max(begun) - min(begun), 200e6)
+
     def test_a_name_of_several_asks_for_a_pid(self):
         servers = [self.serve() for _ in range(2)]
         ran = self.run_client("attach", "live_server.py", "status")

@@ -14,7 +14,7 @@ import time
 
 BEHAVIOUR, FOLDER, TRACE = sys.argv[1], sys.argv[2], (sys.argv + [""])[3]
 START = time.monotonic_ns()
-recording = {"file": "", "count": 0, "on": False}
+recording = {"file": "", "count": 0, "on": False, "begun_ns": 0}
 
 
 def counters():
@@ -37,10 +37,12 @@ def answer(words):
         return counters()
     if command == "status":
         return {"ok": True, "protocol": 1, "version": "1.0.0", "pid": os.getpid(), "program": "live_server.py", "mode": "standby",
-                "recording": recording["on"], "file": recording["file"], "recordings": recording["count"], "watched": False,
+                "recording": recording["on"], "file": recording["file"], "recordings": recording["count"],
+                "watched": False, "begun_ns": recording["begun_ns"],
                 "trigger": "h2d > 1GB/s", "act": [{"mode": "prefetch", "on": True}, {"mode": "stage", "on": False}]}
     if command == "start":
-        recording.update(file=values.get("output", f"{os.getcwd()}/live_server.py.{os.getpid()}.umtrace"), on=True)
+        recording.update(file=values.get("output", f"{os.getcwd()}/live_server.py.{os.getpid()}.umtrace"), on=True,
+                         begun_ns=time.monotonic_ns())
         recording["count"] += 1
         return {"ok": True, "file": recording["file"]}
     if command == "stop":

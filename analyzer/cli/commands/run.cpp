@@ -161,7 +161,10 @@ int run(const Arguments& arguments) {
     for (const std::string& line : add_rates(ran, !arguments.has("--no-calibrate")))
         if (!quiet)
             say(line);
-    if (!quiet)
+    if (!quiet && ran.processes.empty() && (arguments.has("--standby") || arguments.has("--when")))
+        say("no trace: no process reported a recording; umadvisor attach PID begins one while the program "
+            "runs");
+    else if (!quiet)
         summarize(ran.processes, ran.listed, arguments.has("--summary"));
     else if (arguments.has("--summary"))
         keep_summaries(ran.processes);
