@@ -249,6 +249,7 @@ bool run_round(Server& self) {
     count_for_watchers(self);
     if (polled[1].revents != 0)
         accept_one(self);
+    runtime::snapshot_after_failure();
     keep_time(self);
     runtime::end_if_program_is_over();
     return true;
@@ -292,7 +293,7 @@ const char* open(Server& self) {
 
 void begin() noexcept {
     const runtime::Options& options = runtime::options();
-    if ((!wants_socket() && options.when[0] == '\0') || record::is_confined())
+    if ((!wants_socket() && options.when[0] == '\0' && !options.ring.any()) || record::is_confined())
         return;
     const record::Quiet quiet;
     void* const pages = base::map_pages(sizeof(Server));

@@ -7,6 +7,7 @@
 #include "interposer/record/confined.hpp"
 #include "interposer/record/quiet.hpp"
 #include "interposer/record/recorder.hpp"
+#include "interposer/record/totals.hpp"
 #include "interposer/runtime/message.hpp"
 #include "interposer/runtime/options.hpp"
 
@@ -57,6 +58,11 @@ void ManagedWatch::start() noexcept {
     settled_.store(true);
 }
 
+/// Not while the process only waits for a recording.
+bool ManagedWatch::is_wanted() noexcept {
+    return record::keeps() || record::watched();
+}
+
 void ManagedWatch::wake() noexcept {
     if (!begun_.load(std::memory_order_relaxed))
         return allocations().managed_count() != 0 ? start() : void();
@@ -64,8 +70,13 @@ void ManagedWatch::wake() noexcept {
     queue_watch().wake();
 }
 
+void ManagedWatch::deliver_rest() noexcept {
+    queue_watch().write_rest();
+}
+
 void ManagedWatch::rest() noexcept {
-    queue_watch().rest();
+    if (!is_wanted())
+        queue_watch().rest();
 }
 
 bool ManagedWatch::settled() const noexcept {

@@ -3,7 +3,6 @@
 
 #include "interposer/observe/driver_settings.hpp"
 #include "interposer/observe/managed_batch.hpp"
-#include "interposer/record/taking.hpp"
 #include "trace/managed_records.hpp"
 
 #include <atomic>
@@ -18,7 +17,7 @@ class ManagedWatch {
 public:
     /// The program has managed memory. One load from the second time on. May block for a moment the first time.
     void begin() noexcept {
-        if (!begun_.load(std::memory_order_relaxed) && record::keeps())
+        if (!begun_.load(std::memory_order_relaxed) && is_wanted())
             start();
     }
 
@@ -26,6 +25,8 @@ public:
     /// nothing.
     void wake() noexcept;
     void rest() noexcept;
+    /// Records what the driver has reported so far. Called before the recording ends.
+    void deliver_rest() noexcept;
 
     /// The program is about to have managed memory. CUPTI counts what is allocated once it has been set up.
     void before_allocation() noexcept {
@@ -80,6 +81,7 @@ public:
     void forget() noexcept;
 
 private:
+    static bool is_wanted() noexcept;
     static bool begins_early() noexcept;
     bool is_spared() const noexcept;
     std::uint64_t sum_of_counters() const noexcept;

@@ -89,10 +89,10 @@ Totals totals_of(const Shared& shared) {
 
 Totals before_recording{}; ///< what the counters had then; under the lock of the counters
 
-trace::ManagedCounters counters_of(const Totals& totals) {
+trace::ManagedCounters counters_of(const Totals& totals, const Totals& before) {
     trace::ManagedCounters record;
     record.start = record::now();
-    const auto since = [&](std::size_t which) { return totals[which] - before_recording[which]; };
+    const auto since = [&](std::size_t which) { return totals[which] - before[which]; };
     record.bytes_to_device = since(0);
     record.bytes_to_host = since(1);
     record.host_faults = since(2);
@@ -383,13 +383,13 @@ void QueueWatch::look_at_counters() noexcept {
     if (totals == recorded_totals)
         return;
     recorded_totals = totals;
-    record::write(counters_of(totals));
+    record::write(counters_of(totals, before_recording));
 }
 
 bool QueueWatch::read_totals(trace::ManagedCounters& totals) const noexcept {
     if (!watches())
         return false;
-    totals = counters_of(totals_of(*shared));
+    totals = counters_of(totals_of(*shared), Totals{});
     return true;
 }
 
@@ -443,18 +443,26 @@ void QueueWatch::finish() noexcept {
     mutex.unlock();
 }
 
-void QueueWatch::rest() noexcept {
+void QueueWatch::write_rest() noexcept {
     if (!watches())
         return;
     const record::Quiet quiet;
     record::follow_objects();
     const record::Guard guard(mutex);
-    if (!watching.load() || suspended.load())
+    if (!watching.load())
         return;
     ring_tracker.flush();
     drain();
     look_at_counters();
-    suspend_events();
+}
+
+void QueueWatch::rest() noexcept {
+    if (!watches())
+        return;
+    const record::Quiet quiet;
+    const record::Guard guard(mutex);
+    if (watching.load() && !suspended.load())
+        suspend_events();
 }
 
 void QueueWatch::wake() noexcept {
@@ -462,9 +470,11 @@ void QueueWatch::wake() noexcept {
         return;
     const record::Quiet quiet;
     const record::Guard guard(mutex);
-    if (!watching.load() || !suspended.load())
+    if (watching.load() && suspended.load())
+        resume_events();
+    if (!watching.load())
         return;
-    resume_events();
+    const TryLock::Attempt attempt(counter_lock); // whoever has it counts what is before the recording
     before_recording = recorded_totals = totals_of(*shared);
 }
 

@@ -43,7 +43,10 @@ public:
     /// Records what is left in the ring and ends the watch.
     void finish() noexcept;
 
-    /// Records what is left, and suspends the driver's reports until wake(), which counts from zero again.
+    /// Records what the driver has reported so far.
+    void write_rest() noexcept;
+
+    /// Suspends the driver's reports until wake(), which counts from zero again.
     void rest() noexcept;
     void wake() noexcept;
 

@@ -24,7 +24,8 @@ enum class Lock : unsigned char {
     frames,
     texts,      ///< strings, Python code
     alive,      ///< held while its record is written, too
-    dictionary, ///< and writers without a thread; those before may be held while a definition or a Notice is written
+    dictionary, ///< and writers without a thread; those before may be held while a definition or a Notice is
+                ///< written
     sink,       ///< and the pipes of read_checked(), which waits for nothing else
 };
 

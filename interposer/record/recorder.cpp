@@ -216,11 +216,15 @@ template <class Record>
     begin_due_lap();
 }
 
-/// Into the calling thread's chunk.
 template <class Record>
-void put(const Record& record) noexcept {
-    if (!keeps())
-        return;
+void note_failure(const Record& record) noexcept {
+    if constexpr (requires { record.status; })
+        if (record.status != 0 && following.failed != nullptr) [[unlikely]]
+            following.failed(record.status);
+}
+
+template <class Record>
+void put_in_chunk(const Record& record) noexcept {
     ThreadWriter* writer = thread_writer();
     const std::size_t bound = trace::encoded_bound(record);
     if (writer == nullptr) [[unlikely]]
@@ -229,6 +233,14 @@ void put(const Record& record) noexcept {
         return write_to_new_room(*writer, record, bound);
     writer->chunk.put(record);
     writer->chunk.commit();
+}
+
+template <class Record>
+void put(const Record& record) noexcept {
+    if (!keeps())
+        return;
+    put_in_chunk(record);
+    note_failure(record);
 }
 
 /// A record is with what is alive, or in a chunk of the recording that is under way, and never in neither.
@@ -294,6 +306,7 @@ ThreadWriter* write_shaped(trace::LaunchShape& shape, trace::Launch& launch) noe
         writer->keep_late();
         begin_due_lap();
     }
+    note_failure(launch);
     return writer;
 }
 

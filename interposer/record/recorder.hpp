@@ -31,6 +31,8 @@ struct Following {
     /// simcuda's virtual clock in nanoseconds, or null: then the TSC where it is invariant, else
     /// CLOCK_MONOTONIC.
     std::uint64_t (*simulated_clock)();
+    /// Called with the status of each call that failed, while a ring is recorded; or null.
+    void (*failed)(std::uint64_t status) noexcept;
 };
 
 /// Prepares all that does not depend on a file. Returns nullptr or why not, as open(). Called once.

@@ -223,6 +223,10 @@ void read_options() noexcept {
     // preloads there anyway.
     if (getuid() == geteuid() && getgid() == getegid())
         for_each_setting([](std::string_view name, std::string_view value) { set(name, value, current); });
+    if (current.ring.any())
+        current.mode = Mode::record;
+    else if (current.when[0] != '\0')
+        current.mode = Mode::standby;
     if (current.hashing == Hashing::automatic)
         current.hashing = current.acts() ? Hashing::off : Hashing::sample;
     if (current.managed_detail == ManagedDetailOption::by_traffic && current.acts())

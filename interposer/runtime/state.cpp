@@ -24,6 +24,7 @@
 #include "interposer/runtime/message.hpp"
 #include "interposer/runtime/opened_trace.hpp"
 #include "interposer/runtime/options.hpp"
+#include "interposer/runtime/recordings.hpp"
 #include "interposer/runtime/run_list.hpp"
 #include "interposer/runtime/window.hpp"
 #include "interposer/wrappers/hook.hpp"
@@ -183,8 +184,9 @@ void describe() {
 /// Everything is ready to be recorded, and is from now on, or later.
 bool begin_following() {
     const bool standby = options().mode == Mode::standby;
-    const char* const trouble = record::follow(
-        {options().stack_frames, options().python, standby || options().ring.any(), attach::simulated_clock()});
+    const char* const trouble =
+        record::follow({options().stack_frames, options().python, standby || options().ring.any(),
+                        attach::simulated_clock(), options().ring.any() ? &note_failure : nullptr});
     if (trouble != nullptr) {
         say("%s; nothing is recorded", trouble);
         report_to_run(trace::RunEntryKind::trouble, "", trouble);

@@ -1,6 +1,7 @@
 #include "interposer/runtime/window.hpp"
 
 #include "interposer/observe/allocations.hpp"
+#include "interposer/observe/managed_watch.hpp"
 #include "interposer/record/clock.hpp"
 #include "interposer/record/mutex.hpp"
 #include "interposer/record/off_stack.hpp"
@@ -179,12 +180,17 @@ void lift(PauseCause cause, PauseCause why) noexcept {
 }
 
 void watch(bool on) noexcept {
-    const record::Guard guard(mutex);
-    record::watch(on, &crosses_devices);
-    if (on) // launches that threads remember are not counted
-        observe::allocations().renew();
-    pass_time();
-    take_what_is_asked();
+    {
+        const record::Guard guard(mutex);
+        record::watch(on, &crosses_devices);
+        if (on) // launches that threads remember are not counted
+            observe::allocations().renew();
+        pass_time();
+        take_what_is_asked();
+    }
+    if (record::keeps())
+        return;
+    on ? observe::managed_watch().wake() : observe::managed_watch().rest();
 }
 
 } // namespace umadvisor::runtime
