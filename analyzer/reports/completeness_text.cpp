@@ -1,9 +1,11 @@
 #include "analyzer/reports/completeness_text.hpp"
 
 #include "analyzer/reader/shown_name.hpp"
+#include "analyzer/reports/recording_text.hpp"
 #include "analyzer/text/figures.hpp"
 
 #include <array>
+#include <utility>
 
 namespace umadvisor::reports {
 namespace {
@@ -94,6 +96,8 @@ bool lacks_records(const reader::Trace& trace) {
 
 std::vector<std::string> completeness_lines(const reader::Trace& trace) {
     std::vector<std::string> lines = missing_lines(trace);
+    if (std::string part = recording_text(trace); !part.empty())
+        lines.push_back(std::move(part));
     if (const std::uint32_t cut = trace.file.header().stacks_cut; cut != 0)
         lines.push_back(count_text(cut, "call stack") +
                         " could not be unwound to the end: the program ran code without unwind information "

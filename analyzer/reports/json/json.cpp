@@ -9,6 +9,7 @@
 #include "analyzer/reports/notice_text.hpp"
 #include "analyzer/reports/place_json.hpp"
 #include "analyzer/reports/range_lines.hpp"
+#include "analyzer/reports/recording_text.hpp"
 #include "analyzer/symbols/demangle.hpp"
 
 #include <algorithm>
@@ -38,6 +39,14 @@ Json process_json(const advice::Report& report) {
         object["directory"] = process.directory;
         object["host"] = process.host;
         object["rank"] = process.rank;
+    }
+    if (const std::string part = recording_text(report.trace); !part.empty()) {
+        const trace::Recording& recording = dictionary.recordings.front();
+        object["recording"] = {{"cause", cause_word(recording.cause)},
+                               {"number", recording.number},
+                               {"begun_ns", recording.age_ns},
+                               {"why", recording.why},
+                               {"text", part}};
     }
     return object;
 }

@@ -39,6 +39,8 @@ constexpr std::size_t most_dropped = 3; ///< call sites of dropped calls named
 /// As findings count it: without the start of CUDA, which stands beside it.
 std::string length_text(const rules::Profile& profile) {
     const std::string whole = time_text(profile.duration_ns());
+    if (profile.trace().file.header().late) // CUDA had started, and the pause at its end is not the recording's
+        return time_text(profile.recorded_ns());
     if (profile.paused())
         return fmt::format("recorded {} of {}", time_text(profile.recorded_ns()), whole);
     const std::uint64_t start_ns =
