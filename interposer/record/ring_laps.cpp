@@ -11,7 +11,7 @@ constexpr std::uint64_t never = ~std::uint64_t{0};
 } // namespace
 
 bool RingLaps::begin(std::uint64_t bytes, std::uint64_t nanoseconds, std::uint64_t places,
-                     trace::ClockPair time) noexcept {
+                     trace::ClockPair time, std::uint64_t now) noexcept {
     first_ = last_ = 0;
     free_count_ = 0;
     due_ = never;
@@ -28,13 +28,13 @@ bool RingLaps::begin(std::uint64_t bytes, std::uint64_t nanoseconds, std::uint64
     lap_ns_ = nanoseconds / (most - 1); // so that all but the lap that is written are as long as was asked for
     lap_bytes_ = bytes / most;
     first_ = 1;
-    next(time);
+    next(time, now);
     return true;
 }
 
-void RingLaps::next(trace::ClockPair time) noexcept {
+void RingLaps::next(trace::ClockPair time, std::uint64_t now) noexcept {
     of(++last_) = {time, 0};
-    due_.store(lap_ns_ != 0 ? time.monotonic_ns + lap_ns_ : never, std::memory_order_relaxed);
+    due_.store(lap_ns_ != 0 ? now + lap_ns_ : never, std::memory_order_relaxed);
     full_.store(false, std::memory_order_relaxed);
 }
 

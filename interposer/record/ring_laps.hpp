@@ -20,8 +20,8 @@ public:
 
     /// Begins a ring of `bytes`, or of `nanoseconds`; both 0: the trace is none. `places` is how many chunks
     /// the file can hold. False without memory.
-    bool begin(std::uint64_t bytes, std::uint64_t nanoseconds, std::uint64_t places,
-               trace::ClockPair time) noexcept;
+    bool begin(std::uint64_t bytes, std::uint64_t nanoseconds, std::uint64_t places, trace::ClockPair time,
+               std::uint64_t now) noexcept;
 
     /// Whether this is a ring.
     bool any() const noexcept { return last_ != 0; }
@@ -33,7 +33,8 @@ public:
     trace::ClockPair beginning() const noexcept { return of(first_).time; }
     std::uint64_t last_beginning() const noexcept { return of(last_).time.ticks; }
 
-    void next(trace::ClockPair time) noexcept;
+    /// `now`: CLOCK_MONOTONIC, which is not that of a simulated clock.
+    void next(trace::ClockPair time, std::uint64_t now) noexcept;
 
     /// A chunk in this place belongs to the lap that is written.
     void give(std::uint32_t place) noexcept { lap_of_[place] = last_; }

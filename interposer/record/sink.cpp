@@ -82,7 +82,8 @@ const char* Sink::begin(const Settings& settings) noexcept {
     next_write_ = 0;
     describe_file();
     header_->late = settings.cause != trace::PauseCause::start;
-    if (!laps_.begin(settings.ring_bytes, settings.ring_ns, room_ / trace::chunk_bytes + 1, header_->first)) {
+    if (!laps_.begin(settings.ring_bytes, settings.ring_ns, room_ / trace::chunk_bytes + 1, header_->first,
+                     monotonic_nanoseconds())) {
         give_up_memory();
         return file_.fail(settings.path, "no memory for a ring");
     }

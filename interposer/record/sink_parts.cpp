@@ -57,7 +57,7 @@ void Sink::next_lap() noexcept {
         drop_oldest_lap();
     if (laps_.last() - laps_.first() + 1 >= RingLaps::most) // the ring is being copied
         return;
-    laps_.next(read_clock_pair());
+    laps_.next(read_clock_pair(), monotonic_nanoseconds());
     begin_part();
 }
 

@@ -42,17 +42,6 @@ void report(trace::RunEntryKind kind, const char* text) {
     report_to_run(kind, *path == '/' ? "" : directory, text);
 }
 
-/// The next name that may be free, from the working directory of the start.
-bool next_name() {
-    static char name[4096];
-    if (!trace_path(name, sizeof name, ++last_number))
-        return false;
-    const bool absolute = *name == '/' || last_number == 1 || *directory == '\0';
-    const int length =
-        std::snprintf(path, sizeof path, "%s%s%s", absolute ? "" : directory, absolute ? "" : "/", name);
-    return length < static_cast<int>(sizeof path);
-}
-
 bool is_read_as_it_is(const char* word) {
     return std::strpbrk(word, " \t\n|&;<>()$`\\\"*?[]{}#~!") == nullptr;
 }
@@ -69,7 +58,7 @@ bool open_first_trace() noexcept {
     const bool ring = options().ring.any();
     const char* trouble = nullptr;
     for (int tries = 0; tries < most_names; ++tries) {
-        if (!next_name()) {
+        if (!trace_path(path, sizeof path, ++last_number)) {
             say("the trace's name is too long; nothing is recorded");
             report(trace::RunEntryKind::trouble, "the trace's name is too long");
             return false;
@@ -93,29 +82,31 @@ bool open_first_trace() noexcept {
 }
 
 bool next_free_path(char* to, std::size_t bytes) noexcept {
+    static char name[4096]; // static, since threads may have small stacks
     struct stat file;
-    for (int tries = 0; tries < most_names && next_name(); ++tries)
-        if (lstat(path, &file) != 0) {
-            const bool absolute = *path == '/' || *directory == '\0';
-            return std::snprintf(to, bytes, "%s%s%s", absolute ? "" : directory, absolute ? "" : "/", path) <
-                   static_cast<int>(bytes);
-        }
+    for (int tries = 0; tries < most_names; ++tries) {
+        if (!trace_path(name, sizeof name, ++last_number))
+            return false;
+        const bool whole = *name == '/' || *directory == '\0';
+        const int length = std::snprintf(to, bytes, "%s%s%s", whole ? "" : directory, whole ? "" : "/", name);
+        if (length >= static_cast<int>(bytes))
+            return false;
+        if (lstat(to, &file) != 0)
+            return true;
+    }
     return false;
 }
 
 const char* open_next_trace(const char* output, trace::PauseCause cause, const char* why) noexcept {
     const char* trouble = "no name for the trace is free";
     for (int tries = 0; tries < most_names; ++tries) {
-        static char name[4096];
         if (*output != '\0')
             std::snprintf(path, sizeof path, "%s", output);
-        else if (!next_free_path(name, sizeof name))
+        else if (!next_free_path(path, sizeof path))
             break;
-        else
-            std::snprintf(path, sizeof path, "%s", name);
         trouble = record::open(settings(cause, why));
         if (trouble == nullptr) {
-            run_knows = report_to_run(trace::RunEntryKind::trace, "", path);
+            run_knows = report_to_run(trace::RunEntryKind::trace, *path == '/' ? "" : directory, path);
             return nullptr;
         }
         if (*output != '\0' || !is_in_use(path))
