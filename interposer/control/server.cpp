@@ -231,23 +231,24 @@ bool wait(Server& self, pollfd* polled, nfds_t count) {
 
 /// Sleeps until there is something to do, and does it. False: the thread ends.
 bool run_round(Server& self) {
-    pollfd polled[2 + Server::most_clients];
-    polled[0] = {self.waker.number(), POLLIN, 0};
-    polled[1] = {self.listener.number(), POLLIN, 0}; // a negative number is left out
+    constexpr std::size_t own = Waker::polled + 1;
+    pollfd polled[own + Server::most_clients];
+    self.waker.poll_for(polled);
+    pollfd& listener = polled[Waker::polled];
+    listener = {self.listener.number(), POLLIN, 0}; // a negative number is left out
     for (std::size_t i = 0; i < Server::most_clients; ++i) {
         const Client& client = self.clients[i];
         const int events = POLLIN | (client.unread != 0 ? POLLOUT : 0);
-        polled[2 + i] = {client.socket.number(), static_cast<short>(events), 0};
+        polled[own + i] = {client.socket.number(), static_cast<short>(events), 0};
     }
     if (!wait(self, polled, std::size(polled)))
         return false;
-    if (polled[0].revents != 0)
-        self.waker.clear();
+    self.waker.clear();
     for (std::size_t i = 0; i < Server::most_clients; ++i)
-        if (polled[2 + i].revents != 0 && !serve(self, self.clients[i], polled[2 + i].revents))
+        if (polled[own + i].revents != 0 && !serve(self, self.clients[i], polled[own + i].revents))
             disconnect(self, self.clients[i]);
     count_for_watchers(self);
-    if (polled[1].revents != 0)
+    if (listener.revents != 0)
         accept_one(self);
     runtime::snapshot_after_failure();
     keep_time(self);

@@ -1,33 +1,63 @@
 #include "interposer/control/waker.hpp"
 
+#include "interposer/record/high_descriptor.hpp"
+
+#include <cstdint>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 namespace umadvisor::control {
 
+using record::Marked;
+
 bool Waker::renew() noexcept {
     close();
+    int event = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (event < 0)
+        return false;
+    event = record::raise_descriptor(event);
+    if (!record::mark(event, Marked::waker)) {
+        ::close(event);
+        return false;
+    }
+    event_.store(event);
     int pair[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair) != 0)
         return false;
-    const bool first = waits_.adopt(pair[0]);
-    return wakes_.adopt(pair[1]) && first;
+    const bool first = open_.adopt(pair[0]);
+    return other_end_.adopt(pair[1]) && first;
 }
 
-/// If the socket is full, the thread is about to wake up.
+bool Waker::is_ours() const noexcept {
+    return record::is_marked(event_.load(), Marked::waker) && open_.is_ours() && other_end_.is_ours();
+}
+
+void Waker::poll_for(pollfd* entries) const noexcept {
+    entries[0] = {event_.load(), POLLIN, 0};
+    entries[1] = {open_.number(), POLLIN, 0};
+}
+
 void Waker::wake() noexcept {
-    if (wakes_.is_ours())
-        send(wakes_.number(), "", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+    const int event = event_.load();
+    const std::uint64_t one = 1;
+    if (record::is_marked(event, Marked::waker) && write(event, &one, sizeof one) < 0)
+        return; // it is full, and the thread about to wake up
 }
 
 void Waker::clear() noexcept {
-    char bytes[64];
-    while (recv(waits_.number(), bytes, sizeof bytes, MSG_DONTWAIT) == static_cast<ssize_t>(sizeof bytes)) {
-    }
+    const int event = event_.load();
+    std::uint64_t times = 0;
+    if (record::is_marked(event, Marked::waker) && read(event, &times, sizeof times) < 0)
+        return; // nobody has called wake()
 }
 
 void Waker::close() noexcept {
-    waits_.close();
-    wakes_.close();
+    const int event = event_.exchange(-1);
+    if (record::is_marked(event, Marked::waker))
+        ::close(event);
+    open_.close();
+    other_end_.close();
 }
 
 } // namespace umadvisor::control

@@ -3,18 +3,24 @@
 
 #include "interposer/control/own_descriptor.hpp"
 
+#include <atomic>
+#include <poll.h>
+
 namespace umadvisor::control {
 
-/// A pair of sockets: an eventfd(2) has no inode of its own, so it could not be told from the program's. That
-/// the program closes one of them wakes the thread, too.
+/// An eventfd(2), which also a thread with a filter of system calls may write to: it is known by its mark, and
+/// write(2) to it raises no signal. And a pair of sockets that only waits for the program to close it, along
+/// with all that is ours: closing a descriptor alone wakes nobody who polls it.
 class Waker {
 public:
-    /// Makes the pair, or makes it anew. False where that fails.
+    static constexpr std::size_t polled = 2;
+
+    /// Makes the descriptors, or makes them anew. False where that fails.
     bool renew() noexcept;
 
-    bool is_ours() const noexcept { return waits_.is_ours() && wakes_.is_ours(); }
-    /// To be polled for input.
-    int number() const noexcept { return waits_.number(); }
+    bool is_ours() const noexcept;
+    /// Fills in `polled` entries.
+    void poll_for(pollfd* entries) const noexcept;
 
     /// Any thread may call it; it does not wait.
     void wake() noexcept;
@@ -23,7 +29,8 @@ public:
     void close() noexcept;
 
 private:
-    OwnDescriptor waits_, wakes_;
+    std::atomic<int> event_{-1};
+    OwnDescriptor open_, other_end_;
 };
 
 } // namespace umadvisor::control

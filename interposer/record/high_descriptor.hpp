@@ -7,7 +7,7 @@ namespace umadvisor::record {
 int raise_descriptor(int descriptor) noexcept;
 
 /// Whose a descriptor of ours is. The values are signals of real time that other programs hardly choose.
-enum class Marked : int { first_read = 59, second_read = 60, unwinder = 61 };
+enum class Marked : int { first_read = 59, second_read = 60, unwinder = 61, waker = 62 };
 
 /// Marks an open file of ours, so that is_marked() knows it again: programs close descriptors that are not
 /// theirs, and the number may belong to another file then. The mark is the signal for O_ASYNC (fcntl(2),

@@ -213,7 +213,7 @@ class Control(unittest.TestCase):
         endless = "0x0" if platform.machine() == "aarch64" else "0xffffffff"
         for _ in range(20):
             waits = (threads[0] / "syscall").read_text().split()
-            self.assertEqual((waits[2], waits[3]), ("0x12", endless))
+            self.assertEqual((waits[2], waits[3]), ("0x13", endless))
             time.sleep(0.05)
         self.finish(program)
 
