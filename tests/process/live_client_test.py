@@ -20,6 +20,15 @@ from pathlib import Path
 from traces import ADVISOR, record
 
 SERVER = Path(__file__).with_name("live_server.py")
+UNSHARE = ["unshare", "--pid", "--mount", "--fork", "--kill-child", *([] if os.geteuid() == 0 else ["--map-root-user"])]
+# Other tests may run meanwhile, and what asks all processes would ask theirs.
+ALONE = [*UNSHARE, "--net", "--mount-proc"]
+IS_ALONE = "UMADVISOR_TEST_ALONE" in os.environ
+alone = unittest.skipUnless(IS_ALONE, "no namespaces of its own can be made here")
+
+
+def can_run(command):
+    return subprocess.run([*command, "true"], capture_output=True, check=False).returncode == 0
 
 
 class LiveTest(unittest.TestCase):
@@ -139,6 +148,7 @@ class Attach(LiveTest):
         self.assertEqual(client.returncode, 0, err)
         self.assertIn("UMA-", out)
 
+    @alone
     def test_all_are_started_before_one_answers(self):
         hanging, *servers = [self.serve("hang")] + [self.serve() for _ in range(3)]
         ran = self.run_client("attach", "--all", "start", "-o", "job.umtrace")
@@ -148,6 +158,7 @@ class Attach(LiveTest):
             self.assertIn(f"{server.pid} (live_server.py): records to {self.folder}/job.{server.pid}.umtrace\n", ran.stdout)
         self.assertIn("start", hanging.stdout.readline())
 
+    @alone
     def test_eight_processes_start_together(self):
         for _ in range(8):
             self.serve()
@@ -164,7 +175,8 @@ class Attach(LiveTest):
             self.assertIn(f"{server.pid} (live_server.py)", ran.stderr)
 
     def test_what_cannot_be_attached_to(self):
-        self.check_refused(self.run_client("attach", "--all", "status"), "no process of yours has a control socket: .*--standby")
+        if IS_ALONE:
+            self.check_refused(self.run_client("attach", "--all", "status"), "no process of yours has a control socket: .*--standby")
         self.check_refused(self.run_client("attach", "no-such-name", "status"), "no process of yours is called no-such-name")
         self.check_refused(self.run_client("attach", 4194304, "status"), "there is no process 4194304")
         with subprocess.Popen(["sleep", "100"]) as sleeper:
@@ -216,22 +228,19 @@ class Attach(LiveTest):
         self.check_refused(self.run_client("attach", server.pid, "status"), f"belongs to process {other.pid}: not used")
 
 
+@alone
 class Containers(LiveTest):
     """Namespaces of their own for process numbers and mounts, as containers have them."""
 
-    UNSHARE = ["unshare", "--pid", "--mount", "--fork", "--kill-child", *([] if os.geteuid() == 0 else ["--map-root-user"])]
-
     def setUp(self):
         super().setUp()
-        if subprocess.run([*self.UNSHARE, "true"], capture_output=True, check=False).returncode != 0:
-            self.skipTest("no namespaces of its own can be made here")
         self.inner = self.folder / "inner"
         self.inner.mkdir()
 
     def serve_inside(self, sockets):
         """Process 1 of its namespace, with a file system of its own in `inner`."""
         script = f'mount -t tmpfs none {self.inner} && mkdir -p -m 700 {sockets} && exec env XDG_RUNTIME_DIR={sockets.parent} "$@"'
-        return self.serve(folder=sockets, before=[*self.UNSHARE, "sh", "-c", script, "sh"])
+        return self.serve(folder=sockets, before=[*UNSHARE, "sh", "-c", script, "sh"])
 
     def test_the_socket_has_the_number_inside(self):
         self.serve_inside(self.sockets)
@@ -252,7 +261,7 @@ class Containers(LiveTest):
     def test_a_process_that_is_not_seen_from_another_namespace(self):
         self.serve_inside(self.sockets)
         for who in ("--all", "1"):  # which is umadvisor itself there
-            ran = subprocess.run([*self.UNSHARE, "--mount-proc", ADVISOR, "attach", who, "status"], text=True, capture_output=True,
+            ran = subprocess.run([*UNSHARE, "--mount-proc", ADVISOR, "attach", who, "status"], text=True, capture_output=True,
                                  timeout=60, check=False, env=self.environment(UMADVISOR_CONTROL=str(self.sockets)))
             self.assertIn("1 (in another container): standby", ran.stdout, ran.stderr)
 
@@ -260,7 +269,7 @@ class Containers(LiveTest):
 class Top(LiveTest):
     def test_one_document(self):
         server = self.serve()
-        ran = self.run_client("top", "--once", "--json", "--interval", "500ms")
+        ran = self.run_client("top", server.pid, "--once", "--json", "--interval", "500ms")
         self.assertEqual(ran.returncode, 0, ran.stderr)
         (process,) = json.loads(ran.stdout)["processes"]
         self.assertEqual(process["pid"], server.pid)
@@ -284,6 +293,7 @@ class Top(LiveTest):
         self.assertRegex(lines[0], r"^ *pid  program +state +h2d +d2h +waits")
         self.assertRegex(lines[1], r"live_server.py  standby  [\d.]+ [GM]B/s +0 +25%")
 
+    @alone
     def test_processes_that_end_or_answer_with_nonsense(self):
         server, ending = self.serve(), self.serve()
         client = subprocess.Popen([ADVISOR, "top", "--once", "--interval", "1s"], text=True, stdout=subprocess.PIPE,
@@ -298,6 +308,7 @@ class Top(LiveTest):
             with self.subTest(behaviour=behaviour):
                 self.check_refused(self.run_client("top", self.serve(behaviour).pid, "--once", "--interval", "50ms"), "process")
 
+    @alone
     def test_a_screen(self):
         server = self.serve()
         pid, terminal = pty.fork()
@@ -318,6 +329,7 @@ class Top(LiveTest):
         self.assertEqual(os.waitpid(pid, 0)[1], 0)
         self.assertEqual(termios.tcgetattr(terminal)[3] | termios.ECHO | termios.ICANON, before | termios.ECHO | termios.ICANON)
 
+    @alone
     def test_a_signal_restores_the_terminal(self):
         self.serve()
         pid, terminal = pty.fork()
@@ -332,8 +344,7 @@ class Top(LiveTest):
         self.assertTrue(termios.tcgetattr(terminal)[3] & termios.ECHO)
 
     def test_without_a_terminal(self):
-        self.serve()
-        self.check_refused(self.run_client("top"), "needs a terminal: umadvisor top --once")
+        self.check_refused(self.run_client("top", self.serve().pid), "needs a terminal: umadvisor top --once")
         self.check_refused(self.run_client("top", "--json"), "goes with --once", 2)
         self.check_refused(self.run_client("top", "--interval", "1ms"), "at least 50ms", 2)
 
@@ -351,4 +362,7 @@ class Top(LiveTest):
 
 
 if __name__ == "__main__":
+    if not IS_ALONE and can_run(ALONE):
+        os.environ["UMADVISOR_TEST_ALONE"] = "1"
+        os.execvp(ALONE[0], [*ALONE, sys.executable, *sys.argv])
     unittest.main()

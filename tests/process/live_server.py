@@ -4,6 +4,7 @@
 
 Prints "ready" once it can be reached, then each request as it comes. TRACE is what a snapshot is a copy of."""
 
+import contextlib
 import json
 import os
 import shutil
@@ -59,8 +60,7 @@ def answer(words):
 
 
 def serve(client):
-    lines = client.makefile("rb")
-    for line in lines:
+    for line in client.makefile("rb"):
         print(line.decode().rstrip("\n"), flush=True)
         if BEHAVIOUR == "hang":
             time.sleep(3600)
@@ -73,16 +73,18 @@ def serve(client):
         elif BEHAVIOUR == "refuse":
             client.sendall(b'{"ok":false,"error":"it is \\u001b[31mnot possible"}\n')
         elif BEHAVIOUR == "huge":
-            try:
-                while True:
-                    client.sendall(b'{"ok":true,"pad":"' + b"x" * 65536)
-            except OSError:
-                return
+            while True:
+                client.sendall(b'{"ok":true,"pad":"' + b"x" * 65536)
         elif BEHAVIOUR == "close":
             client.shutdown(socket.SHUT_RDWR)
             return
         else:
             client.sendall(json.dumps(answer(line.decode().rstrip("\n").split("\t"))).encode() + b"\n")
+
+
+def serve_until_it_ends(client):
+    with contextlib.suppress(OSError):  # the client ended before it read all
+        serve(client)
 
 
 def main():
@@ -92,7 +94,7 @@ def main():
     print("ready", flush=True)
     while True:
         client, _ = server.accept()
-        threading.Thread(target=serve, args=(client,), daemon=True).start()
+        threading.Thread(target=serve_until_it_ends, args=(client,), daemon=True).start()
 
 
 if __name__ == "__main__":
