@@ -51,10 +51,15 @@ std::vector<OptionSpec> with_symbol_options(std::vector<OptionSpec> own) {
     return own;
 }
 
-symbols::Options stack_options() {
+symbols::Options silent_stack_options() {
     symbols::Options options;
     if (const std::string folder = cache_folder(); !folder.empty())
         options.cache = folder + "/symbols";
+    return options;
+}
+
+symbols::Options stack_options() {
+    symbols::Options options = silent_stack_options();
     options.progress = symbol_progress();
     return options;
 }

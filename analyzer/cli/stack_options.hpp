@@ -18,5 +18,7 @@ std::vector<OptionSpec> with_symbol_options(std::vector<OptionSpec> own);
 symbols::Options stack_options(const Arguments& arguments);
 /// As without any of them.
 symbols::Options stack_options();
+/// The same without a line on the terminal that says how far reading is.
+symbols::Options silent_stack_options();
 
 } // namespace umadvisor::cli

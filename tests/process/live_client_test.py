@@ -322,6 +322,7 @@ class Top(LiveTest):
         shown = self.read_until(terminal, b"memory in use by line")
         self.assertIn(str(server.pid).encode(), shown)
         self.read_until(terminal, rb"\.\w+:\d+ in ")
+        self.assertNotIn(b"reading", self.read_for(terminal, 1.5))  # how far it is
         server.kill()
         self.read_until(terminal, b"no process with a control socket")
         os.write(terminal, b"q")
@@ -347,6 +348,13 @@ class Top(LiveTest):
         self.check_refused(self.run_client("top", self.serve().pid), "needs a terminal: umadvisor top --once")
         self.check_refused(self.run_client("top", "--json"), "goes with --once", 2)
         self.check_refused(self.run_client("top", "--interval", "1ms"), "at least 50ms", 2)
+
+    def read_for(self, terminal, seconds):
+        shown = b""
+        last = time.monotonic() + seconds
+        while select.select([terminal], [], [], max(0, last - time.monotonic()))[0]:
+            shown += os.read(terminal, 65536)
+        return shown
 
     def read_until(self, terminal, pattern, seconds=30):
         shown = b""

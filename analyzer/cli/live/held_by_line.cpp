@@ -11,9 +11,7 @@ std::vector<live::HeldLine> read_held_lines(const live::Process& process) {
     if (!connection)
         throw reader::Error(fmt::format("process {} has ended", process.text()));
     const live::StateSnapshot snapshot(*connection);
-    symbols::Options options = stack_options();
-    options.progress = {}; // its line would lie across the screen
-    return live::held_lines(snapshot.path(), options, most_held_lines);
+    return live::held_lines(snapshot.path(), silent_stack_options(), most_held_lines);
 }
 
 void HeldByLine::take() {
