@@ -38,11 +38,12 @@ void move_counters(std::uint64_t* counters) noexcept {
 }
 
 constinit Following following{};
-constinit std::uint64_t recordings = 0, followed_since = 0; ///< CLOCK_MONOTONIC
+constinit std::uint64_t recordings = 0;
+constinit trace::ClockPair followed_since{}; ///< when the program entered CUDA
 
 /// From here on what the program makes is defined.
 void begin_following() noexcept {
-    followed_since = monotonic_nanoseconds();
+    followed_since = read_clock_pair();
     stop_in_children();
     detail::records_stacks = following.stack_frames > 0;
     // With release: after see_trace() a thread sees the header, the counters and the key of threads.
@@ -56,7 +57,7 @@ trace::Recording part_of_run(const Settings& settings) noexcept {
     trace::Recording record;
     record.cause = settings.cause;
     record.number = recordings;
-    record.age_ns = monotonic_nanoseconds() - followed_since;
+    record.age_ns = read_clock_pair().monotonic_ns - followed_since.monotonic_ns;
     record.why = settings.why != nullptr ? settings.why : "";
     return record;
 }
@@ -143,6 +144,10 @@ const char* snapshot(const char* path, bool whole, const char* why) noexcept {
     if (const char* const trouble = apart.create(settings))
         return trouble;
     dictionary.write_kept_to(apart, part_of_run(settings));
+    apart.header()->first = followed_since; // two moments give the rate of the clock
+    const trace::ClockPair last = read_clock_pair();
+    apart.header()->last_ticks.store(last.ticks, std::memory_order_relaxed);
+    apart.header()->last_monotonic_ns.store(last.monotonic_ns, std::memory_order_relaxed);
     const bool all = alive.write_to(apart, settings.cause);
     apart.header()->state.store(trace::FileState::closed, std::memory_order_release);
     return apart.end() && all ? nullptr : "the disk is full, or there is no memory";
