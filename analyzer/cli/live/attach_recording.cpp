@@ -35,7 +35,8 @@ void wait_for_end(const Process& process) {
     ::close(handle);
 }
 
-/// Returns when Ctrl-C was pressed, the time is over, or all have ended. Those that have ended are left out from then on.
+/// Returns when Ctrl-C was pressed, the time is over, or all have ended. Those that have ended are left out
+/// from then on.
 void wait_for_recordings(std::vector<Connection>& connections, const Signals& interrupt,
                          const std::optional<std::uint64_t>& for_ns) {
     const live::Clock::time_point last =
