@@ -199,8 +199,11 @@ void keep_time(Server& self) {
         forget_holds(self);
         runtime::read_state(state);
     }
+    if (!self.trigger.is_due(now))
+        return;
     const bool idle = state.ring || (state.standby && !state.recording);
-    if (const std::string_view condition = self.trigger.look(now, idle); !condition.empty())
+    take(self.room.sample);
+    if (const std::string_view condition = self.trigger.look(self.room.sample, idle); !condition.empty())
         fire(self, condition);
 }
 

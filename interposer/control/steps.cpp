@@ -1,9 +1,9 @@
 #include "interposer/control/steps.hpp"
 
 #include "interposer/record/clock.hpp"
-#include "interposer/record/thread_writer.hpp"
 
 #include <atomic>
+#include <pthread.h>
 
 namespace umadvisor::control {
 
@@ -29,10 +29,10 @@ struct Step {
 constinit Step steps[most_steps]{};
 constinit std::atomic<std::size_t> measured{0};
 
-/// Ranges of a thread nest; those with an id do not. Threads that have ended are not told apart from later ones
-/// at the same address.
+/// Ranges of a thread nest; those with an id do not. A thread that has ended is not told apart from a later one
+/// with its descriptor.
 std::uint64_t key_of_thread() {
-    return reinterpret_cast<std::uintptr_t>(&record::seat);
+    return static_cast<std::uint64_t>(pthread_self());
 }
 
 std::uint64_t key_of(std::uint64_t id) {

@@ -47,18 +47,14 @@ std::string_view TriggerWatch::judge(const Sample& sample, const double* steps, 
     return fires;
 }
 
-std::string_view TriggerWatch::look(std::uint64_t now, bool idle) noexcept {
-    if (!is_set() || now < next_)
-        return {};
-    next_ = now + interval;
+std::string_view TriggerWatch::look(const Sample& sample, bool idle) noexcept {
+    next_ = sample.time_ns + interval;
     double steps[Trigger::most] = {};
     for (std::size_t i = 0; i < trigger_.count; ++i)
         if (trigger_.conditions[i].metric == Metric::step) {
             const std::uint64_t longest = longest_step(step_[i]);
             steps[i] = longest != 0 ? static_cast<double>(longest) : __builtin_nan("");
         }
-    Sample sample{};
-    take(sample);
     return judge(sample, steps, idle);
 }
 

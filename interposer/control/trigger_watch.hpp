@@ -25,13 +25,14 @@ public:
 
     /// When the next look is due.
     std::uint64_t next() const noexcept { return next_; }
+    bool is_due(std::uint64_t now) const noexcept { return is_set() && now >= next_; }
 
-    /// Looks, if that is due. Returns the condition that has held for long enough; empty: none has, or the
-    /// limit is reached. A condition that has fired has to hold anew. While `idle` is false nothing fires.
-    std::string_view look(std::uint64_t now, bool idle) noexcept;
+    /// Returns the condition that has held for long enough; empty: none has, or the limit is reached. A
+    /// condition that has fired has to hold anew. While `idle` is false nothing fires. To be called once a
+    /// second.
+    std::string_view look(const Sample& sample, bool idle) noexcept;
 
-    /// The same with a sample, and the longest step of each condition (not a number: none has ended): look()
-    /// without the process around it.
+    /// The same with the longest step of each condition; not a number: none has ended.
     std::string_view judge(const Sample& sample, const double* steps, bool idle) noexcept;
 
 private:
