@@ -78,7 +78,7 @@ class Attach(LiveTest):
         server = self.serve()
         words = self.run_client("attach", server.pid, "status")
         self.assertEqual(words.returncode, 0, words.stderr)
-        self.assertEqual(words.stdout, f"{server.pid} (live_server.py): standby, not recording, records when h2d > 1GB/s, --act prefetch\n")
+        self.assertEqual(words.stdout, f"{server.pid} (live_server.py): standby, not recording, records when copy.h2d.bytes/s > 1GiB, --act prefetch\n")
         document = json.loads(self.run_client("attach", "live_server.py", "status", "--json").stdout)["processes"]
         self.assertEqual([each["pid"] for each in document], [server.pid])
         self.assertEqual(document[0]["mode"], "standby")

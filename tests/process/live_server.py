@@ -40,7 +40,7 @@ def answer(words):
         return {"ok": True, "protocol": 1, "version": "1.0.0", "pid": os.getpid(), "program": "live_server.py", "mode": "standby",
                 "recording": recording["on"], "file": recording["file"], "recordings": recording["count"],
                 "watched": False, "begun_ns": recording["begun_ns"],
-                "trigger": "h2d > 1GB/s", "act": [{"mode": "prefetch", "on": True}, {"mode": "stage", "on": False}]}
+                "trigger": "copy.h2d.bytes/s > 1GiB", "act": [{"mode": "prefetch", "on": True}, {"mode": "stage", "on": False}]}
     if command == "start":
         recording.update(file=values.get("output", f"{os.getcwd()}/live_server.py.{os.getpid()}.umtrace"), on=True,
                          begun_ns=time.monotonic_ns())

@@ -34,7 +34,7 @@ std::vector<OptionSpec> with_live_options(std::vector<OptionSpec> own) {
         {"--standby", "", "Record nothing until umadvisor attach asks for it"},
         {"--ring", "DURATION|SIZE", "Keep only the last part of the recording: 60s or 256MiB"},
         {"--when", "CONDITION",
-         "Record while it holds, such as 'h2d > 1GB/s for 5s', and nothing before; with --ring, keep what led "
+         "Record while it holds, such as 'copy.h2d.bytes/s > 1GiB for 5s', and nothing before; with --ring, keep what led "
          "to "
          "it; repeatable",
          true},
@@ -58,7 +58,7 @@ std::string live_trouble(const Arguments& arguments) {
         return "--ring records from the start and --standby does not: give one of them";
     for (const std::string& condition : arguments.values("--when"))
         if (condition.find_first_not_of(' ') == std::string::npos)
-            return "--when takes a condition such as 'h2d > 1GB/s for 5s'";
+            return "--when takes a condition such as 'copy.h2d.bytes/s > 1GiB for 5s'";
     for (const char* flag : {"--when-duration", "--when-limit"})
         if (arguments.has(flag) && !arguments.has("--when"))
             return fmt::format("{} goes with --when", flag);
