@@ -38,7 +38,18 @@ void Dictionary::define(const Record& record) noexcept {
     if (keeps_ && !is_of_trace<Record> && !(written && std::is_same_v<Record, trace::Notice>))
         kept_.add(record);
     if (written)
-        (keeps_ && is_of_lap<Record> ? lap_ : file_).put(record);
+        (goes_with_lap<Record>(trace::encoded_bound(record)) ? lap_ : file_).put(record);
+}
+
+/// A program that makes graphs again and again would fill a ring with their nodes: beyond a share of it they
+/// are kept as long as what was recorded with them.
+template <class Record>
+bool Dictionary::goes_with_lap(std::size_t bytes) noexcept {
+    if (!keeps_)
+        return false;
+    if constexpr (std::is_same_v<Record, trace::GraphNode>)
+        return (graph_bytes_ += bytes) > sink.room() / RingLaps::most;
+    return is_of_lap<Record>;
 }
 
 template <class Record>
@@ -77,6 +88,7 @@ void Dictionary::begin_file() noexcept {
     const Guard guard(mutex_);
     file_.sequence = keeps_ ? kept_.write_to(sink) : 0;
     lap_.sequence = 0;
+    graph_bytes_ = 0;
     detail::taking_page.keeps.store(true, std::memory_order_release);
 }
 

@@ -52,10 +52,14 @@ private:
         }
     };
 
+    template <class Record>
+    bool goes_with_lap(std::size_t bytes) noexcept;
+
     Mutex mutex_{Lock::dictionary};
     bool keeps_ = false;
     KeptChunks kept_;
-    Stream file_{};                                                  ///< of the whole file
+    std::uint64_t graph_bytes_ = 0; ///< of nodes of graphs in the file, at most
+    Stream file_{};                 ///< of the whole file
     Stream lap_{.chunk = {}, .number = 1, .sequence = 0, .part = 0}; ///< of a ring: goes with its lap
 };
 

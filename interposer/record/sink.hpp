@@ -88,6 +88,7 @@ public:
     /// The last write: writes everything, and has the memory freed with the process. Later records have to be
     /// written by keep().
     void close() noexcept;
+    std::uint64_t room() const noexcept { return room_; } ///< bytes that the file may have
     const char* path() const noexcept { return file_.path(); }
     bool closed() const noexcept { return closed_.load(std::memory_order_relaxed); }
 

@@ -114,6 +114,9 @@ ManagedWatch& managed_watch() noexcept {
     static constinit ManagedWatch watch;
     return watch;
 }
+bool ManagedWatch::is_wanted() noexcept {
+    return true;
+}
 void ManagedWatch::start() noexcept {
     begun_ = counting_ = true;
 }

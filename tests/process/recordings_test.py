@@ -1,0 +1,153 @@
+"""Recordings that begin and end while a program runs, and rings: each trace is valid alone and says which part of the run it has."""
+
+import json
+import subprocess
+import time
+import unittest
+
+from control_test import Control, bare_environment
+from traces import BUILD, environment
+
+
+class Recordings(Control):
+    def start(self, mode, *arguments, **settings):
+        return super().start(mode, *arguments, **{"UMADVISOR_MODE": "standby", **settings})
+
+    def finish(self, program, printed="done\n"):
+        out, err = program.communicate(timeout=30)
+        self.assertEqual((out, program.returncode), (printed, 0), err)
+        return err
+
+    def traces(self):
+        return sorted(self.folder.glob("*.umtrace"))
+
+    def wait_for(self, what):
+        for _ in range(200):
+            if value := what():
+                return value
+            time.sleep(0.05)
+        self.fail("it never came")
+
+    def report(self, trace):
+        done = subprocess.run([BUILD / "bin/umadvisor", "report", "--json", "--all", trace], env=environment(), capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout)
+
+    def records(self, trace):
+        done = subprocess.run([BUILD / "bin/umadvisor", "dump", trace], env=environment(), capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    def check_part(self, trace, cause, number=1):
+        report = self.report(trace)
+        self.assertEqual(report["completeness"]["summary"], "trace complete")
+        part = report["process"]["recording"]
+        self.assertEqual((part["cause"], part["number"]), (cause, number))
+        return part
+
+    def test_a_program_that_nothing_wakes_leaves_no_file(self):
+        program = self.start("work")
+        time.sleep(0.3)
+        self.assertEqual(self.finish(program), "")
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_each_recording_is_a_trace_of_its_own(self):
+        program = self.start("work")
+        client = self.connect(program)
+        self.assertFalse(client.ask("status")["recording"])
+        for number in range(1, 6):
+            trace = self.folder / f"{number}.umtrace"
+            self.assertEqual(client.ask("start", f"output={trace}")["file"], str(trace))
+            self.assertFalse(client.ask("start")["ok"])
+            self.assertTrue(client.ask("mark", f"text=round {number}")["ok"])
+            time.sleep(0.1)
+            self.assertEqual(client.ask("stop")["file"], str(trace))
+            self.assertFalse(client.ask("stop")["ok"])
+            self.assertIn("copies before it brought", self.check_part(trace, "attach", number)["text"])
+            records = self.records(trace)
+            made = [record for record in records if record["record"] == "Alloc"]
+            self.assertIn(1 << 20, [record["bytes"] for record in made])  # from before the recording
+            copies = [record for record in records if record["record"] == "Copy"]
+            self.assertGreater(len(copies), 1)
+            known = {record["allocation"] for record in made}
+            self.assertTrue({copy.get("destination_allocation", 0) for copy in copies} - {0} <= known)
+            self.assertEqual([record["text"] for record in records if record["record"] == "Range"], [f"round {number}"])
+        self.assertEqual(client.ask("status")["recordings"], 5)
+        self.assertEqual(self.finish(program), "")
+        self.assertEqual(len(self.traces()), 5)
+
+    def test_a_recording_ends_by_itself_or_with_its_client(self):
+        program = self.start("work")
+        client = self.connect(program)
+        self.assertTrue(client.ask("start", "for=200000000")["ok"])
+        self.assertLess(client.ask("status")["ends_in_s"], 0.21)
+        self.wait_for(lambda: not client.ask("status")["recording"])
+        self.check_part(self.traces()[0], "attach")
+        other = self.connect(program)
+        self.assertTrue(other.ask("start", "hold=1", f"output={self.folder / 'held.umtrace'}")["ok"])
+        other.close()
+        self.wait_for(lambda: not client.ask("status")["recording"])
+        self.check_part(self.folder / "held.umtrace", "attach", 2)
+        self.finish(program)
+
+    def test_a_recording_that_the_program_ends_in_is_whole(self):
+        program = self.start("work")
+        self.connect(program).ask("start")
+        time.sleep(0.1)
+        self.assertIn("wrote", self.finish(program))
+        self.check_part(self.traces()[0], "attach")
+
+    def test_a_condition_begins_a_recording(self):
+        program = self.start("work", UMADVISOR_WHEN="launches/s > 1", UMADVISOR_WHEN_DURATION="0.3", UMADVISOR_WHEN_LIMIT="1")
+        trace = self.wait_for(self.traces)[0]
+        client = self.connect(program)
+        self.wait_for(lambda: not client.ask("status")["recording"])
+        part = self.check_part(trace, "trigger")
+        self.assertEqual(part["why"], "launches/s > 1")
+        self.assertIn("launches/s > 1", part["text"])
+        self.finish(program)
+        self.assertEqual(len(self.traces()), 1)
+
+    def test_a_snapshot_has_what_is_alive(self):
+        program = self.start("idle")
+        trace = self.folder / "s.umtrace"
+        self.assertTrue(self.connect(program).ask("snapshot", f"output={trace}")["ok"])
+        self.check_part(trace, "snapshot", 0)
+        self.assertFalse(self.connect(program).ask("snapshot", f"output={trace}")["ok"])  # it exists
+        kinds = {record["record"] for record in self.records(trace)}
+        self.assertIn("Alloc", kinds)
+        self.assertFalse(kinds & {"Copy", "Launch", "Sync"})
+        self.finish(program)
+
+    def test_a_ring_can_be_read_after_sigkill_and_copied_before(self):
+        program = self.start("work", UMADVISOR_RING="4MiB", UMADVISOR_MODE="record")
+        client = self.connect(program)
+        self.assertEqual(client.ask("status")["mode"], "ring")
+        time.sleep(0.2)
+        self.assertTrue(client.ask("snapshot", f"output={self.folder / 'copy.umtrace'}")["ok"])
+        program.kill()
+        program.wait()
+        self.check_part(self.folder / "copy.umtrace", "ring")
+        report = self.report(self.folder / "t.umtrace")
+        self.assertEqual(report["process"]["recording"]["cause"], "ring")
+        self.assertGreater(len([record for record in self.records(self.folder / "t.umtrace") if record["record"] == "Copy"]), 1)
+
+    def test_a_lack_of_memory_has_the_ring_written(self):
+        variables = bare_environment(LD_PRELOAD=str(BUILD / "lib/libumadvisor.so"), UMADVISOR_RING="60s", SIMCUDA_CONFIG="capacity=256M",
+                                     UMADVISOR_OUTPUT=str(self.folder / "t.umtrace"))
+        done = subprocess.run([BUILD / "bin/sim/fill_card", "--mib", "384"], env=variables, cwd=self.folder, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("out of memory: wrote the last part of the run", done.stderr)
+        written = [trace for trace in self.traces() if trace.name != "t.umtrace"]
+        self.assertEqual(len(written), 1)
+        self.check_part(written[0], "ring")
+        failed = [finding for finding in self.report(written[0])["findings"] if finding["rule"] == "UMA-701"]
+        self.assertEqual(len(failed), 1)
+        self.assertIn("held 256 MiB", json.dumps(failed[0]))
+
+
+for name in [name for name in dir(Control) if name.startswith("test_")]:
+    setattr(Recordings, name, None)  # they have a file of their own
+
+if __name__ == "__main__":
+    unittest.main()
