@@ -5,11 +5,11 @@ import subprocess
 import time
 import unittest
 
-from control_test import Control, bare_environment
+import control_test
 from traces import BUILD, environment
 
 
-class Recordings(Control):
+class Recordings(control_test.Control):
     def start(self, mode, *arguments, **settings):
         return super().start(mode, *arguments, **{"UMADVISOR_MODE": "standby", **settings})
 
@@ -34,7 +34,7 @@ class Recordings(Control):
         return json.loads(done.stdout)
 
     def records(self, trace):
-        done = subprocess.run([BUILD / "bin/umadvisor", "dump", trace], env=environment(), capture_output=True, text=True)
+        done = subprocess.run([BUILD / "bin/umadvisor", "dump", "--json", trace], env=environment(), capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stderr)
         return [json.loads(line) for line in done.stdout.splitlines()]
 
@@ -71,7 +71,9 @@ class Recordings(Control):
             self.assertGreater(len(copies), 1)
             known = {record["allocation"] for record in made}
             self.assertTrue({copy.get("destination_allocation", 0) for copy in copies} - {0} <= known)
-            self.assertEqual([record["text"] for record in records if record["record"] == "Range"], [f"round {number}"])
+            texts = {record["id"]: record["text"] for record in records if record["record"] == "String"}
+            marks = [texts[record["text"]] for record in records if record["record"] == "Range"]
+            self.assertEqual(marks, [f"round {number}"])
         self.assertEqual(client.ask("status")["recordings"], 5)
         self.assertEqual(self.finish(program), "")
         self.assertEqual(len(self.traces()), 5)
@@ -133,7 +135,7 @@ class Recordings(Control):
         self.assertGreater(len([record for record in self.records(self.folder / "t.umtrace") if record["record"] == "Copy"]), 1)
 
     def test_a_lack_of_memory_has_the_ring_written(self):
-        variables = bare_environment(LD_PRELOAD=str(BUILD / "lib/libumadvisor.so"), UMADVISOR_RING="60s", SIMCUDA_CONFIG="capacity=256M",
+        variables = control_test.bare_environment(LD_PRELOAD=str(BUILD / "lib/libumadvisor.so"), UMADVISOR_RING="60s", SIMCUDA_CONFIG="capacity=256M",
                                      UMADVISOR_OUTPUT=str(self.folder / "t.umtrace"))
         done = subprocess.run([BUILD / "bin/sim/fill_card", "--mib", "384"], env=variables, cwd=self.folder, capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -146,7 +148,7 @@ class Recordings(Control):
         self.assertIn("held 256 MiB", json.dumps(failed[0]))
 
 
-for name in [name for name in dir(Control) if name.startswith("test_")]:
+for name in [name for name in dir(control_test.Control) if name.startswith("test_")]:
     setattr(Recordings, name, None)  # they have a file of their own
 
 if __name__ == "__main__":
