@@ -11,7 +11,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from suite import act_order, act_programs, act_times, advice, cmake_sample, comparison, contest, differential, frameworks, habits  # noqa: E402
-from suite import clock, managed_bytes, program_list, python_lines, samples, verdicts  # noqa: E402
+from suite import clock, interval, live_cycles, managed_bytes, program_list, python_lines, samples, verdicts  # noqa: E402
 from suite.advised import Advised as RealAdvised  # noqa: E402
 from suite.bundle import Bundle as RealBundle  # noqa: E402
 from suite.cases import NOT_RUN, Cases, Failure  # noqa: E402
@@ -536,6 +536,62 @@ class Clock(unittest.TestCase):
 
     def test_together_is_held_against_the_mended_run(self):
         self.assertAlmostEqual(clock.together_error(30, 100, 80), 0.125)
+
+
+class LiveCycles(unittest.TestCase):
+    """Rounds of live_load as a trace has them."""
+
+    BASE = 0x7f0000000000
+
+    def records(self, first, last, thread=7):
+        made = []
+        for number in range(first, last):
+            place = self.BASE + 4 * (number % live_cycles.PLACES)
+            kinds = ["Launch"] * 8 + ["Copy"] + ["Alloc", "Free"] * (number % 16 == 0) + ["Sync"] * (number % 8 == 7)
+            made += [{"record": kind, "thread": thread} | ({"destination": hex(place)} if kind == "Copy" else {}) for kind in kinds]
+        return made
+
+    def missing(self, records, first, last, near=None):
+        found = live_cycles.rounds_of(records, self.BASE, first if near is None else near)
+        return live_cycles.missing(found, first, last)[:2]
+
+    def test_whole_recordings_miss_nothing(self):
+        self.assertEqual(self.missing(self.records(100, 140), 101, 140), (0, 0))
+        self.assertEqual(self.missing(self.records(100, 140)[5:-7], 101, 139), (0, 0))  # begins and ends within a round
+        last = live_cycles.PLACES
+        self.assertEqual(self.missing(self.records(last - 5, last + 5), last - 4, last + 5), (0, 0))
+        other = [each | {"destination": hex(self.BASE + (1 << 30))} if "destination" in each else each
+                 for each in self.records(0, 9, thread=8)]
+        self.assertEqual(self.missing(self.records(100, 140) + other, 101, 140), (0, 0))
+
+    def test_each_missing_call_is_counted(self):
+        records = self.records(100, 140)
+        for index, kind in enumerate(each["record"] for each in records):
+            if 9 * 2 < index < len(records) - 9 * 2:
+                fewer, twice = self.missing(records[:index] + records[index + 1:], 101, 140)
+                self.assertGreaterEqual(fewer, 1, (index, kind))
+                if kind != "Copy":
+                    self.assertEqual((fewer, twice), (1, 0), (index, kind))
+
+    def test_missing_ends_rounds_and_recordings(self):
+        records = self.records(100, 140)
+        self.assertGreater(self.missing(records[:-9], 101, 140)[0], 0)
+        self.assertGreater(self.missing(self.records(103, 140), 101, 140, 100)[0], 0)
+        self.assertGreater(self.missing(self.records(100, 110) + self.records(111, 140), 101, 140)[0], 0)
+        self.assertGreater(self.missing([], 101, 140)[0], 0)
+        self.assertEqual(self.missing(records[:200] + records[150:], 101, 140)[0], 0)
+        self.assertGreater(self.missing(records[:200] + records[150:], 101, 140)[1], 0)
+
+
+class Interval(unittest.TestCase):
+    def test_the_interval_holds_the_median_and_processes_widen_it(self):
+        alike = [[1.0, 1.1, 0.9, 1.05, 0.95] * 6] * 5
+        low, high = interval.interval(alike)
+        self.assertTrue(0.9 <= low <= 1 <= high <= 1.1)
+        apart = [[value + shift for value in alike[0]] for shift in (-0.2, -0.1, 0, 0.1, 0.2)]
+        wide = interval.interval(apart)
+        self.assertTrue(wide[0] < low and high < wide[1])
+        self.assertEqual(interval.figure_of("x", [[2.0, 4.0, 3.0]], "ratio", [3.0, 3.0])["value"], 1)
 
 
 class Verdicts(unittest.TestCase):

@@ -22,6 +22,7 @@ struct Settings {
     int rounds = 200;
     int evict = 0;      ///< KiB of other memory touched before each call: what a real driver does to the caches
     int evict_code = 0; ///< KiB of other code run before each call
+    bool each = false;  ///< what is added in each round is printed, too
 };
 
 enum Mode { bare, off, record, modes };
@@ -198,6 +199,15 @@ double round_figure(const std::vector<Figures>& threads, Mode mode, std::size_t 
     return sum / static_cast<double>(threads.size());
 }
 
+void print_each(const std::vector<double>& values) {
+    const char* separator = ", \"each\": [";
+    for (const double value : values) {
+        std::printf("%s%.1f", separator, value);
+        separator = ", ";
+    }
+    std::printf("]");
+}
+
 void print(const Settings& settings, const std::vector<Figures>& threads) {
     const std::size_t rounds = threads[0].samples[bare].size();
     std::printf("{\"operation\": \"%s\", \"threads\": %d, \"depth\": %d, \"evict\": %d, \"evict_code\": %d, "
@@ -221,6 +231,8 @@ void print(const Settings& settings, const std::vector<Figures>& threads) {
             std::printf(", \"added\": %.1f, \"added_low\": %.1f, \"added_high\": %.1f, \"added_p50\": %.1f",
                         quantile(added, 0.5), quantile(added, 0.25), quantile(added, 0.75),
                         quantile(added_single, 0.5));
+        if (mode != bare && settings.each)
+            print_each(added);
         std::printf("}");
     }
     std::printf("}\n");
@@ -232,7 +244,7 @@ Settings read_settings(int argc, char** argv) {
         const auto is = [&](const char* name) { return std::strcmp(argv[i], name) == 0; };
         if (i + 1 == argc)
             give_up("usage: [--operation NAME] [--threads N] [--depth FRAMES] [--rounds N] [--evict KIB] "
-                    "[--evict-code KIB]");
+                    "[--evict-code KIB] [--each 1]");
         const int value = std::atoi(argv[i + 1]);
         if (is("--operation"))
             settings.operation = argv[i + 1];
@@ -246,6 +258,8 @@ Settings read_settings(int argc, char** argv) {
             settings.evict = value;
         else if (is("--evict-code"))
             settings.evict_code = value;
+        else if (is("--each"))
+            settings.each = value != 0;
         else
             give_up(argv[i]);
     }
