@@ -60,7 +60,8 @@ const char* Sink::create(const Settings& settings) noexcept {
     }
     // Claimed at the start, so that records dropped by a full disk or the cap are counted.
     if (this == &sink)
-        summary.use(claim(trace::ChunkKind::summary).memory);
+        if (std::uint8_t* const unused = summary.use(claim(trace::ChunkKind::summary).memory))
+            finish(unused);
     return nullptr;
 }
 

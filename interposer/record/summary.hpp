@@ -16,8 +16,16 @@ class Summary {
 public:
     constexpr Summary() noexcept = default;
 
-    /// Sets the zeroed chunk for the counts. It is part of the trace from the first add() on.
-    void use(std::uint8_t* chunk) noexcept { chunk_ = chunk; }
+    /// Sets the zeroed chunk for the counts of a file. It is part of the trace from the first add() on. Returns
+    /// the chunk of the file before the last one, or null: a thread that is in add() may still count in the
+    /// last one's.
+    std::uint8_t* use(std::uint8_t* chunk) noexcept {
+        std::uint8_t* const unused = before_;
+        before_ = chunk_;
+        chunk_ = chunk;
+        begun_.store(false, std::memory_order_relaxed);
+        return unused;
+    }
 
     /// Counts a dropped record, if it is of a call that the program made.
     template <class Record>
@@ -51,7 +59,7 @@ private:
     void begin() noexcept;
     trace::SummarySlot& slot_of(std::uint64_t site) noexcept;
 
-    std::uint8_t* chunk_ = nullptr;
+    std::uint8_t *chunk_ = nullptr, *before_ = nullptr;
     std::atomic<bool> begun_{false};
 };
 
