@@ -7,7 +7,8 @@ from .cases import Failure
 PARTS = ("standby", "after", "attach", "cycles", "clients", "ring")
 PATIENCE_S = 0.1
 # What has to be zero wherever it is measured.
-ZERO = ("cycles.lost", "clients.failed", "ring.memory_growth.steady.kib", "ring.descriptors", "ring.file_growth.kib")
+ZERO = ("cycles.lost", "cycles.limited.lost", "clients.failed", "ring.memory_growth.steady.kib", "ring.descriptors",
+        "ring.file_growth.kib")
 
 
 def measure(bundle, parts, quick, patience, say):
@@ -24,7 +25,7 @@ def measure(bundle, parts, quick, patience, say):
             if live_training.why_not(bundle):  # else of the training, in the part `after`
                 figures += live_attach.report_after_stop(bundle, say, quick)
         elif part == "cycles":
-            figures += live_cycles.cycles(bundle, say, 200 if quick else 10_000)
+            figures += live_cycles.cycles(bundle, say, 200 if quick else 10_000) + live_cycles.limited_cycles(bundle, say)
         elif part == "clients":
             figures += live_clients.clients(bundle, say, 100 if quick else 1000, patience)
         else:

@@ -78,11 +78,11 @@ def memory(process):
     return int(rollup["Pss_Anon:"]) + int(rollup["Pss_Shmem:"]), len(list((folder / "fd").iterdir()))
 
 
-def cycles(bundle, say, count):
-    """Figures of so many recordings."""
+def cycles(bundle, say, count, name="cycles", under=()):
+    """Figures of so many recordings; `under` as for Live.load()."""
     draw, lost, twice, checked, broken = random.Random(1), 0, 0, 0, 0
     with Live(bundle, in_memory=True) as live:
-        process, counters = live.load("--threads", THREADS, "--rate", RATE, "--seconds", 24 * 3600)
+        process, counters = live.load("--threads", THREADS, "--rate", RATE, "--seconds", 24 * 3600, under=under)
         client, trace = live.connect(process), live.folder / "cycle.umtrace"
         warm = None
         for number in range(count):
@@ -102,8 +102,14 @@ def cycles(bundle, say, count):
                 warm = memory(process)
         end = memory(process)
         client.close()
-    say(f"{count} recordings: {lost} of {checked} calls missing, {twice} twice, {broken} traces not whole; "
+    say(f"{name}: {count} recordings, {lost} of {checked} calls missing, {twice} twice, {broken} traces not whole; "
         f"memory {end[0] - warm[0]:+} KiB, {end[1] - warm[1]:+} descriptors since a tenth of them")
-    return [figure("cycles.lost", [lost + twice + broken], "1"), figure("cycles.count", [count], "1"),
-            figure("cycles.checked", [checked], "1"), figure("cycles.memory_growth.kib", [end[0] - warm[0]], "KiB"),
-            figure("cycles.descriptors", [end[1] - warm[1]], "1")]
+    return [figure(f"{name}.lost", [lost + twice + broken], "1"), figure(f"{name}.count", [count], "1"),
+            figure(f"{name}.checked", [checked], "1"), figure(f"{name}.memory_growth.kib", [end[0] - warm[0]], "KiB"),
+            figure(f"{name}.descriptors", [end[1] - warm[1]], "1")]
+
+
+def limited_cycles(bundle, say, count=100):
+    """The same where address space is limited, however much: the library then has memory for few chunks at a time, and a chunk that a
+    recording leaves behind is soon missing."""
+    return cycles(bundle, say, count, "cycles.limited", ("prlimit", f"--as={1 << 46}"))

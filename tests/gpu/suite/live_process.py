@@ -87,10 +87,11 @@ class Live:
         self.processes.append(process)
         return process
 
-    def load(self, *arguments, **settings):
-        """Starts live_load and waits for its first round; returns the process and what counts its rounds."""
+    def load(self, *arguments, under=(), **settings):
+        """Starts live_load and waits for its first round; returns the process and what counts its rounds. `under`: a command that
+        runs it in its own place."""
         counters = self.folder / f"counters-{len(self.processes)}"
-        process = self.start([self.bundle.program("live_load"), "--counters", counters, *arguments], **settings)
+        process = self.start([*under, self.bundle.program("live_load"), "--counters", counters, *arguments], **settings)
         wait(lambda: counters.exists() and counters.stat().st_size and min(rounds(counters)), process)
         return process, counters
 
