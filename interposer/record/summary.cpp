@@ -7,10 +7,10 @@ namespace umadvisor::record {
 
 constinit Summary summary;
 
-void Summary::begin() noexcept {
+void Summary::begin(std::uint8_t* chunk) noexcept {
     if (begun_.load(std::memory_order_relaxed) || begun_.exchange(true, std::memory_order_relaxed))
         return;
-    auto* const header = reinterpret_cast<trace::ChunkHeader*>(chunk_);
+    auto* const header = reinterpret_cast<trace::ChunkHeader*>(chunk);
     header->kind = trace::ChunkKind::summary;
     header->base_time = now();
     header->committed.store(trace::summary_slots * sizeof(trace::SummarySlot), std::memory_order_relaxed);
@@ -19,8 +19,8 @@ void Summary::begin() noexcept {
     std::atomic_ref(header->magic).store(trace::chunk_magic, std::memory_order_release);
 }
 
-trace::SummarySlot& Summary::slot_of(std::uint64_t site) noexcept {
-    auto* const slots = reinterpret_cast<trace::SummarySlot*>(chunk_ + sizeof(trace::ChunkHeader));
+trace::SummarySlot& Summary::slot_of(std::uint8_t* chunk, std::uint64_t site) noexcept {
+    auto* const slots = reinterpret_cast<trace::SummarySlot*>(chunk + sizeof(trace::ChunkHeader));
     constexpr std::uint32_t own = trace::summary_slots - 1; // the first one is shared
     constexpr int most_looks = 32; // bounded, so that a full table does not slow the program
     auto at = static_cast<std::uint32_t>((site * 0x9e3779b97f4a7c15u) >> 32) % own;
@@ -38,10 +38,11 @@ trace::SummarySlot& Summary::slot_of(std::uint64_t site) noexcept {
 
 void Summary::count(std::uint64_t site, std::uint64_t calls, std::uint64_t status, std::uint64_t bytes,
                     std::uint64_t ticks) noexcept {
-    if (chunk_ == nullptr)
+    std::uint8_t* const chunk = chunk_.load(std::memory_order_acquire);
+    if (chunk == nullptr)
         return;
-    begin();
-    trace::SummarySlot& slot = slot_of(site);
+    begin(chunk);
+    trace::SummarySlot& slot = slot_of(chunk, site);
     // Relaxed: each is an independent sum, read after the program's end or at any moment between two additions.
     // A slot belongs to a site from the exchange on.
     slot.calls.fetch_add(calls, std::memory_order_relaxed);

@@ -21,8 +21,7 @@ public:
     /// last one's.
     std::uint8_t* use(std::uint8_t* chunk) noexcept {
         std::uint8_t* const unused = before_;
-        before_ = chunk_;
-        chunk_ = chunk;
+        before_ = chunk_.exchange(chunk, std::memory_order_acq_rel);
         begun_.store(false, std::memory_order_relaxed);
         return unused;
     }
@@ -56,10 +55,11 @@ public:
 private:
     void count(std::uint64_t site, std::uint64_t calls, std::uint64_t status, std::uint64_t bytes,
                std::uint64_t ticks) noexcept;
-    void begin() noexcept;
-    trace::SummarySlot& slot_of(std::uint64_t site) noexcept;
+    void begin(std::uint8_t* chunk) noexcept;
+    static trace::SummarySlot& slot_of(std::uint8_t* chunk, std::uint64_t site) noexcept;
 
-    std::uint8_t *chunk_ = nullptr, *before_ = nullptr;
+    std::atomic<std::uint8_t*> chunk_{nullptr};
+    std::uint8_t* before_ = nullptr;
     std::atomic<bool> begun_{false};
 };
 
