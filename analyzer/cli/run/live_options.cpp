@@ -34,7 +34,8 @@ std::vector<OptionSpec> with_live_options(std::vector<OptionSpec> own) {
         {"--standby", "", "Record nothing until umadvisor attach asks for it"},
         {"--ring", "DURATION|SIZE", "Keep only the last part of the recording: 60s or 256MiB"},
         {"--when", "CONDITION",
-         "Record while it holds, such as 'copy.h2d.bytes/s > 1GiB for 5s', and nothing before; with --ring, keep what led "
+         "Record while it holds, such as 'copy.h2d.bytes/s > 1GiB for 5s', and nothing before; with --ring, "
+         "keep what led "
          "to "
          "it; repeatable",
          true},

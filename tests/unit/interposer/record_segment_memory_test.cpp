@@ -108,8 +108,7 @@ BOOST_AUTO_TEST_CASE(a_program_that_locks_its_memory_does_not_lock_ours) {
                 if (!lock_all(flags))
                     return not_tried;
                 const long locked = status_kib("VmLck"), resident = status_kib("VmRSS");
-                if ((!shared && !forbid_shared_memory()) ||
-                    open_trace(path, {.stack_frames = 16}) != nullptr)
+                if ((!shared && !forbid_shared_memory()) || open_trace(path, {.stack_frames = 16}) != nullptr)
                     return 1;
                 write_syncs(1000);
                 const long more = status_kib("VmLck") - locked;
