@@ -175,6 +175,13 @@ bool is_on(std::size_t mode) noexcept {
     return action_of(mode).is_on();
 }
 
+bool any_is_on() noexcept {
+    for (std::size_t i = 0; i < trace::act_mode_count; ++i)
+        if (is_on(i))
+            return true;
+    return false;
+}
+
 void initialize(const runtime::Options& requested) noexcept {
     if (!requested.acts() && requested.pretend_bytes == 0)
         return;

@@ -185,6 +185,9 @@ void initialize(const runtime::Options& options) noexcept;
 /// static text, valid until the next call. Called by one thread, which holds no lock of ours.
 bool switch_mode(std::string_view mode, bool on, const char*& error) noexcept;
 
+/// Whether any mode is on.
+bool any_is_on() noexcept;
+
 /// Whether the mode, by its place in trace/act.def, is on.
 bool is_on(std::size_t mode) noexcept;
 

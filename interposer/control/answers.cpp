@@ -5,6 +5,7 @@
 #include "interposer/record/clock.hpp"
 #include "interposer/record/totals.hpp"
 #include "interposer/runtime/options.hpp"
+#include "interposer/runtime/window.hpp"
 #include "trace/act_modes.hpp"
 
 #include <unistd.h>
@@ -127,6 +128,7 @@ void answer_act(Exchange& at) {
         return;
     if (const char* why = nullptr; !act::switch_mode(mode, on, why))
         at.error = why;
+    runtime::follow_actions();
 }
 
 void write_copies(JsonText& json, const record::Totals& totals) {

@@ -59,8 +59,8 @@ void ManagedWatch::start() noexcept {
 }
 
 /// Not while the process only waits for a recording.
-bool ManagedWatch::is_wanted() noexcept {
-    return record::keeps() || record::watched();
+bool ManagedWatch::is_wanted() const noexcept {
+    return record::keeps() || record::watched() || listened_to_.load(std::memory_order_relaxed);
 }
 
 void ManagedWatch::wake() noexcept {

@@ -81,7 +81,7 @@ public:
     void forget() noexcept;
 
 private:
-    static bool is_wanted() noexcept;
+    bool is_wanted() const noexcept;
     static bool begins_early() noexcept;
     bool is_spared() const noexcept;
     std::uint64_t sum_of_counters() const noexcept;

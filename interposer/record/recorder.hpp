@@ -117,7 +117,9 @@ std::uint64_t stack_key(std::uint64_t stack) noexcept;
 
 namespace detail {
 extern constinit bool records_stacks;
-}
+extern constinit Following following;
+} // namespace detail
+
 /// Whether stacks are recorded; if not, stack() returns 0.
 inline bool records_stacks() noexcept {
     return detail::records_stacks;

@@ -23,8 +23,6 @@ constexpr std::uint32_t first_batch = 16, later_batch = 64;
 constexpr std::uint32_t one_page = 4096;    ///< or a part of one
 constexpr std::uint32_t most_finished = 64; ///< chunks of threads that have ended, in memory
 constexpr std::uint32_t room_steps = 4;     ///< a chunk's room becomes so many times as large
-/// One chunk less than can be numbered, since slots hold the number plus one.
-constexpr std::uint64_t max_file_bytes = trace::header_bytes + (std::uint64_t{trace::chunk_bytes} << 32) - 1;
 
 constexpr std::uint64_t write_interval = 50'000'000; ///< nanoseconds
 constexpr std::uint64_t write_share = 100;           ///< at most one part in so many of the time
@@ -51,84 +49,6 @@ bool lock_within_a_second(Mutex& mutex) noexcept {
 }
 
 } // namespace
-
-const char* Sink::create(const Settings& settings) noexcept {
-    {
-        const Guard guard(mutex_); // threads may still give chunks of an earlier file back
-        if (const char* const why = begin(settings))
-            return why;
-    }
-    // Claimed at the start, so that records dropped by a full disk or the cap are counted.
-    if (this == &sink)
-        if (std::uint8_t* const unused = summary.use(claim(trace::ChunkKind::summary).memory))
-            finish(unused);
-    return nullptr;
-}
-
-const char* Sink::begin(const Settings& settings) noexcept {
-    if (const char* why = file_.create(settings.path, settings.force))
-        return why;
-    if (!memory_.create(file_.device(), file_.inode()))
-        return file_.fail(settings.path, "no memory for the first records");
-    // Three chunks are the least that can hold anything: the summary, one of events, one of definitions.
-    const std::uint64_t cap = settings.ring_bytes != 0 ? settings.ring_bytes : settings.max_bytes;
-    const std::uint64_t most = cap != 0 ? cap : max_file_bytes;
-    room_ = std::clamp<std::uint64_t>(most, trace::header_bytes + 3 * trace::chunk_bytes, max_file_bytes) -
-            trace::header_bytes;
-    next_ = places_ = finished_ = 0;
-    used_ = 0;
-    ++files_;
-    full_ = trace::DropReason::count_;
-    lost_ = closed_ = false;
-    next_write_ = 0;
-    describe_file();
-    header_->late = settings.cause != trace::PauseCause::start;
-    if (!laps_.begin(settings.ring_bytes, settings.ring_ns, room_ / trace::chunk_bytes + 1, header_->first,
-                     monotonic_nanoseconds())) {
-        give_up_memory();
-        return file_.fail(settings.path, "no memory for a ring");
-    }
-    if (laps_.any())
-        write_first_lap();
-    int error = file_.reserve(0, trace::header_bytes);
-    if (error == 0)
-        error = write_header();
-    if (error == 0) // before the first claim, which would report it
-        error = file_.reserve(trace::header_bytes, trace::chunk_bytes);
-    if (error != 0) {
-        give_up_memory();
-        return file_.fail(settings.path, describe(error));
-    }
-    open_ = true;
-    begin_part();
-    return nullptr;
-}
-
-void Sink::give_up_memory() noexcept {
-    memory_.let_go();
-    memory_.create_private();
-}
-
-void Sink::describe_file() noexcept {
-    if (header_ == nullptr) // else it is there, and other threads use it
-        header_ = reinterpret_cast<trace::FileHeader*>(memory_.header_image());
-    header_->magic = trace::file_magic;
-    header_->major = trace::version_major;
-    header_->minor = trace::version_minor;
-    header_->endian = trace::endian_mark;
-    header_->header_bytes = trace::header_bytes;
-    header_->chunk_size = trace::chunk_bytes;
-    header_->counters_offset = trace::counters_offset;
-    header_->counters = trace::counter_slots;
-    header_->pid = static_cast<std::uint32_t>(getpid());
-    header_->clock = clock_kind();
-    header_->first = read_clock_pair();
-    header_->realtime_ns = realtime_nanoseconds();
-    header_->last_ticks.store(header_->first.ticks, std::memory_order_relaxed);
-    header_->last_monotonic_ns.store(header_->first.monotonic_ns, std::memory_order_relaxed);
-    const trace::SegmentName name = memory_.name();
-    std::memcpy(memory_.header_image() + trace::segment_name_offset, &name, sizeof name);
-}
 
 std::uint64_t* Sink::counters() const noexcept {
     return reinterpret_cast<std::uint64_t*>(memory_.header_image() + trace::counters_offset);
@@ -260,7 +180,7 @@ bool Sink::extend(std::uint8_t* chunk) noexcept {
     const Guard guard(mutex_);
     const std::uint32_t slot = memory_.slot_of(chunk);
     std::uint32_t& room = slots_[slot].room;
-    if (room == trace::chunk_bytes)
+    if (room == trace::chunk_bytes || is_stray(slots_[slot])) // its file may have ended a moment ago
         return false;
     const std::uint32_t more = std::min(room * room_steps, trace::chunk_bytes);
     if (!has_room(more - room + trace::chunk_bytes))

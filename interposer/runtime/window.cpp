@@ -1,5 +1,6 @@
 #include "interposer/runtime/window.hpp"
 
+#include "interposer/act/action.hpp"
 #include "interposer/observe/allocations.hpp"
 #include "interposer/observe/managed_watch.hpp"
 #include "interposer/record/clock.hpp"
@@ -46,10 +47,10 @@ void record_change(PauseCause cause, std::uint64_t time) {
 
 bool takes_by_clock(Taking level) noexcept;
 
-/// Whether hooks run. While the program is watched they run in a pause, too: `held` alone says whether what
-/// they write belongs in a file.
+/// Whether hooks run. While the program is watched they run in a pause, too, and in standby while a mode of
+/// --act is on: `held` alone says whether what they write belongs in a file.
 bool hooks_run() {
-    return held == 0 || record::watched();
+    return held == 0 || record::watched() || (options().mode == Mode::standby && act::any_is_on());
 }
 
 /// Only where the next change is one of the clock's do calls ask it.
@@ -176,6 +177,11 @@ void lift(PauseCause cause, PauseCause why) noexcept {
     pass_time();
     const unsigned causes = held & ~bit(cause);
     change(why, causes, record::now());
+    take_what_is_asked();
+}
+
+void follow_actions() noexcept {
+    const record::Guard guard(mutex);
     take_what_is_asked();
 }
 

@@ -25,4 +25,7 @@ void lift(trace::PauseCause cause, trace::PauseCause why) noexcept;
 /// also in a pause.
 void watch(bool on) noexcept;
 
+/// A mode of --act was switched on or off: in standby hooks run while one is on.
+void follow_actions() noexcept;
+
 } // namespace umadvisor::runtime

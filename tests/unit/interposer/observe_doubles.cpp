@@ -114,7 +114,7 @@ ManagedWatch& managed_watch() noexcept {
     static constinit ManagedWatch watch;
     return watch;
 }
-bool ManagedWatch::is_wanted() noexcept {
+bool ManagedWatch::is_wanted() const noexcept {
     return true;
 }
 void ManagedWatch::start() noexcept {
