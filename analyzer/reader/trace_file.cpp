@@ -79,6 +79,10 @@ void TraceFile::choose_laps() {
     for (const ChunkInfo& chunk : chunks_)
         if (chunk.kind == trace::ChunkKind::state && chunk.lap >= header_.first_lap)
             first = std::min(first, chunk.lap);
+    if (first == UINT32_MAX) { // what was alive is lost
+        first = static_cast<std::uint32_t>(std::min<std::uint64_t>(header_.first_lap, UINT32_MAX));
+        ++completeness_.chunks_damaged;
+    }
     std::erase_if(chunks_, [first](const ChunkInfo& chunk) {
         return chunk.lap != 0 &&
                (chunk.kind == trace::ChunkKind::state ? chunk.lap != first : chunk.lap < first);

@@ -24,7 +24,7 @@ std::string recording_text(const reader::Trace& trace) {
     if (trace.dictionary.recordings.empty() || !trace.file.header().late)
         return {};
     const trace::Recording& recording = trace.dictionary.recordings.front();
-    const std::string begun = text::time_text(recording.age_ns) + " after the program entered CUDA";
+    const std::string begun = text::time_text(recording.age_ns) + " after the program had entered CUDA";
     const std::string why = recording.why.empty() ? "" : reader::shown_name(recording.why);
     constexpr std::string_view unknown = "; not known: what copies before it brought, where managed pages "
                                          "were, and what graphs made before it hold";
@@ -37,10 +37,10 @@ std::string recording_text(const reader::Trace& trace) {
             return "only the last part of the run is kept; this trace has all of it so far";
         return fmt::format("only the last part of the run is kept (UMADVISOR_RING){}", unknown);
     case PauseCause::trigger:
-        return fmt::format("recording {} of the process, begun {} when this held: {}{}", recording.number,
-                           begun, why, unknown);
+        return fmt::format("recording {} of the process, which began {}, when this held: {}{}",
+                           recording.number, begun, why, unknown);
     default:
-        return fmt::format("recording {} of the process, begun {} by umadvisor attach{}", recording.number,
+        return fmt::format("recording {} of the process, which umadvisor attach began {}{}", recording.number,
                            begun, unknown);
     }
 }
