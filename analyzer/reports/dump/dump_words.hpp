@@ -53,8 +53,8 @@ inline constexpr auto words_of<trace::ContextAction> = std::to_array<std::string
      "destroy_green", "from_green", "set_flags"});
 
 template <>
-inline constexpr auto words_of<trace::PauseCause> = std::to_array<std::string_view>({"start", "capture_range",
-                                                                                     "delay", "duration"});
+inline constexpr auto words_of<trace::PauseCause> = std::to_array<std::string_view>(
+    {"start", "capture_range", "delay", "duration", "standby", "attach", "trigger", "ring", "snapshot"});
 
 template <>
 inline constexpr auto words_of<trace::RangeAction> = std::to_array<std::string_view>({"push", "pop", "start",
