@@ -37,6 +37,14 @@ trace::Alloc allocated(std::uint64_t id) {
     return alloc;
 }
 
+trace::Sync waited(std::uint64_t start, std::uint64_t duration, std::uint64_t object) {
+    trace::Sync sync;
+    sync.start = start;
+    sync.duration = duration;
+    sync.object = object;
+    return sync;
+}
+
 /// A ring of which laps 2 and 3 are there, and a chunk of lap 1 whose place was not used again. The chunks are
 /// in the order of their places.
 struct Ring {
@@ -48,11 +56,11 @@ struct Ring {
 
     Ring() {
         builder.first = {5'000, 5'000};
-        for (const std::uint64_t object : {3, 1, 2}) {
-            builder.add(trace::Sync{.start = 1'000 + object, .object = object}, 5);
+        for (const std::uint64_t object : {3u, 1u, 2u}) {
+            builder.add(waited(1'000 + object, 0, object), 5);
             builder.next_chunk(5);
         }
-        for (const std::uint64_t id : {7, 8}) {
+        for (const std::uint64_t id : {7u, 8u}) {
             builder.add_raw(alone(allocated(id)), 9);
             builder.add_raw(
                 alone(trace::Pause{.start = 5'000, .recording = 1, .cause = trace::PauseCause::ring}), 9);
@@ -65,7 +73,7 @@ struct Ring {
             put(chunk(i) + offsetof(trace::ChunkHeader, lap), laps[i]);
             put(chunk(i) + offsetof(trace::ChunkHeader, base_time), begins[i]);
         }
-        for (const std::size_t i : {3, 4}) {
+        for (const std::size_t i : {3u, 4u}) {
             put(chunk(i) + offsetof(trace::ChunkHeader, kind), trace::ChunkKind::state);
             put(chunk(i) + offsetof(trace::ChunkHeader, thread), std::uint32_t{0});
         }
@@ -133,7 +141,7 @@ BOOST_AUTO_TEST_CASE(a_ring_without_anything_alive_is_damaged_and_read) {
 BOOST_AUTO_TEST_CASE(a_call_that_was_under_way_counts_from_the_beginning) {
     TraceBuilder builder;
     builder.first = {5'000, 5'000};
-    builder.add(trace::Sync{.start = 4'000, .duration = 3'000, .object = 1});
+    builder.add(waited(4'000, 3'000, 1));
     std::vector<std::uint8_t> bytes = builder.bytes();
     const std::uint16_t late = 1;
     std::memcpy(bytes.data() + offsetof(trace::FileHeader, late), &late, sizeof late);
