@@ -16,7 +16,7 @@ struct Words {
 };
 constexpr std::array<Words, static_cast<std::size_t>(trace::DropReason::count_)> drop_words{
     {{"disk_full", "the disk was full"},
-     {"size_cap", "the trace reached its size cap (UMADVISOR_MAX_SIZE)"},
+     {"size_cap", "the trace reached its size cap (UMADVISOR_MAX_SIZE, or UMADVISOR_RING)"},
      {"oversized", "they were too large for a chunk"},
      {"no_memory", "no memory was available, or the file was removed"}}};
 

@@ -23,8 +23,10 @@
 #include <cstring>
 #include <new>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include <utility>
 
 namespace umadvisor::control {
 
@@ -62,10 +64,15 @@ void count_for_watchers(Server& self) {
     runtime::watch(wanted);
 }
 
-/// The recording has ended: connections do not hold the next one.
-void forget_holds(Server& self) {
+/// The recording has ended: connections that held it end with it, so that their clients see it, and none holds
+/// the next one. Not that of `asking`, which waits for its answer.
+void end_holds(Server& self, const Client* asking = nullptr) {
     for (Client& client : self.clients)
-        client.holds = false;
+        if (std::exchange(client.holds, false) && &client != asking) {
+            client.socket.close();
+            client.received = client.unread = 0;
+            client.watches = false;
+        }
 }
 
 void disconnect(Server& self, Client& client) {
@@ -86,7 +93,7 @@ bool answer_line(Server& self, Client& client, char* line, std::size_t bytes) {
     if (wishes.hold)
         client.holds = true;
     if (request.command == "stop" && self.room.outcome.error == nullptr)
-        forget_holds(self);
+        end_holds(self, &client);
     if (wishes.watch && !client.watches) {
         client.watches = true;
         count_for_watchers(self);
@@ -102,6 +109,8 @@ bool serve(Server& self, Client& client, short events) {
     if ((events & (POLLIN | POLLHUP)) == 0)
         return true;
     const bool open = client.receive();
+    if ((events & POLLHUP) != 0) // its client has given up, and has said so
+        return false;
     for (;;) {
         char* line = nullptr;
         std::size_t bytes = 0;
@@ -188,6 +197,8 @@ void fire(Server& self, std::string_view condition) {
     wanted.cause = trace::PauseCause::trigger;
     wanted.why = why;
     runtime::start(wanted, self.room.outcome);
+    if (self.room.outcome.error != nullptr)
+        runtime::say("%s holds, but no recording began: %s", why, self.room.outcome.error);
 }
 
 void keep_time(Server& self) {
@@ -196,7 +207,7 @@ void keep_time(Server& self) {
     const std::uint64_t now = record::monotonic_nanoseconds();
     if (state.recording && state.ends != 0 && state.ends <= now) {
         runtime::stop_if_over();
-        forget_holds(self);
+        end_holds(self);
         runtime::read_state(state);
     }
     if (!self.trigger.is_due(now))
@@ -282,8 +293,14 @@ bool wants_socket() {
     return std::strcmp(runtime::options().control, "0") != 0;
 }
 
+/// A program that may open fewer files needs each of them.
+constexpr rlim_t least_files = 64;
+
 /// Null, or why the process cannot be reached.
 const char* open(Server& self) {
+    rlimit files{};
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < least_files)
+        return "it may open few files (ulimit -n)";
     if (!self.waker.renew())
         return "no socket can be made";
     if (!wants_socket())
@@ -307,9 +324,13 @@ void begin() noexcept {
     remember_program_name();
     self->trigger.begin(options.when, options.when_limit, record::monotonic_nanoseconds());
     if (const char* const why = open(*self)) {
-        runtime::say(
-            "the process cannot be reached while it runs: %s (%s); UMADVISOR_CONTROL names another folder", why,
-            self->address.words());
+        const char* const place = self->address.words();
+        if (*place == '\0')
+            runtime::say("the process cannot be reached while it runs: %s", why);
+        else
+            runtime::say(
+                "the process cannot be reached while it runs: %s (%s); UMADVISOR_CONTROL names another folder",
+                why, place);
         if (!self->trigger.is_set())
             return;
     }

@@ -183,6 +183,8 @@ bool Trigger::needs_calls() const noexcept {
 
 bool parse(std::string_view text, Trigger& to) noexcept {
     to.count = 0;
+    if (text.empty()) // no condition is wanted
+        return true;
     while (!text.empty()) {
         const std::size_t end = text.find(';');
         const std::string_view one = trim(base::first(text, end));
@@ -193,7 +195,7 @@ bool parse(std::string_view text, Trigger& to) noexcept {
             return false;
         ++to.count;
     }
-    return true;
+    return to.count != 0;
 }
 
 } // namespace umadvisor::control

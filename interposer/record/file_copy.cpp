@@ -3,6 +3,7 @@
 #include "interposer/record/output_file.hpp"
 
 #include <cerrno>
+#include <cstdio>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -70,7 +71,11 @@ const char* FileCopy::write(const char* path) noexcept {
     if (from >= 0)
         ::close(from);
     from = -1;
-    return why;
+    if (why == nullptr)
+        return nullptr;
+    static char text[512]; // one copy at a time
+    std::snprintf(text, sizeof text, "cannot create %s: %s", path, why);
+    return text;
 }
 
 } // namespace umadvisor::record

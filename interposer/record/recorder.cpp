@@ -48,8 +48,11 @@ void begin_due_lap() noexcept {
 template <class Record>
 [[gnu::noinline]] void write_to_new_room(ThreadWriter& writer, const Record& record,
                                          std::size_t bound) noexcept {
-    if (!writer.renew(bound))
-        return summary.add(record), sink.drop();
+    if (!writer.renew(bound)) {
+        summary.add(record);
+        sink.drop();
+        return begin_due_lap();
+    }
     writer.chunk.put(record);
     writer.chunk.commit();
     writer.keep_late();
@@ -131,6 +134,7 @@ ThreadWriter* write_shaped(trace::LaunchShape& shape, trace::Launch& launch) noe
     if (renewed && !writer->renew(bound)) [[unlikely]] {
         summary.add(shape, launch);
         sink.drop();
+        begin_due_lap();
         return nullptr;
     }
     shape.shape = 0;

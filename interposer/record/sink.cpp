@@ -140,7 +140,10 @@ Sink::Claimed Sink::claim(trace::ChunkKind kind, std::uint32_t room, bool of_lap
         return {};
     if (laps_.any()) // whose places are all alike
         room = trace::chunk_bytes;
-    if (!make_room(event ? room + trace::chunk_bytes : room) || next_ == ~std::uint32_t{0} - 1)
+    const bool has_place = make_room(event ? room + trace::chunk_bytes : room);
+    if (!has_place && laps_.any()) // the lap that is written has all of it: the next one makes room
+        return {};
+    if (!has_place || next_ == ~std::uint32_t{0} - 1)
         fill(trace::DropReason::size_cap, "size cap reached");
     if (lost() || (event && full()) || !may_grow() || !has_room(room))
         return {};
@@ -349,7 +352,7 @@ bool Sink::write_end() noexcept {
 
 void Sink::drop(trace::DropReason reason) noexcept {
     if (reason == trace::DropReason::count_)
-        reason = trace::DropReason::no_memory;
+        reason = laps_.any() ? trace::DropReason::size_cap : trace::DropReason::no_memory;
     header_->dropped[static_cast<std::size_t>(reason)].fetch_add(1, std::memory_order_relaxed);
 }
 

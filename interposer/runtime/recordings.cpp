@@ -151,7 +151,7 @@ void snapshot_after_failure() noexcept {
         if (++count <= most)
             snapshot("", false, what->text, outcome);
         if (count <= most && outcome.error == nullptr)
-            say("%s: wrote the last part of the run to %s; read it with: umadvisor report", what->text,
+            say("%s: wrote the last part of the run; read it with: umadvisor report %s", what->text,
                 outcome.file);
     }
     failure.store(nullptr, std::memory_order_release);

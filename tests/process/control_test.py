@@ -63,9 +63,8 @@ class Control(unittest.TestCase):
         self.folder = Path(holder.name).resolve()
 
     def start(self, mode, *arguments, **settings):
-        settings = {"UMADVISOR_CONTROL": str(self.folder), **settings}
-        variables = bare_environment(LD_PRELOAD=str(SHIM), UMADVISOR_OUTPUT=str(self.folder / "t.umtrace"), UMADVISOR_FORCE="1",
-                                     **settings)
+        settings = {"UMADVISOR_CONTROL": str(self.folder), "UMADVISOR_OUTPUT": str(self.folder / "t.umtrace"), **settings}
+        variables = bare_environment(LD_PRELOAD=str(SHIM), UMADVISOR_FORCE="1", **settings)
         program = subprocess.Popen([PROGRAM, mode, *arguments], cwd=self.folder, env=variables, text=True, stdin=subprocess.PIPE,
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.addCleanup(self.kill, program)

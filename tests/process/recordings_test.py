@@ -1,6 +1,7 @@
 """Recordings that begin and end while a program runs, and rings: each trace is valid alone and says which part of the run it has."""
 
 import json
+import select
 import subprocess
 import time
 import unittest
@@ -91,6 +92,22 @@ class Recordings(control_test.Control):
         self.wait_for(lambda: not client.ask("status")["recording"])
         self.check_part(self.folder / "held.umtrace", "attach", 2)
         self.finish(program)
+
+    def test_a_client_sees_that_another_has_ended_its_recording(self):
+        program = self.start("work")
+        client, holder = self.connect(program), self.connect(program)
+        self.assertTrue(holder.ask("start", "hold=1")["ok"])
+        self.assertTrue(client.ask("stop")["ok"])
+        self.assertIsNone(holder.answer())  # the connection is over
+        self.assertTrue(client.ask("start")["ok"])
+        time.sleep(0.1)
+        self.assertTrue(client.ask("status")["recording"])
+        self.finish(program)
+
+    def test_a_condition_that_cannot_record_says_so(self):
+        program = self.start("work", UMADVISOR_WHEN="launches/s > 1", UMADVISOR_OUTPUT=str(self.folder / "none/t.umtrace"))
+        self.wait_for(lambda: select.select([program.stderr], [], [], 0)[0])
+        self.assertRegex(self.finish(program), "launches/s > 1 holds, but no recording began: cannot create")
 
     def test_a_recording_that_the_program_ends_in_is_whole(self):
         program = self.start("work")
