@@ -68,7 +68,8 @@ bool ChunkMemory::map(std::uint32_t slots) noexcept {
         id_ = -1;
         return false;
     }
-    base_ = static_cast<std::uint8_t*>(at);
+    if (base_ == nullptr) // else other threads read it
+        base_ = static_cast<std::uint8_t*>(at);
     return true;
 }
 
@@ -80,7 +81,8 @@ bool ChunkMemory::map_private(std::uint32_t slots) noexcept {
              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (base_ != nullptr ? MAP_FIXED : 0), -1, 0);
     if (at == MAP_FAILED)
         return false;
-    base_ = static_cast<std::uint8_t*>(at);
+    if (base_ == nullptr) // else other threads read it
+        base_ = static_cast<std::uint8_t*>(at);
     return true;
 }
 
