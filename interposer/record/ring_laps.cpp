@@ -16,7 +16,8 @@ bool RingLaps::begin(std::uint64_t bytes, std::uint64_t nanoseconds, std::uint64
     free_count_ = 0;
     due_ = never;
     full_ = false;
-    if (bytes == 0 && nanoseconds == 0)
+    any_ = bytes != 0 || nanoseconds != 0;
+    if (!any())
         return true;
     if (lap_of_ == nullptr) {
         auto* const tables = static_cast<std::uint32_t*>(base::map_pages(2 * places * sizeof *lap_of_));

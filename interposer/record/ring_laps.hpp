@@ -24,7 +24,7 @@ public:
                std::uint64_t now) noexcept;
 
     /// Whether this is a ring.
-    bool any() const noexcept { return last_ != 0; }
+    bool any() const noexcept { return any_.load(std::memory_order_relaxed); }
     bool is_due(std::uint64_t now) const noexcept {
         return now >= due_.load(std::memory_order_relaxed) || full_.load(std::memory_order_relaxed);
     }
@@ -66,7 +66,7 @@ private:
     std::uint32_t first_ = 0, last_ = 0;
     std::uint64_t lap_ns_ = 0, lap_bytes_ = 0;
     std::atomic<std::uint64_t> due_{~std::uint64_t{0}}; ///< CLOCK_MONOTONIC
-    std::atomic<bool> full_{false};
+    std::atomic<bool> any_{false}, full_{false};
     std::uint32_t* lap_of_ = nullptr; ///< by place
     std::uint32_t* free_ = nullptr;   ///< places
     std::uint32_t free_count_ = 0;
