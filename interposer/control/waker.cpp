@@ -5,11 +5,21 @@
 #include <cstdint>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace umadvisor::control {
 
 using record::Marked;
+
+namespace {
+
+bool is_event(int descriptor) noexcept {
+    struct stat file {};
+    return fstat(descriptor, &file) == 0 && (file.st_mode & S_IFMT) == 0;
+}
+
+} // namespace
 
 bool Waker::renew() noexcept {
     close();
@@ -17,10 +27,10 @@ bool Waker::renew() noexcept {
     if (event < 0)
         return false;
     event = record::raise_descriptor(event);
-    if (!record::mark(event, Marked::waker)) {
-        ::close(event);
+    // The program may have given the number to a file of its own meanwhile, which is then marked, and must not
+    // be written to. An eventfd is a file of no type.
+    if (!is_event(event) || !record::mark(event, Marked::waker) || !is_event(event))
         return false;
-    }
     event_.store(event);
     int pair[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair) != 0)
