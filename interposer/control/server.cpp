@@ -11,6 +11,7 @@
 #include "interposer/record/confined.hpp"
 #include "interposer/record/quiet.hpp"
 #include "interposer/record/thread_writer.hpp"
+#include "interposer/runtime/failures.hpp"
 #include "interposer/runtime/message.hpp"
 #include "interposer/runtime/options.hpp"
 #include "interposer/runtime/own_thread.hpp"
@@ -109,7 +110,7 @@ bool serve(Server& self, Client& client, short events) {
     if ((events & (POLLIN | POLLHUP)) == 0)
         return true;
     const bool open = client.receive();
-    if ((events & POLLHUP) != 0) // its client has given up, and has said so
+    if ((events & POLLHUP) != 0) // the client has given up, and has reported that
         return false;
     for (;;) {
         char* line = nullptr;
@@ -189,16 +190,18 @@ void fire(Server& self, std::string_view condition) {
     const std::size_t bytes = std::min(condition.size(), sizeof why - 1);
     std::memcpy(why, condition.data(), bytes);
     why[bytes] = '\0';
-    if (self.room.state.ring)
-        return runtime::snapshot("", false, why, self.room.outcome);
-    runtime::Request& wanted = self.room.wanted;
-    wanted = {};
-    wanted.for_ns = runtime::options().when_duration_ns;
-    wanted.cause = trace::PauseCause::trigger;
-    wanted.why = why;
-    runtime::start(wanted, self.room.outcome);
+    if (self.room.state.ring) {
+        runtime::snapshot("", false, why, self.room.outcome);
+    } else {
+        runtime::Request& wanted = self.room.wanted;
+        wanted = {};
+        wanted.for_ns = runtime::options().when_duration_ns;
+        wanted.cause = trace::PauseCause::trigger;
+        wanted.why = why;
+        runtime::start(wanted, self.room.outcome);
+    }
     if (self.room.outcome.error != nullptr)
-        runtime::say("%s holds, but no recording began: %s", why, self.room.outcome.error);
+        runtime::say("%s holds, but no trace was begun: %s", why, self.room.outcome.error);
 }
 
 void keep_time(Server& self) {
@@ -218,7 +221,7 @@ void keep_time(Server& self) {
         fire(self, condition);
 }
 
-/// Nobody can reach the process any more.
+/// Ends the socket: from here on no client reaches the process.
 void withdraw(Server& self) {
     self.address.remove();
     self.listener.close();

@@ -29,8 +29,8 @@ struct Step {
 constinit Step steps[most_steps]{};
 constinit std::atomic<std::size_t> measured{0};
 
-/// Ranges of a thread nest; those with an id do not. A thread that has ended is not told apart from a later one
-/// with its descriptor.
+/// Ranges of a thread nest; those with an id do not. A later thread may have the descriptor of one that has
+/// ended, and then has its key.
 std::uint64_t key_of_thread() {
     return static_cast<std::uint64_t>(pthread_self());
 }

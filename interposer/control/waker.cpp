@@ -59,7 +59,7 @@ void Waker::clear() noexcept {
     const int event = event_.load();
     std::uint64_t times = 0;
     if (record::is_marked(event, Marked::waker) && read(event, &times, sizeof times) < 0)
-        return; // nobody has called wake()
+        return; // wake() has not been called
 }
 
 void Waker::close() noexcept {

@@ -10,7 +10,7 @@ namespace umadvisor::control {
 
 /// An eventfd(2), which also a thread with a filter of system calls may write to: it is known by its mark, and
 /// write(2) to it raises no signal. And a pair of sockets that only waits for the program to close it, along
-/// with all that is ours: closing a descriptor alone wakes nobody who polls it.
+/// with all that is ours: a thread that polls a descriptor does not wake up when it is closed.
 class Waker {
 public:
     static constexpr std::size_t polled = 2;

@@ -4,10 +4,11 @@
 #include "interposer/attach/real.hpp"
 #include "interposer/observe/managed_batch.hpp"
 #include "interposer/observe/managed_decoder.hpp"
+#include "interposer/observe/queue_counters.hpp"
+#include "interposer/observe/queue_processors.hpp"
 #include "interposer/observe/raw_clock.hpp"
 #include "interposer/observe/tools_device.hpp"
 #include "interposer/observe/tools_ring.hpp"
-#include "interposer/observe/try_lock.hpp"
 #include "interposer/record/mutex.hpp"
 #include "interposer/record/off_stack.hpp"
 #include "interposer/record/quiet.hpp"
@@ -35,7 +36,6 @@ using trace::ManagedEventKind;
 namespace {
 
 constexpr std::uint32_t ring_entries = 1 << 15;
-constexpr std::uint32_t most_processors = 64;
 
 // Nanoseconds between the thread's rounds. A ring holds the events of 2 ms of faults.
 constexpr std::uint64_t busy_nap = 2'000'000, quiet_nap = runtime::longest_sleep;
@@ -77,28 +77,7 @@ struct Shared {
     alignas(4096) ManagedBatch batch;
 };
 
-using Totals = std::array<std::uint64_t, 4>;
-
-Totals totals_of(const Shared& shared) {
-    const auto read = [&shared](tools::Counter which) {
-        return __atomic_load_n(&shared.counters[which], __ATOMIC_RELAXED);
-    };
-    return {read(tools::bytes_to_device), read(tools::bytes_to_host), read(tools::host_faults),
-            read(tools::device_faults)};
-}
-
-Totals before_recording{}; ///< what the counters had then; under the lock of the counters
-
-trace::ManagedCounters counters_of(const Totals& totals, const Totals& before) {
-    trace::ManagedCounters record;
-    record.start = record::now();
-    const auto since = [&](std::size_t which) { return totals[which] - before[which]; };
-    record.bytes_to_device = since(0);
-    record.bytes_to_host = since(1);
-    record.host_faults = since(2);
-    record.device_faults = since(3);
-    return record;
-}
+using Totals = QueueCounters::Totals;
 
 record::Mutex mutex{record::Lock::tools_queue}; ///< guards the ring's reading end and what follows
 Shared* shared = nullptr;
@@ -107,13 +86,12 @@ ToolsRing ring;
 ManagedDecoder decoder;
 RawClock raw_clock;
 std::uint64_t enabled_types = 0, recorded_lost = 0;
-std::array<std::uint8_t, most_processors> processor_of{}; ///< the module's number -> the trace's
+QueueProcessors processor_of; ///< the module's number -> the trace's
 
 std::atomic<bool> watching{false}, suspended{false};
 std::atomic<ManagedListener> event_listener{nullptr};
 std::atomic<std::uint64_t> delivered_activity{0}; ///< sum of the counters at the last deliver()
-TryLock counter_lock;                             ///< guards what follows
-Totals recorded_totals{};
+QueueCounters counters;
 
 /// Events that come while recording is paused are dropped.
 void write_batch() {
@@ -123,8 +101,8 @@ void write_batch() {
     batch.sort();
     for (std::size_t i = 0; i < batch.count; ++i) {
         trace::ManagedEvent& event = batch.events[i];
-        event.from = processor_of[event.from % most_processors];
-        event.to = processor_of[event.to % most_processors];
+        event.from = processor_of[event.from];
+        event.to = processor_of[event.to];
         write_event(event, raw_clock);
     }
     batch.count = 0;
@@ -212,7 +190,7 @@ std::uint64_t run_round(Totals& seen, std::uint64_t& window_begun) {
     if (!watching.load())
         return 0;
     const bool any = drain() != 0;
-    const Totals totals = totals_of(*shared);
+    const Totals totals = QueueCounters::read(shared->counters);
     const bool traffic = totals != seen;
     seen = totals;
     if (!ring_tracker.alive()) {
@@ -273,32 +251,6 @@ void resume_events() {
         give_up("the driver refuses its events");
 }
 
-/// The driver's devices, by ordinal.
-struct Devices {
-    int count = 0;
-    CUuuid uuids[most_processors];
-};
-
-/// Without the lock, as with every call of the driver.
-void look_at_devices(Devices& devices) {
-    if (attach::real<attach::Entry::cuDeviceGetCount>()(&devices.count) != CUDA_SUCCESS || devices.count < 2)
-        devices.count = 0;
-    devices.count = std::min(devices.count, static_cast<int>(most_processors));
-    for (int ordinal = 0; ordinal < devices.count; ++ordinal)
-        if (attach::real<attach::Entry::cuDeviceGetUuid_v2>()(&devices.uuids[ordinal], ordinal) != CUDA_SUCCESS)
-            devices.uuids[ordinal] = {};
-}
-
-/// The kernel module numbers devices in the order of their registration.
-void number_processors(const Devices& devices) {
-    for (std::size_t i = 0; i < processor_of.size(); ++i)
-        processor_of[i] = static_cast<std::uint8_t>(i);
-    for (int ordinal = 0; ordinal < devices.count; ++ordinal)
-        if (const std::uint32_t number = ring_tracker.processor(&devices.uuids[ordinal]);
-            number != 0 && number < most_processors)
-            processor_of[number] = static_cast<std::uint8_t>(ordinal + 1);
-}
-
 void give_back() {
     ring_tracker.close();
     counter_tracker.close();
@@ -308,7 +260,7 @@ void give_back() {
 }
 
 /// Null, or why the queue cannot be used.
-const char* open_queue(std::string_view release, const Devices& devices) {
+const char* open_queue(std::string_view release, const QueueDevices& devices) {
     static char untested[128];
     const ManagedWitness witness = runtime::options().managed_witness;
     if (witness == ManagedWitness::best && attach::simulated_tools() == nullptr &&
@@ -331,7 +283,7 @@ const char* open_queue(std::string_view release, const Devices& devices) {
         trouble = "the driver refuses its counters";
     if (trouble == nullptr) {
         ring = ToolsRing(shared->entries, ring_entries, &shared->control);
-        number_processors(devices);
+        processor_of.learn(devices, ring_tracker);
         raw_clock.read();
         set_types(requested_types());
         if (enabled_types == 0)
@@ -354,8 +306,8 @@ const char* open_queue(std::string_view release, const Devices& devices) {
 } // namespace
 
 const char* QueueWatch::open(std::string_view release) noexcept {
-    const record::OffStack<Devices> devices;
-    look_at_devices(*devices);
+    const record::OffStack<QueueDevices> devices;
+    devices->look();
     const record::Guard guard(mutex);
     return open_queue(release, *devices);
 }
@@ -369,27 +321,20 @@ bool QueueWatch::counts() const noexcept {
 }
 
 std::uint64_t QueueWatch::sum_of_counters() const noexcept {
-    const Totals totals = totals_of(*shared);
+    const Totals totals = QueueCounters::read(shared->counters);
     return totals[0] + totals[1] + totals[2] + totals[3];
 }
 
 void QueueWatch::look_at_counters() noexcept {
     if (!watches() || !record::takes(record::Taking::everything))
         return;
-    const TryLock::Attempt attempt(counter_lock);
-    if (!attempt)
-        return;
-    const Totals totals = totals_of(*shared);
-    if (totals == recorded_totals)
-        return;
-    recorded_totals = totals;
-    record::write(counters_of(totals, before_recording));
+    counters.record_change(shared->counters);
 }
 
 bool QueueWatch::read_totals(trace::ManagedCounters& totals) const noexcept {
     if (!watches())
         return false;
-    totals = counters_of(totals_of(*shared), Totals{});
+    totals = QueueCounters::record_of(QueueCounters::read(shared->counters), Totals{});
     return true;
 }
 
@@ -472,10 +417,8 @@ void QueueWatch::wake() noexcept {
     const record::Guard guard(mutex);
     if (watching.load() && suspended.load())
         resume_events();
-    if (!watching.load())
-        return;
-    const TryLock::Attempt attempt(counter_lock); // whoever has it counts what is before the recording
-    before_recording = recorded_totals = totals_of(*shared);
+    if (watching.load())
+        counters.begin_recording(shared->counters);
 }
 
 void QueueWatch::forget() noexcept {

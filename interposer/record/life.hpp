@@ -15,6 +15,12 @@ constexpr std::uint64_t life_of(trace::Type kind, std::uint64_t number, std::uin
     return base::hash(number, static_cast<std::uint64_t>(kind) << 56 ^ more);
 }
 
+/// The same of what begins with a call of this action, where records of one kind are about several things.
+template <class Action>
+constexpr std::uint64_t life_from(trace::Type kind, Action first, std::uint64_t number) noexcept {
+    return life_of(kind, number, static_cast<std::uint64_t>(first) + 1);
+}
+
 /// `Lives` has keep(key) and end(key). Records without a function here are about nothing that lives on.
 template <class Lives>
 void live(Lives& lives, const trace::Alloc& r) noexcept {
@@ -71,25 +77,22 @@ void live(Lives& lives, const trace::GpuModule& r) noexcept {
 template <class Lives>
 void live(Lives& lives, const trace::Context& r) noexcept {
     using enum trace::ContextAction;
-    const auto of = [&](trace::ContextAction first, std::uint64_t number) {
-        return life_of(r.type, number, static_cast<std::uint64_t>(first) + 1);
-    };
     switch (r.action) {
     case create:
     case from_green:
-        return lives.keep(of(create, r.context));
+        return lives.keep(life_from(r.type, create, r.context));
     case destroy:
-        return lives.end(of(create, r.context));
+        return lives.end(life_from(r.type, create, r.context));
     case retain_primary:
-        return lives.keep(of(retain_primary, r.device));
+        return lives.keep(life_from(r.type, retain_primary, r.device));
     case reset_primary:
-        return lives.end(of(retain_primary, r.device));
+        return lives.end(life_from(r.type, retain_primary, r.device));
     case create_green:
-        return lives.keep(of(create_green, r.green));
+        return lives.keep(life_from(r.type, create_green, r.green));
     case destroy_green:
-        return lives.end(of(create_green, r.green));
+        return lives.end(life_from(r.type, create_green, r.green));
     case set_flags:
-        return lives.keep(of(set_flags, r.context != 0 ? r.context : r.device));
+        return lives.keep(life_from(r.type, set_flags, r.context != 0 ? r.context : r.device));
     case release_primary: // another may have retained it
     case set_current:
         return;
@@ -129,26 +132,23 @@ void live(Lives& lives, const trace::Peer& r) noexcept {
 template <class Lives>
 void live(Lives& lives, const trace::VirtualMemory& r) noexcept {
     using enum trace::VirtualMemoryAction;
-    const auto of = [&](trace::VirtualMemoryAction first, std::uint64_t number) {
-        return life_of(r.type, number, static_cast<std::uint64_t>(first) + 1);
-    };
     switch (r.action) {
     case reserve:
-        return lives.keep(of(reserve, r.address));
+        return lives.keep(life_from(r.type, reserve, r.address));
     case free:
-        return lives.end(of(reserve, r.address));
+        return lives.end(life_from(r.type, reserve, r.address));
     case create:
     case import_handle:
-        return lives.keep(of(create, r.handle));
+        return lives.keep(life_from(r.type, create, r.handle));
     case release:
-        return lives.end(of(create, r.handle));
+        return lives.end(life_from(r.type, create, r.handle));
     case map:
-        return lives.keep(of(map, r.address));
+        return lives.keep(life_from(r.type, map, r.address));
     case unmap:
-        lives.end(of(set_access, r.address));
-        return lives.end(of(map, r.address));
+        lives.end(life_from(r.type, set_access, r.address));
+        return lives.end(life_from(r.type, map, r.address));
     case set_access:
-        return lives.keep(of(set_access, r.address));
+        return lives.keep(life_from(r.type, set_access, r.address));
     case retain:
     case export_handle:
     case map_array:

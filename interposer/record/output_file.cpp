@@ -185,6 +185,40 @@ int OutputFile::reserve(std::uint64_t offset, std::uint64_t bytes) noexcept {
     return error;
 }
 
+int OutputFile::copy(int from, std::uint64_t offset, std::uint64_t end) noexcept {
+    if (const int error = lengthen(end))
+        return error;
+    auto read = static_cast<off_t>(offset), written = read;
+    for (const auto last = static_cast<off_t>(end); read < last;) {
+        const ssize_t done =
+            copy_file_range(from, &read, fd_, &written, static_cast<std::size_t>(last - read), 0);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done == 0)
+            return 0; // a hole at the end
+        if (done < 0)
+            return copy_by_hand(from, static_cast<std::uint64_t>(read), end);
+    }
+    return 0;
+}
+
+/// For file systems without copy_file_range(2).
+int OutputFile::copy_by_hand(int from, std::uint64_t offset, std::uint64_t end) noexcept {
+    static char buffer[64 * 1024];
+    while (offset < end) {
+        const ssize_t got = pread(from, buffer, std::min<std::uint64_t>(sizeof buffer, end - offset),
+                                  static_cast<off_t>(offset));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return got < 0 ? errno : 0;
+        if (const int error = write(offset, buffer, static_cast<std::size_t>(got)))
+            return error;
+        offset += static_cast<std::uint64_t>(got);
+    }
+    return 0;
+}
+
 int OutputFile::write(std::uint64_t offset, const void* data, std::size_t bytes) noexcept {
     struct stat file {};
     if ((bytes > short_write || --writes_left_ < 0) && !own_descriptor(file))

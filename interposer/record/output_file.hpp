@@ -39,6 +39,8 @@ public:
     /// Reserves blocks, so that a full disk shows here and not when records are to be written.
     int reserve(std::uint64_t offset, std::uint64_t bytes) noexcept;
     int write(std::uint64_t offset, const void* data, std::size_t bytes) noexcept;
+    /// Copies [offset, end) of another file to the same place. One copy at a time in the process.
+    int copy(int from, std::uint64_t offset, std::uint64_t end) noexcept;
 
     dev_t device() const noexcept { return device_; }
     ino_t inode() const noexcept { return inode_; }
@@ -48,6 +50,7 @@ public:
     const char* path() const noexcept { return path_; } ///< absolute
 
 private:
+    int copy_by_hand(int from, std::uint64_t offset, std::uint64_t end) noexcept;
     bool own_descriptor(struct stat& file) noexcept;
     bool is_within_limit(std::uint64_t end) const noexcept { return end <= limit_; }
 

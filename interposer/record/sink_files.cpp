@@ -1,11 +1,11 @@
 /// Files and laps that begin and end, while threads have chunks.
 #include "interposer/record/clock.hpp"
-#include "interposer/record/file_copy.hpp"
 #include "interposer/record/sink.hpp"
 #include "interposer/record/summary.hpp"
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <cstring>
 #include <unistd.h>
 
@@ -162,24 +162,37 @@ bool Sink::end() noexcept {
     return whole;
 }
 
+/// The header is written last: a copy that is not whole is no trace.
 const char* Sink::copy_to(const char* path) noexcept {
-    FileCopy copy;
+    static OutputFile copy; // one copy at a time
+    std::uint8_t header[trace::header_bytes];
+    std::uint64_t end = 0;
+    int from = -1;
+    if (const char* const why = copy.create(path, false))
+        return why;
     {
         const Guard guard(mutex_);
-        if (!reachable() || !write_all())
-            return "the trace cannot be written";
+        if (!reachable() || !write_all() || (from = file_.duplicate()) < 0)
+            return copy.fail(path, "the trace that is to be copied cannot be written");
         copying_ = true;
-        copy.from = file_.duplicate();
-        copy.bytes = file_.bytes();
-        std::memcpy(copy.header, header_, sizeof copy.header);
+        end = file_.bytes();
+        std::memcpy(header, header_, sizeof header);
     }
-    std::memset(copy.header + trace::segment_name_offset, 0, sizeof(trace::SegmentName));
+    std::memset(header + trace::segment_name_offset, 0, sizeof(trace::SegmentName));
     const auto closed = trace::FileState::closed;
-    std::memcpy(copy.header + offsetof(trace::FileHeader, state), &closed, sizeof closed);
-    const char* const why = copy.write(path);
-    const Guard guard(mutex_);
-    copying_ = false;
-    return why;
+    std::memcpy(header + offsetof(trace::FileHeader, state), &closed, sizeof closed);
+    int error = copy.copy(from, sizeof header, end);
+    if (error == 0)
+        error = copy.write(0, header, sizeof header);
+    ::close(from);
+    {
+        const Guard guard(mutex_);
+        copying_ = false;
+    }
+    if (error != 0)
+        return copy.fail(path, describe(error));
+    copy.close();
+    return nullptr;
 }
 
 } // namespace umadvisor::record

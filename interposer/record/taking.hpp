@@ -28,7 +28,7 @@ inline constexpr std::size_t page_bytes = 65536;
 #endif
 struct alignas(page_bytes) TakingPage {
     std::atomic<Taking> word{Taking::nothing};
-    std::atomic<bool> keeps{false}, held{false};
+    std::atomic<bool> keeps{false}, held{false}, watched{false};
     std::atomic<std::uint32_t> part{0};
 };
 inline constinit TakingPage taking_page{};
@@ -77,7 +77,7 @@ inline bool keeps() noexcept {
 inline bool is_held() noexcept {
     return detail::taking_page.held.load(std::memory_order_relaxed);
 }
-inline void hold(bool held) noexcept {
+inline void set_held(bool held) noexcept {
     detail::taking_page.held.store(held, std::memory_order_relaxed);
 }
 

@@ -4,8 +4,6 @@
 
 namespace umadvisor::record {
 
-constinit std::atomic<bool> detail::watches{false};
-
 namespace {
 
 using Total = std::atomic<std::uint64_t>;
@@ -122,7 +120,7 @@ constexpr std::uint64_t out_of_memory = 2; // CUDA_ERROR_OUT_OF_MEMORY
 
 void watch(bool on, CrossesDevices crosses) noexcept {
     crosses_devices.store(crosses, std::memory_order_relaxed);
-    if (detail::watches.exchange(on) == on)
+    if (detail::taking_page.watched.exchange(on) == on)
         return;
     const std::uint64_t now = monotonic_nanoseconds();
     if (on)

@@ -1,6 +1,7 @@
 /// What the program has done so far, in numbers, for who watches it while it runs.
 #pragma once
 
+#include "interposer/record/taking.hpp"
 #include "trace/records.hpp"
 
 #include <atomic>
@@ -36,13 +37,9 @@ struct Totals {
     std::uint64_t watched_ns;         ///< for how long all but `refused` were counted
 };
 
-namespace detail {
-extern constinit std::atomic<bool> watches;
-}
-
-/// Whether calls are counted now. One load.
+/// Whether calls are counted now. One load, in the line of the cache that each hook reads.
 inline bool watched() noexcept {
-    return detail::watches.load(std::memory_order_relaxed);
+    return detail::taking_page.watched.load(std::memory_order_relaxed);
 }
 
 /// Whether two addresses are on different devices. May take locks of the level `allocations`.

@@ -38,8 +38,8 @@ record::Settings settings(trace::PauseCause cause, const char* why) {
     return settings;
 }
 
-void report(trace::RunEntryKind kind, const char* text) {
-    report_to_run(kind, *path == '/' ? "" : directory, text);
+bool report(trace::RunEntryKind kind, const char* text) {
+    return report_to_run(kind, *path == '/' ? "" : directory, text);
 }
 
 bool is_read_as_it_is(const char* word) {
@@ -68,7 +68,7 @@ bool open_first_trace() noexcept {
         how.ring_ns = options().ring.ns;
         trouble = record::open(how);
         if (trouble == nullptr) {
-            run_knows = report_to_run(trace::RunEntryKind::trace, *path == '/' ? "" : directory, path);
+            run_knows = report(trace::RunEntryKind::trace, path);
             return true;
         }
         if (!is_in_use(path))
@@ -106,7 +106,7 @@ const char* open_next_trace(const char* output, trace::PauseCause cause, const c
             break;
         trouble = record::open(settings(cause, why));
         if (trouble == nullptr) {
-            run_knows = report_to_run(trace::RunEntryKind::trace, *path == '/' ? "" : directory, path);
+            run_knows = report(trace::RunEntryKind::trace, path);
             return nullptr;
         }
         if (*output != '\0' || !is_in_use(path))

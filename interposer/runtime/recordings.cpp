@@ -1,18 +1,14 @@
 #include "interposer/runtime/recordings.hpp"
 
-#include "interposer/control/server.hpp"
 #include "interposer/observe/device_timer.hpp"
 #include "interposer/observe/managed_watch.hpp"
 #include "interposer/record/recorder.hpp"
-#include "interposer/runtime/message.hpp"
 #include "interposer/runtime/opened_trace.hpp"
 #include "interposer/runtime/options.hpp"
 #include "interposer/runtime/window.hpp"
 #include "trace/records.hpp"
 
-#include <atomic>
 #include <cstdio>
-#include <cuda.h>
 
 namespace umadvisor::runtime {
 
@@ -95,66 +91,6 @@ void snapshot(const char* output, bool state_only, const char* why, Outcome& out
         return;
     }
     outcome.error = record::snapshot(outcome.file, whole, why);
-}
-
-namespace {
-
-/// Failures after which a program often ends, or goes on without what it was about (CUDA driver API, CUresult).
-/// After those that are `sticky` every call fails.
-struct Failure {
-    CUresult status;
-    bool sticky;
-    const char* text;
-};
-constexpr Failure failures[] = {
-    {CUDA_ERROR_OUT_OF_MEMORY, false, "out of memory"},
-    {CUDA_ERROR_ECC_UNCORRECTABLE, true, "uncorrectable ECC error"},
-    {CUDA_ERROR_ILLEGAL_ADDRESS, true, "illegal memory access"},
-    {CUDA_ERROR_LAUNCH_TIMEOUT, true, "launch timeout"},
-    {CUDA_ERROR_ASSERT, true, "assertion in a kernel"},
-    {CUDA_ERROR_HARDWARE_STACK_ERROR, true, "hardware stack error"},
-    {CUDA_ERROR_ILLEGAL_INSTRUCTION, true, "illegal instruction"},
-    {CUDA_ERROR_MISALIGNED_ADDRESS, true, "misaligned address"},
-    {CUDA_ERROR_INVALID_ADDRESS_SPACE, true, "invalid address space"},
-    {CUDA_ERROR_INVALID_PC, true, "invalid program counter"},
-    {CUDA_ERROR_LAUNCH_FAILED, true, "launch failure"},
-};
-
-constinit std::atomic<const Failure*> failure{nullptr}; ///< that was not looked at yet
-constinit std::atomic<bool> is_stuck{false};            ///< a sticky one was
-
-} // namespace
-
-void note_failure(std::uint64_t status) noexcept {
-    for (const Failure& each : failures) {
-        const Failure* none = nullptr;
-        if (static_cast<std::uint64_t>(each.status) != status || is_stuck.load(std::memory_order_relaxed) ||
-            !failure.compare_exchange_strong(none, &each))
-            continue;
-        control::wake();
-    }
-}
-
-void snapshot_after_failure() noexcept {
-    constexpr std::uint64_t between = 60'000'000'000,
-                            most = 8; // programs go on after a lack of memory, and retry
-    static std::uint64_t last = 0, count = 0;
-    const Failure* const what = failure.load(std::memory_order_acquire);
-    if (what == nullptr)
-        return;
-    const std::uint64_t now = record::monotonic_nanoseconds();
-    if (what->sticky || last == 0 || now - last >= between) {
-        last = now;
-        static Outcome outcome;
-        outcome = {};
-        is_stuck.store(what->sticky, std::memory_order_relaxed);
-        if (++count <= most)
-            snapshot("", false, what->text, outcome);
-        if (count <= most && outcome.error == nullptr)
-            say("%s: wrote the last part of the run; read it with: umadvisor report %s", what->text,
-                outcome.file);
-    }
-    failure.store(nullptr, std::memory_order_release);
 }
 
 void mark(const char* text, Outcome& outcome) noexcept {

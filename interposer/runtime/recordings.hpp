@@ -48,11 +48,6 @@ void snapshot(const char* output, bool state_only, const char* why, Outcome& out
 /// Puts a mark into the recording. Refused without one.
 void mark(const char* text, Outcome& outcome) noexcept;
 
-/// A call failed with this CUresult. Out of memory and errors after which all calls fail have the last part of
-/// the run written: by the thread of control/, which calls snapshot_after_failure(). Any thread may call this.
-void note_failure(std::uint64_t status) noexcept;
-void snapshot_after_failure() noexcept;
-
 void read_state(RecordingState& state) noexcept;
 
 } // namespace umadvisor::runtime

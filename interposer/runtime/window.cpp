@@ -67,7 +67,7 @@ void take_what_is_asked() {
 void change(PauseCause cause, unsigned causes, std::uint64_t time) {
     const bool recorded = held == 0;
     held = causes;
-    record::hold(held != 0);
+    record::set_held(held != 0);
     if (recorded != (causes == 0))
         record_change(cause, time);
 }

@@ -107,7 +107,7 @@ class Recordings(control_test.Control):
     def test_a_condition_that_cannot_record_says_so(self):
         program = self.start("work", UMADVISOR_WHEN="launches/s > 1", UMADVISOR_OUTPUT=str(self.folder / "none/t.umtrace"))
         self.wait_for(lambda: select.select([program.stderr], [], [], 0)[0])
-        self.assertRegex(self.finish(program), "launches/s > 1 holds, but no recording began: cannot create")
+        self.assertRegex(self.finish(program), "launches/s > 1 holds, but no trace was begun: cannot create")
 
     def test_a_recording_that_the_program_ends_in_is_whole(self):
         program = self.start("work")

@@ -18,7 +18,7 @@ namespace {
 
 using live::Connection, live::Process, live::Request;
 
-/// What stands behind the process on the command line.
+/// The process and the words of the command line behind it.
 struct Asked {
     std::string who;                ///< empty: all
     std::string word;               ///< start, stop, ...; empty: record until Ctrl-C, then report
@@ -39,7 +39,7 @@ Asked asked(const Arguments& arguments) {
     return made;
 }
 
-/// What is wrong with the command line; empty: nothing.
+/// Returns why the command line cannot be carried out, as a message; empty where it can.
 std::string usage_trouble(const Arguments& arguments, const Asked& asked) {
     if (asked.who.empty() && !arguments.has("--all"))
         return "no process given: umadvisor attach PID|NAME, or --all";

@@ -40,7 +40,7 @@ bool sample(live::Watch& watch, std::chrono::nanoseconds interval) {
     return troubles.empty();
 }
 
-/// Whether the lines of all processes could be read.
+/// Prints all processes as one JSON document. Returns whether the memory of each could be read by line.
 bool print_json(const live::Watch& watch) {
     bool whole = true;
     nlohmann::ordered_json all = nlohmann::ordered_json::array();

@@ -1,4 +1,4 @@
-/// What `umadvisor attach` does without a word.
+/// `umadvisor attach PID` without a further word records until Ctrl-C and prints the report.
 #pragma once
 
 #include "analyzer/cli/live/chosen.hpp"

@@ -27,8 +27,8 @@ public:
         std::string trouble; ///< why there are none
         bool known = false;
     };
-    /// What is known of `process`; asks for more where its counters changed since, and not more often than
-    /// every few seconds.
+    /// Returns the lines that hold memory of `process`. Reads a new snapshot where its counters have changed
+    /// since the last one, and not more often than every few seconds.
     const Held& of(const live::Process& process, const live::Counters& counters);
 
 private:

@@ -11,7 +11,7 @@ namespace umadvisor::cli {
 
 class OutputNames {
 public:
-    /// What -o gave, if anything, for so many processes.
+    /// `given` is the value of -o, or empty; `processes` is how many get a name.
     OutputNames(const std::string& given, std::size_t processes);
 
     /// With the name for this process, if there is one: absolute, and with the PID where there are several.

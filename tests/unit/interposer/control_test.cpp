@@ -289,7 +289,7 @@ BOOST_AUTO_TEST_CASE(totals_count_what_the_program_did) {
     };
     const auto nothing = [](trace::Copy&) {};
     using enum trace::Memory;
-    write({}, pageable, device, nothing); // nobody watches
+    write({}, pageable, device, nothing); // calls are not counted
     record::watch(true, crosses);
     record::read_totals(before);
     write({}, pageable, device, nothing);
