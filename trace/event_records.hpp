@@ -157,6 +157,7 @@ struct Free : Call {
     StreamId stream{};
     std::uint64_t part = 0;     ///< as in Alloc
     std::uint64_t captured = 0; ///< 1: became a node of a graph and did not run
+    Reason reason{};            ///< why umadvisor kept the memory
 
     template <class Self, class Visitor>
     static void fields(Self& r, Visitor& v) {
@@ -167,6 +168,7 @@ struct Free : Call {
         v.number("status", r.status);
         v.number("part", r.part);
         v.number("captured", r.captured);
+        v.number("reason", r.reason);
     }
 };
 

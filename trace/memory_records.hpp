@@ -48,6 +48,8 @@ struct Pool : PlainCall {
     std::uint64_t attribute = 0; ///< CUmemPool_attribute; access flags; kind of the handle exported or imported
     std::uint64_t value = 0;     ///< of the attribute; bytes to keep; greatest size of a new pool
     std::uint64_t address = 0;   ///< exported or imported
+    Origin origin{};
+    Reason reason{};
 
     template <class Self, class Visitor>
     static void fields(Self& r, Visitor& v) {
@@ -61,6 +63,8 @@ struct Pool : PlainCall {
         v.number("value", r.value);
         v.number("address", r.address);
         v.number("status", r.status);
+        v.number("origin", r.origin);
+        v.number("reason", r.reason);
     }
 };
 

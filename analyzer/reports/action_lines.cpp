@@ -35,9 +35,9 @@ WastedBytes wasted_at(const advice::Report& report, const tables::ActionSite& si
 }
 
 std::string basis_of(tables::Measure measure, const tables::ActionGain& compared, bool known) {
-    const bool copies = measure == tables::Measure::copies;
+    const bool copies = measure == tables::Measure::copies, calls = measure == tables::Measure::calls;
     const auto count = [&](std::uint64_t number) {
-        return text::count_text(number, copies ? "copy" : "round");
+        return text::count_text(number, copies ? "copy" : calls ? "call" : "round");
     };
     if (measure == tables::Measure::room)
         return "gains room, not time";
@@ -48,6 +48,7 @@ std::string basis_of(tables::Measure measure, const tables::ActionGain& compared
                "page faults take in the long run (umadvisor ab times both)";
     const std::string both = fmt::format("{} with it, {} {}", count(compared.with), count(compared.without),
                                          copies                                ? "that the driver made"
+                                         : calls                               ? "that the driver answered"
                                          : measure == tables::Measure::earlier ? "before it"
                                                                                : "left without it");
     return known ? "the program's own time: " + both : fmt::format("no difference: {} took equally long", both);

@@ -167,7 +167,19 @@ void ActionGains::add(const trace::Sync& record, std::uint32_t thread) {
     of.calls += record.duration;
 }
 
+void ActionGains::add(const trace::Alloc& record, std::uint32_t) {
+    if (acts_)
+        calls_.add(record, kind_of(record.reason), record.origin);
+}
+
+void ActionGains::add(const trace::Free& record, std::uint32_t) {
+    if (acts_)
+        calls_.add(record, kind_of(record.reason), trace::Origin::program);
+}
+
 void ActionGains::add(const trace::Prefetch& record, std::uint32_t thread) {
+    if (acts_)
+        calls_.add(record, kind_of(record.reason), record.origin);
     if (!is_own(record.origin) || !ids::StackId::of(record).known())
         return;
     acts_ = true;
@@ -218,6 +230,8 @@ void ActionGains::add(const trace::Comparison& record, std::uint32_t thread) {
 }
 
 void ActionGains::add(const trace::Advise& record, std::uint32_t thread) {
+    if (acts_)
+        calls_.add(record, kind_of(record.reason), record.origin);
     if (!is_own(record.origin) || !ids::StackId::of(record).known())
         return;
     acts_ = true;
@@ -359,6 +373,11 @@ void ActionGains::finish() {
             tell_relief(stack, site);
     }
     tell_copies();
+    for (const auto& [site, gain] : calls_.gains())
+        sites_[site] = {.ticks = gain.alike ? 0 : gain.ticks,
+                        .with = gain.with,
+                        .without = gain.without,
+                        .alike = gain.alike};
 }
 
 } // namespace umadvisor::tables

@@ -52,19 +52,36 @@ void Actions::count(ActionKind kind, const Record& record, std::uint64_t bytes) 
         reader::add_saturated(totals.bytes, bytes);
 }
 
+/// A call of umadvisor's own, or one of the program's that an action answered. What a call of the program asked
+/// for and was made as part of one of umadvisor's own is counted with the former.
+template <class Record>
+void Actions::answered(const Record& record, std::uint64_t bytes) {
+    const ActionKind kind = kind_of(record.reason);
+    const bool own = record.origin == trace::Origin::umadvisor;
+    if (own ? kind != ActionKind::join_prefetches : kind != ActionKind::other)
+        count(kind, record, bytes);
+}
+
 void Actions::add(const trace::Alloc& record) {
+    answered(record, record.bytes);
+}
+
+void Actions::add(const trace::Free& record) {
+    if (const ActionKind kind = kind_of(record.reason); kind != ActionKind::other)
+        count(kind, record, 0);
+}
+
+void Actions::add(const trace::Pool& record) {
     if (record.origin == trace::Origin::umadvisor)
-        count(kind_of(record.reason), record, record.bytes);
+        count(kind_of(record.reason), record, 0);
 }
 
 void Actions::add(const trace::Prefetch& record) {
-    if (record.origin == trace::Origin::umadvisor)
-        count(kind_of(record.reason), record, record.bytes);
+    answered(record, record.bytes);
 }
 
 void Actions::add(const trace::Advise& record) {
-    if (record.origin == trace::Origin::umadvisor) // moves nothing by itself
-        count(kind_of(record.reason), record, 0);
+    answered(record, 0); // moves nothing by itself
 }
 
 void Actions::add(const trace::Copy& record) {

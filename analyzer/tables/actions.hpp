@@ -6,6 +6,7 @@
 #include "trace/act_modes.hpp"
 #include "trace/copy_records.hpp"
 #include "trace/event_records.hpp"
+#include "trace/memory_records.hpp"
 
 #include <compare>
 #include <cstdint>
@@ -28,6 +29,7 @@ enum class Measure : std::uint8_t {
     rounds,  ///< rounds that were left without it (trace::Comparison)
     earlier, ///< the rounds before it
     copies,  ///< copies that the driver made
+    calls,   ///< calls of the same call site that the driver answered
 };
 
 struct ActionText {
@@ -59,6 +61,8 @@ public:
     explicit Actions(const reader::Dictionary& dictionary) : dictionary_(dictionary) {}
 
     void add(const trace::Alloc& record);
+    void add(const trace::Free& record);
+    void add(const trace::Pool& record);
     void add(const trace::Prefetch& record);
     void add(const trace::Advise& record);
     void add(const trace::Copy& record);
@@ -66,6 +70,8 @@ public:
     const std::map<ActionSite, ActionTotals>& sites() const { return sites_; }
 
 private:
+    template <class Record>
+    void answered(const Record& record, std::uint64_t bytes);
     template <class Record>
     void count(ActionKind kind, const Record& record, std::uint64_t bytes);
 

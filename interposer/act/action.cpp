@@ -86,6 +86,21 @@ void announce(const char* format, ...) noexcept {
     record::note("%s", line->text);
 }
 
+bool give_back() noexcept {
+    bool any = false;
+    if (acting())
+        for (Action* const* each = detail::actions; *each != nullptr; ++each)
+            if ((*each)->give_back != nullptr && (*each)->started.load(std::memory_order_acquire))
+                any |= (*each)->give_back();
+    return any;
+}
+
+Kept kept(CUdevice device) noexcept {
+    Kept kept;
+    notify_started<&Action::add_kept>(device, kept);
+    return kept;
+}
+
 namespace {
 
 /// Returns whether the action is on.

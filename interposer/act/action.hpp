@@ -67,6 +67,37 @@ struct AllocationScope {
     std::size_t row = 0; ///< bytes from row to row; 0: not known
 };
 
+/// The program asks for pinned memory (`out`), or to have memory of its own pinned (`address`). An action that
+/// answers in the driver's stead fills in the record: status, reason.
+struct HostAllocationScope {
+    trace::Alloc& record; ///< with entry, memory and flags
+    void** out;           ///< null: registration
+    void* address;        ///< null: allocation
+    std::size_t bytes;
+};
+
+/// The program frees device memory or pinned memory, or ends a registration. The allocation is no longer in the
+/// index. An action that keeps it fills in the record: status, reason.
+struct FreeingScope {
+    trace::Free& record; ///< with entry and address
+    const observe::Allocation& allocation;
+};
+
+/// The program prefetches managed memory, to a device or to the host. An action that makes it later, or has it
+/// made, fills in the record: status, reason.
+struct PrefetchScope {
+    trace::Prefetch& record; ///< with stream, start and location
+    CUdeviceptr address;
+    std::size_t bytes;
+    unsigned flags;
+};
+
+/// Memory that actions keep although the program has given it back. The driver counts it as in use.
+struct Kept {
+    std::uint64_t device_bytes = 0; ///< on the device asked about
+    std::uint64_t host_bytes = 0;   ///< pinned
+};
+
 /// What a wait covered.
 struct Wait {
     enum class For : std::uint8_t { part, stream, everything };
@@ -106,7 +137,20 @@ struct Action {
     /// Return whether the action has answered: before the driver is asked, and after the driver had no memory.
     bool (*instead_of_allocation)(AllocationScope& allocation) noexcept = nullptr;
     bool (*instead_of_refusal)(AllocationScope& allocation) noexcept = nullptr;
+    /// Return whether the action has answered, before the driver is asked.
+    bool (*instead_of_host_allocation)(HostAllocationScope& allocation) noexcept = nullptr;
+    bool (*instead_of_prefetch)(PrefetchScope& prefetch) noexcept = nullptr;
+    /// The record has all but the driver's answer.
+    bool (*instead_of_advice)(trace::Advise& advice) noexcept = nullptr;
     // Called from the start on, also once the action is off.
+    /// Returns whether the action has answered, before the driver is asked.
+    bool (*instead_of_free)(FreeingScope& freeing) noexcept = nullptr;
+    /// Someone needs memory: gives all that is kept back to the driver. Returns whether there was anything.
+    bool (*give_back)() noexcept = nullptr;
+    /// Adds what is kept, on this device and on the host. -1: on all devices.
+    void (*add_kept)(CUdevice device, Kept& kept) noexcept = nullptr;
+    /// The program shares the memory with other processes: it must not be kept.
+    void (*on_share)(std::uint64_t address) noexcept = nullptr;
     void (*on_allocation)(const observe::Allocation& allocation, std::uint64_t stack) noexcept = nullptr;
     void (*on_free)(const observe::Allocation& allocation) noexcept = nullptr;
     /// The context has been destroyed (contexts.hpp).
@@ -163,10 +207,15 @@ bool notify(Arguments&&... arguments) noexcept {
 
 /// The same for every action that was started, also one that is off again.
 template <auto Function, class... Arguments>
-void notify_started(Arguments&&... arguments) noexcept {
-    if (acting())
-        detail::notify<Function>(&Action::started, arguments...);
+bool notify_started(Arguments&&... arguments) noexcept {
+    return acting() && detail::notify<Function>(&Action::started, arguments...);
 }
+
+/// The driver has no memory for a call, which is made again if this returns true: something was given back.
+bool give_back() noexcept;
+
+/// What all actions keep. -1: on all devices.
+Kept kept(CUdevice device) noexcept;
 
 /// The time for a Wait that begins now; 0 without an action.
 inline std::uint64_t wait_begins() noexcept {

@@ -174,6 +174,12 @@ bool pretended_card_is_full(std::uint64_t bytes) noexcept {
     return device >= 0 && bytes > policy::room_of(state_of(device));
 }
 
+void add_kept_memory(std::size_t* free) noexcept {
+    CUdevice device = 0;
+    if (free != nullptr && acting() && real<Entry::cuCtxGetDevice>()(&device) == CUDA_SUCCESS)
+        *free += kept(device).device_bytes;
+}
+
 void adjust_memory_info(std::size_t* free, std::size_t* total) noexcept {
     if (!learned.load(std::memory_order_acquire))
         return;

@@ -65,6 +65,9 @@ bool passes_for_device_memory(std::uint64_t address) noexcept;
 /// switched off.
 void sharing_was_refused(std::uint64_t address) noexcept;
 
+/// Adds what actions keep on the current context's device to the free memory that cuMemGetInfo answers.
+void add_kept_memory(std::size_t* free) noexcept;
+
 /// Changes the answers of cuMemGetInfo and cuDeviceTotalMem to those of the pretended card. Free memory falls
 /// by rewritten bytes as it would by cuMemAlloc, down to zero: of managed memory the driver counts only what
 /// has been on the device. Either may be null.

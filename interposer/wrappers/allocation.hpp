@@ -89,6 +89,33 @@ CUresult allocate(act::AllocationScope asked, const Call& call) noexcept {
     return static_cast<CUresult>(record.status);
 }
 
+/// Pins memory: by the driver's function, or by an action. `out` is null if the program's own memory at
+/// `address` is to be pinned. `record` has the flags.
+template <Entry E, class... Arguments>
+CUresult pin(trace::Alloc& record, void** out, void* address, std::size_t bytes,
+             Arguments... arguments) noexcept {
+    record.entry = attach::index(E);
+    record.start = record::now();
+    act::HostAllocationScope asked{record, out, address, bytes};
+    if (!act::notify<&act::Action::instead_of_host_allocation>(asked))
+        return timed<E>(record, arguments...);
+    record.duration = record::now() - record.start;
+    return static_cast<CUresult>(record.status);
+}
+
+/// Frees memory, or ends its registration: by the driver's function, or by an action that keeps it.
+template <Entry E, class Address>
+CUresult give_up(FreeScope& scope, Address address) noexcept {
+    trace::Free& record = scope.record;
+    record.entry = attach::index(E);
+    record.start = record::now();
+    act::FreeingScope freeing{record, scope.removed};
+    if (scope.removed.id == 0 || !act::notify_started<&act::Action::instead_of_free>(freeing))
+        return timed<E>(record, address);
+    record.duration = record::now() - record.start;
+    return static_cast<CUresult>(record.status);
+}
+
 struct allocate_device : WhilePaused {
     template <Entry E>
     static CUresult call(CUdeviceptr* out, std::size_t bytes) noexcept {
@@ -161,7 +188,7 @@ struct allocate_host : WhilePaused {
     static CUresult call(void** out, std::size_t bytes) noexcept {
         trace::Alloc record;
         record.memory = trace::Memory::pinned;
-        const CUresult result = timed<E>(record, out, bytes);
+        const CUresult result = pin<E>(record, out, nullptr, bytes, out, bytes);
         finish_allocation(record, number(answered(result, out)), bytes);
         return result;
     }
@@ -173,7 +200,7 @@ struct allocate_host_flags : WhilePaused {
         trace::Alloc record;
         record.memory = trace::Memory::pinned;
         record.flags = flags;
-        const CUresult result = timed<E>(record, out, bytes, flags);
+        const CUresult result = pin<E>(record, out, nullptr, bytes, out, bytes, flags);
         finish_allocation(record, number(answered(result, out)), bytes);
         return result;
     }
@@ -185,7 +212,7 @@ struct register_host : WhilePaused {
         trace::Alloc record;
         record.memory = trace::Memory::registered;
         record.flags = flags;
-        const CUresult result = timed<E>(record, address, bytes, flags);
+        const CUresult result = pin<E>(record, nullptr, address, bytes, address, bytes, flags);
         finish_allocation(record, number(address), bytes);
         return result;
     }
@@ -196,7 +223,7 @@ struct free_device : WhilePaused {
     static CUresult call(CUdeviceptr address) noexcept {
         FreeScope scope;
         begin_free(scope, address);
-        const CUresult result = timed<E>(scope.record, address);
+        const CUresult result = give_up<E>(scope, address);
         finish_free(scope);
         return result;
     }
@@ -228,7 +255,7 @@ struct free_host : WhilePaused {
     static CUresult call(void* address) noexcept {
         FreeScope scope;
         begin_free(scope, number(address));
-        const CUresult result = timed<E>(scope.record, address);
+        const CUresult result = give_up<E>(scope, address);
         finish_free(scope);
         return result;
     }
@@ -254,8 +281,10 @@ struct get_memory_info : WhilePaused {
     template <Entry E>
     static CUresult call(std::size_t* free, std::size_t* total) noexcept {
         const CUresult result = ask<E>(free, total);
-        if (result == CUDA_SUCCESS)
+        if (result == CUDA_SUCCESS) {
+            act::add_kept_memory(free);
             act::adjust_memory_info(free, total);
+        }
         return result;
     }
 };

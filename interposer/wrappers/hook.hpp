@@ -2,6 +2,7 @@
 /// entry's policy.
 #pragma once
 
+#include "interposer/act/action.hpp"
 #include "interposer/attach/real.hpp"
 #include "interposer/record/off_stack.hpp"
 #include "interposer/record/recorder.hpp"
@@ -103,12 +104,15 @@ trace::StreamId stream_of(CUstream stream) noexcept {
     return trace::StreamId{number(stream)};
 }
 
-/// Makes `call` for entry E and fills in what every record of a call has. Returns the answer.
+/// Makes `call` for entry E and fills in what every record of a call has. Makes it once more if the driver had
+/// no memory and actions have given some back. Returns the answer.
 template <Entry E, class Record, class Call>
 CUresult timed_call(Record& record, const Call& call) noexcept {
     record.entry = attach::index(E);
     record.start = record::now();
-    const CUresult result = call();
+    CUresult result = call();
+    if (result == CUDA_ERROR_OUT_OF_MEMORY && act::give_back()) [[unlikely]]
+        result = call();
     record.duration = record::now() - record.start;
     record.status = static_cast<std::uint64_t>(result);
     return result;

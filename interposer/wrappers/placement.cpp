@@ -33,18 +33,17 @@ void look_before_prefetch(CUdeviceptr address) noexcept {
         observe::residency_sampler().before_prefetch(allocation);
 }
 
-void begin_prefetch(const trace::Prefetch& record, CUdeviceptr address, MemoryLocation location) noexcept {
+void begin_prefetch(trace::Prefetch& record, CUdeviceptr address, MemoryLocation location) noexcept {
     const KeepErrno keep;
+    record.location = location.kind;
+    record.location_id = location.id;
     if (location.kind == trace::Location::device && observe::residency_sampler().works() &&
         !observe::is_captured(reinterpret_cast<CUstream>(record.stream)))
         look_before_prefetch(address);
 }
 
-void finish_prefetch(trace::Prefetch& record, CUdeviceptr address, std::uint64_t bytes,
-                     MemoryLocation location) noexcept {
+void finish_prefetch(trace::Prefetch& record, CUdeviceptr address, std::uint64_t bytes) noexcept {
     const KeepErrno keep;
-    record.location = location.kind;
-    record.location_id = location.id;
     if (observe::looks_for_pageable_memory())
         record.host_range = observe::classify(address, bytes).host_range;
     finish(record, address, bytes);
@@ -52,13 +51,22 @@ void finish_prefetch(trace::Prefetch& record, CUdeviceptr address, std::uint64_t
         act::notify<&act::Action::on_prefetch>(record);
 }
 
-void finish_advise(trace::Advise& record, CUdeviceptr address, std::uint64_t bytes, CUmem_advise advice,
-                   MemoryLocation location) noexcept {
-    const KeepErrno keep;
+void begin_advise(trace::Advise& record, std::uint64_t entry, CUdeviceptr address, std::uint64_t bytes,
+                  CUmem_advise advice, MemoryLocation location) noexcept {
+    record.entry = entry;
+    record.start = record::now();
+    record.address = address;
+    record.bytes = bytes;
     record.advice = static_cast<std::uint64_t>(advice);
     record.location = location.kind;
     record.location_id = location.id;
-    finish(record, address, bytes);
+}
+
+void finish_advise(trace::Advise& record) noexcept {
+    const KeepErrno keep;
+    if (record.reason != trace::Reason::none)
+        record.duration = record::now() - record.start;
+    finish(record, record.address, record.bytes);
     if (record.status == CUDA_SUCCESS)
         act::notify<&act::Action::on_advice>(record);
 }

@@ -38,16 +38,30 @@ struct Access {
     }
 };
 
+/// Makes a prefetch, unless an action makes it. `record` has its stream and location.
+template <Entry E, class... Arguments>
+CUresult prefetch_or_join(trace::Prefetch& record, CUdeviceptr address, std::size_t bytes, unsigned flags,
+                          Arguments... arguments) noexcept {
+    record.entry = attach::index(E);
+    record.start = record::now();
+    act::PrefetchScope asked{record, address, bytes, flags};
+    if (!act::notify<&act::Action::instead_of_prefetch>(asked))
+        return timed<E>(record, arguments...);
+    record.duration = record::now() - record.start;
+    return static_cast<CUresult>(record.status);
+}
+
 /// Samples the residency of the memory at `address`, if it is managed.
 void look_before_prefetch(CUdeviceptr address) noexcept;
-/// The same before a prefetch to a device that is not captured. `record` has its stream.
-void begin_prefetch(const trace::Prefetch& record, CUdeviceptr address, MemoryLocation location) noexcept;
+/// Enters the location. The same before a prefetch to a device that is not captured. `record` has its stream.
+void begin_prefetch(trace::Prefetch& record, CUdeviceptr address, MemoryLocation location) noexcept;
 
 /// Fills in the allocation and the stack, records, and notifies the actions.
-void finish_prefetch(trace::Prefetch& record, CUdeviceptr address, std::uint64_t bytes,
-                     MemoryLocation location) noexcept;
-void finish_advise(trace::Advise& record, CUdeviceptr address, std::uint64_t bytes, CUmem_advise advice,
-                   MemoryLocation location) noexcept;
+void finish_prefetch(trace::Prefetch& record, CUdeviceptr address, std::uint64_t bytes) noexcept;
+/// Enters all but the driver's answer and the stack.
+void begin_advise(trace::Advise& record, std::uint64_t entry, CUdeviceptr address, std::uint64_t bytes,
+                  CUmem_advise advice, MemoryLocation location) noexcept;
+void finish_advise(trace::Advise& record) noexcept;
 void finish_attach(trace::Attach& record, CUdeviceptr address, std::uint64_t bytes) noexcept;
 
 struct prefetch : WhileRecording {
@@ -56,8 +70,8 @@ struct prefetch : WhileRecording {
         trace::Prefetch record;
         record.stream = stream_of<E>(stream);
         begin_prefetch(record, address, MemoryLocation(device));
-        const CUresult result = timed<E>(record, address, bytes, device, stream);
-        finish_prefetch(record, address, bytes, MemoryLocation(device));
+        const CUresult result = prefetch_or_join<E>(record, address, bytes, 0, address, bytes, device, stream);
+        finish_prefetch(record, address, bytes);
         return result;
     }
 };
@@ -69,8 +83,9 @@ struct prefetch_location : WhileRecording {
         trace::Prefetch record;
         record.stream = stream_of<E>(stream);
         begin_prefetch(record, address, MemoryLocation(location));
-        const CUresult result = timed<E>(record, address, bytes, location, flags, stream);
-        finish_prefetch(record, address, bytes, MemoryLocation(location));
+        const CUresult result =
+            prefetch_or_join<E>(record, address, bytes, flags, address, bytes, location, flags, stream);
+        finish_prefetch(record, address, bytes);
         return result;
     }
 };
@@ -80,8 +95,11 @@ struct advise : WhilePaused {
     static CUresult call(CUdeviceptr address, std::size_t bytes, CUmem_advise advice,
                          Location location) noexcept {
         trace::Advise record;
-        const CUresult result = timed<E>(record, address, bytes, advice, location);
-        finish_advise(record, address, bytes, advice, MemoryLocation(location));
+        begin_advise(record, attach::index(E), address, bytes, advice, MemoryLocation(location));
+        const CUresult result = act::notify<&act::Action::instead_of_advice>(record)
+                                    ? static_cast<CUresult>(record.status)
+                                    : timed<E>(record, address, bytes, advice, location);
+        finish_advise(record);
         return result;
     }
 };

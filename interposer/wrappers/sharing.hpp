@@ -27,7 +27,9 @@ struct export_ipc_memory : WhilePaused {
         record.action = trace::IpcAction::export_memory;
         record.address = address;
         const CUresult result = timed<E>(record, out, address);
-        if (result != CUDA_SUCCESS)
+        if (result == CUDA_SUCCESS)
+            act::notify_started<&act::Action::on_share>(address);
+        else
             act::sharing_was_refused(address);
         record.key = result == CUDA_SUCCESS && out != nullptr ? key_of(*out) : 0;
         finish_ipc(record);
