@@ -31,6 +31,7 @@ constinit runtime::Asked started_as[trace::act_mode_count];
 /// The thread that switches a mode: its announcements are answers.
 constinit std::atomic<pthread_t> switching{};
 char answer[1024];
+constinit std::atomic<bool (*)() noexcept> siblings{nullptr};
 
 static_assert(std::size(detail::actions) == before_modes + trace::act_mode_count + 1);
 
@@ -87,6 +88,17 @@ void announce(const char* format, ...) noexcept {
 }
 
 bool give_back() noexcept {
+    if (give_back_own())
+        return true;
+    const auto ask = siblings.load(std::memory_order_acquire);
+    return ask != nullptr && ask();
+}
+
+void set_siblings(bool (*ask)() noexcept) noexcept {
+    siblings.store(ask, std::memory_order_release);
+}
+
+bool give_back_own() noexcept {
     bool any = false;
     if (acting())
         for (Action* const* each = detail::actions; *each != nullptr; ++each)

@@ -77,7 +77,8 @@ struct HostAllocationScope {
 };
 
 /// The program frees device memory or pinned memory, or ends a registration. The allocation is no longer in the
-/// index. An action that keeps it fills in the record: status, reason.
+/// index; if its id is 0, it was not there: the program may have freed it before. An action that keeps it fills
+/// in the record: status, reason.
 struct FreeingScope {
     trace::Free& record; ///< with entry and address
     const observe::Allocation& allocation;
@@ -149,7 +150,7 @@ struct Action {
     bool (*give_back)() noexcept = nullptr;
     /// Adds what is kept, on this device and on the host. -1: on all devices.
     void (*add_kept)(CUdevice device, Kept& kept) noexcept = nullptr;
-    /// The program shares the memory with other processes: it must not be kept.
+    /// The program shares this memory with other processes, or (0) all device memory with other devices.
     void (*on_share)(std::uint64_t address) noexcept = nullptr;
     void (*on_allocation)(const observe::Allocation& allocation, std::uint64_t stack) noexcept = nullptr;
     void (*on_free)(const observe::Allocation& allocation) noexcept = nullptr;
@@ -211,8 +212,15 @@ bool notify_started(Arguments&&... arguments) noexcept {
     return acting() && detail::notify<Function>(&Action::started, arguments...);
 }
 
-/// The driver has no memory for a call, which is made again if this returns true: something was given back.
+/// The driver has no memory for a call, which is made again if this returns true: actions have given some back,
+/// or other processes have.
 bool give_back() noexcept;
+
+/// Another process has none: actions give back what they keep. Returns whether there was anything.
+bool give_back_own() noexcept;
+
+/// How other processes are asked; none before the first call. Returns whether they gave anything back.
+void set_siblings(bool (*ask)() noexcept) noexcept;
 
 /// What all actions keep. -1: on all devices.
 Kept kept(CUdevice device) noexcept;

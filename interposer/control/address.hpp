@@ -28,10 +28,13 @@ public:
     /// For messages; static.
     const char* words() const noexcept;
 
+    /// Whether it is that of a file; else a name without one.
+    bool has_file() const noexcept { return name_.sun_path[0] != '\0'; }
+    const sockaddr_un& name() const noexcept { return name_; }
+
 private:
     const char* choose_in(const char* folder) noexcept;
     void choose_abstract() noexcept;
-    bool has_file() const noexcept { return name_.sun_path[0] != '\0'; }
     const char* bind(int socket) noexcept;
     const char* remove_stale() noexcept;
 

@@ -76,6 +76,9 @@ void answer_status(Exchange& at) {
         json.end_object();
     }
     json.end_list();
+    const act::Kept kept = act::kept(-1);
+    json.number("kept_device_bytes", kept.device_bytes);
+    json.number("kept_pinned_bytes", kept.host_bytes);
 }
 
 void answer_start(Exchange& at) {
@@ -129,6 +132,11 @@ void answer_act(Exchange& at) {
     if (const char* why = nullptr; !act::switch_mode(mode, on, why))
         at.error = why;
     runtime::follow_actions();
+}
+
+/// Another process has no memory.
+void answer_give_back(Exchange& at) {
+    at.json.flag("given_back", act::give_back_own());
 }
 
 void write_copies(JsonText& json, const record::Totals& totals) {
@@ -192,6 +200,7 @@ constexpr Command commands[] = {
     {"snapshot", "output state", &answer_snapshot},
     {"act", "mode on", &answer_act},
     {"counters", "", &answer_counters},
+    {"give_back", "", &answer_give_back},
 };
 
 } // namespace

@@ -5,6 +5,7 @@
 #include "interposer/control/answers.hpp"
 #include "interposer/control/client.hpp"
 #include "interposer/control/program_name.hpp"
+#include "interposer/control/siblings.hpp"
 #include "interposer/control/trigger_watch.hpp"
 #include "interposer/control/waker.hpp"
 #include "interposer/record/clock.hpp"
@@ -345,6 +346,8 @@ void begin() noexcept {
         self->address.remove();
         self->listener.close();
     }
+    if (self->listener.is_open())
+        ask_siblings_when_memory_lacks(self->address);
 }
 
 void wake() noexcept {

@@ -223,6 +223,8 @@ void finish_peer(trace::Peer& record, CUcontext peer) noexcept {
     const KeepErrno keep;
     record.device = observe::current_device();
     record.peer = observe::device_of(peer);
+    if (record.status == CUDA_SUCCESS && record.action == trace::PeerAction::enable)
+        act::notify_started<&act::Action::on_share>(std::uint64_t{0});
     record.stack = record::stack();
     record::write(record);
 }

@@ -104,14 +104,14 @@ trace::StreamId stream_of(CUstream stream) noexcept {
     return trace::StreamId{number(stream)};
 }
 
-/// Makes `call` for entry E and fills in what every record of a call has. Makes it once more if the driver had
-/// no memory and actions have given some back. Returns the answer.
+/// Makes `call` for entry E and fills in what every record of a call has. Makes it again if the driver had no
+/// memory and actions, then other processes, have given some back. Returns the answer.
 template <Entry E, class Record, class Call>
 CUresult timed_call(Record& record, const Call& call) noexcept {
     record.entry = attach::index(E);
     record.start = record::now();
     CUresult result = call();
-    if (result == CUDA_ERROR_OUT_OF_MEMORY && act::give_back()) [[unlikely]]
+    for (int i = 0; i < 2 && result == CUDA_ERROR_OUT_OF_MEMORY && act::give_back(); ++i)
         result = call();
     record.duration = record::now() - record.start;
     record.status = static_cast<std::uint64_t>(result);

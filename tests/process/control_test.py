@@ -15,6 +15,7 @@ from pathlib import Path
 from traces import BUILD, environment
 
 PROGRAM = BUILD / "bin/test-programs/reached"
+KEPT = BUILD / "bin/test-programs/kept_memory"
 SHIM = BUILD / "lib/libumadvisor.so"
 
 
@@ -62,10 +63,10 @@ class Control(unittest.TestCase):
         self.addCleanup(holder.cleanup)
         self.folder = Path(holder.name).resolve()
 
-    def start(self, mode, *arguments, **settings):
+    def start(self, mode, *arguments, program=PROGRAM, **settings):
         settings = {"UMADVISOR_CONTROL": str(self.folder), "UMADVISOR_OUTPUT": str(self.folder / "t.umtrace"), **settings}
         variables = bare_environment(LD_PRELOAD=str(SHIM), UMADVISOR_FORCE="1", **settings)
-        program = subprocess.Popen([PROGRAM, mode, *arguments], cwd=self.folder, env=variables, text=True, stdin=subprocess.PIPE,
+        program = subprocess.Popen([program, mode, *arguments], cwd=self.folder, env=variables, text=True, stdin=subprocess.PIPE,
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.addCleanup(self.kill, program)
         self.assertEqual(program.stdout.readline(), "ready\n")
@@ -94,12 +95,25 @@ class Control(unittest.TestCase):
         status = self.connect(program).ask("status")
         self.assertEqual((status["ok"], status["protocol"], status["pid"], status["program"]), (True, 1, program.pid, "reached"))
         self.assertEqual((status["mode"], status["recording"], status["watched"], status["trigger"]), ("record", True, False, ""))
-        self.assertEqual([mode["mode"] for mode in status["act"]], ["relieve", "prefetch", "rewrite", "stage"])
+        self.assertEqual([mode["mode"] for mode in status["act"]], ["relieve", "prefetch", "rewrite", "stage", "reuse", "pinned", "pools", "join"])
         self.assertFalse(any(mode["on"] for mode in status["act"]))
         self.assertTrue(stat.S_ISSOCK(self.address(program).lstat().st_mode))
         self.assertEqual(stat.S_IMODE(self.address(program).lstat().st_mode), 0o600)
         self.finish(program)
         self.assertFalse(self.address(program).exists())
+
+    def test_kept_memory_is_given_back_to_a_process_that_has_none(self):
+        holding = self.start("hold", program=KEPT, UMADVISOR_ACT="reuse", UMADVISOR_OUTPUT=str(self.folder / "h.umtrace"))
+        client = self.connect(holding)
+        self.assertEqual(client.ask("status")["kept_device_bytes"], 2 << 20)
+        full = subprocess.run([KEPT, "full"], cwd=self.folder, text=True, capture_output=True, timeout=30,
+                              env=bare_environment(LD_PRELOAD=str(SHIM), UMADVISOR_FORCE="1", UMADVISOR_CONTROL=str(self.folder),
+                                                   UMADVISOR_OUTPUT=str(self.folder / "f.umtrace"), SIMCUDA_CONFIG="capacity=64M"))
+        self.assertEqual(full.returncode, 0, full.stderr)
+        self.assertEqual(client.ask("status")["kept_device_bytes"], 0)
+        self.assertEqual(client.ask("give_back"), {"ok": True, "given_back": False})
+        self.assertEqual(holding.communicate(timeout=30)[0], "2097152 bytes from 0\nworks 1\nfree 8587837440 of 8589934592\nfree 0\n"
+                                                             "free 8589934592 of 8589934592\n")
 
     def test_counters_grow_while_a_client_asks_for_them(self):
         program = self.start("work")

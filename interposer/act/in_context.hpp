@@ -1,0 +1,26 @@
+/// A context of the program made current for a call of ours.
+#pragma once
+
+#include "interposer/attach/real.hpp"
+
+namespace umadvisor::act {
+
+/// While it lives, `context` is this thread's current context, if it still exists.
+class InContext {
+public:
+    explicit InContext(CUcontext context) noexcept
+        : pushed_(attach::real<attach::Entry::cuCtxPushCurrent_v2>()(context) == CUDA_SUCCESS) {}
+    ~InContext() noexcept {
+        CUcontext popped = nullptr;
+        if (pushed_)
+            attach::real<attach::Entry::cuCtxPopCurrent_v2>()(&popped);
+    }
+    InContext(const InContext&) = delete;
+    InContext& operator=(const InContext&) = delete;
+    explicit operator bool() const noexcept { return pushed_; }
+
+private:
+    bool pushed_;
+};
+
+} // namespace umadvisor::act
