@@ -78,7 +78,9 @@ runtime::Options with_plan(runtime::Options options) noexcept {
         announce("--act plan=%s %s; the program runs without it", options.act_plan, trouble);
         return options;
     }
-    const runtime::Options own = options;
+    bool twice[trace::act_mode_count]; // by the user: the plan and the user are not the same one asking twice
+    for (std::size_t i = 0; i < trace::act_mode_count; ++i)
+        twice[i] = options.act[i].twice;
     char accepted[policy::Plan::most_modes * (policy::Plan::longest_mode + 1)];
     std::size_t length = 0;
     for (std::size_t i = 0; i < followed.mode_count; ++i) {
@@ -93,7 +95,7 @@ runtime::Options with_plan(runtime::Options options) noexcept {
         length += mode.size();
     }
     for (std::size_t i = 0; i < trace::act_mode_count; ++i)
-        options.act[i].twice = own.act[i].twice; // the plan and the user are not the same one asking twice
+        options.act[i].twice = twice[i];
     define_modes({accepted, length});
     for (policy::Plan::Sites& each : followed.never_sites)
         sort_sites(each);
