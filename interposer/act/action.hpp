@@ -14,6 +14,7 @@
 #include "trace/copy_records.hpp"
 #include "trace/event_records.hpp"
 #include "trace/managed_records.hpp"
+#include "trace/memory_records.hpp"
 
 #include <atomic>
 #include <cstddef>
@@ -143,7 +144,18 @@ struct Action {
     bool (*instead_of_prefetch)(PrefetchScope& prefetch) noexcept = nullptr;
     /// The record has all but the driver's answer.
     bool (*instead_of_advice)(trace::Advise& advice) noexcept = nullptr;
+    /// A stream-ordered allocation was made by the driver. The record is complete.
+    void (*on_pool_allocation)(const trace::Alloc& allocation) noexcept = nullptr;
     // Called from the start on, also once the action is off.
+    /// The program is about to destroy the pool, or to set how much it keeps. The action leaves the pool alone
+    /// from now on, and no call of its own is under way when this returns.
+    void (*before_pool_change)(CUmemoryPool pool) noexcept = nullptr;
+    /// The program has made, set or looked up a pool, or has destroyed it.
+    void (*on_pool)(const trace::Pool& pool) noexcept = nullptr;
+    /// The driver has answered how much the pool keeps: puts what the program has set in the place of it.
+    void (*show_threshold)(CUmemoryPool pool, cuuint64_t& bytes) noexcept = nullptr;
+    /// The program is about to reset the device.
+    void (*before_reset)(CUdevice device) noexcept = nullptr;
     /// Returns whether the action has answered, before the driver is asked.
     bool (*instead_of_free)(FreeingScope& freeing) noexcept = nullptr;
     /// Someone needs memory: gives all that is kept back to the driver. Returns whether there was anything.

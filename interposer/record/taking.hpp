@@ -28,7 +28,7 @@ inline constexpr std::size_t page_bytes = 65536;
 #endif
 struct alignas(page_bytes) TakingPage {
     std::atomic<Taking> word{Taking::nothing};
-    std::atomic<bool> keeps{false}, held{false}, watched{false};
+    std::atomic<bool> keeps{false}, held{false}, watched{false}, deferred{false};
     std::atomic<std::uint32_t> part{0};
 };
 inline constinit TakingPage taking_page{};
@@ -79,6 +79,11 @@ inline bool is_held() noexcept {
 }
 inline void set_held(bool held) noexcept {
     detail::taking_page.held.store(held, std::memory_order_relaxed);
+}
+
+/// Whether calls of the program wait to be made (act/deferred.hpp). In the same line; false in a forked child.
+inline std::atomic<bool>& deferred() noexcept {
+    return detail::taking_page.deferred;
 }
 
 /// The part of the process's recordings that is written now, from 1: a trace, or a lap of one that is a ring. A

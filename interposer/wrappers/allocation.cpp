@@ -84,6 +84,9 @@ void finish_allocation(trace::Alloc& record, std::uint64_t address, std::uint64_
     }
     if (allocation.id != 0)
         act::notify_started<&act::Action::on_allocation>(allocation, record.stack);
+    if (allocation.id != 0 && owner == Owner::device && record.part == 0 && record.captured == 0 &&
+        record.reason == trace::Reason::none)
+        act::notify<&act::Action::on_pool_allocation>(record);
 }
 
 std::uint64_t mapped_bytes(CUdeviceptr address) noexcept {

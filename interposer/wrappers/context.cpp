@@ -181,8 +181,10 @@ Leaving begin_leave_primary(CUdevice device, bool reset) noexcept {
         return {};
     const CUcontext context = primary[device].load(std::memory_order_relaxed);
     const auto ordinal = static_cast<std::uint32_t>(device);
-    if (reset)
+    if (reset) {
         act::forget_device_twins(device);
+        act::notify_started<&act::Action::before_reset>(device);
+    }
     const unsigned long long life = reset ? 0 : life_of(context);
     return {context, observe::retire_context(context),
             reset ? observe::retire_device(ordinal) : std::uint16_t{0}, life, observe::captures_begun()};

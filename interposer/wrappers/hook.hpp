@@ -3,6 +3,7 @@
 #pragma once
 
 #include "interposer/act/action.hpp"
+#include "interposer/act/deferred.hpp"
 #include "interposer/attach/real.hpp"
 #include "interposer/record/off_stack.hpp"
 #include "interposer/record/recorder.hpp"
@@ -64,22 +65,29 @@ private:
         if (record::seat.inside_wrapper || !record::has_thread_pages()) [[unlikely]]
             return attach::real<E>()(arguments...);
         const InsideWrapper inside;
+        if constexpr (!Policy::is_deferred)
+            if (act::calls_are_deferred()) [[unlikely]]
+                act::make_deferred_calls();
         return Policy::template call<E>(arguments...);
     }
 };
 
-/// A policy that acts while calls are recorded.
+/// A policy that acts while calls are recorded. One whose calls an action may make later sets `is_deferred`: it
+/// has those that are deferred made itself, before it makes its own.
 struct WhileRecording {
+    static constexpr bool is_deferred = false;
     static constexpr record::Taking from = record::Taking::everything;
 };
 
 /// A policy that acts in a pause, too, because records after the pause refer to what it records.
 struct WhilePaused {
+    static constexpr bool is_deferred = false;
     static constexpr record::Taking from = record::Taking::state;
 };
 
 /// A policy that has to act before there is a trace, too.
 struct Always {
+    static constexpr bool is_deferred = false;
     static constexpr record::Taking from = record::Taking::nothing;
 };
 

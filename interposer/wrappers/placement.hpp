@@ -45,8 +45,11 @@ CUresult prefetch_or_join(trace::Prefetch& record, CUdeviceptr address, std::siz
     record.entry = attach::index(E);
     record.start = record::now();
     act::PrefetchScope asked{record, address, bytes, flags};
-    if (!act::notify<&act::Action::instead_of_prefetch>(asked))
+    if (!act::notify<&act::Action::instead_of_prefetch>(asked)) {
+        if (act::calls_are_deferred())
+            act::make_deferred_calls();
         return timed<E>(record, arguments...);
+    }
     record.duration = record::now() - record.start;
     return static_cast<CUresult>(record.status);
 }
@@ -65,6 +68,7 @@ void finish_advise(trace::Advise& record) noexcept;
 void finish_attach(trace::Attach& record, CUdeviceptr address, std::uint64_t bytes) noexcept;
 
 struct prefetch : WhileRecording {
+    static constexpr bool is_deferred = true;
     template <Entry E>
     static CUresult call(CUdeviceptr address, std::size_t bytes, CUdevice device, CUstream stream) noexcept {
         trace::Prefetch record;
@@ -77,6 +81,7 @@ struct prefetch : WhileRecording {
 };
 
 struct prefetch_location : WhileRecording {
+    static constexpr bool is_deferred = true;
     template <Entry E>
     static CUresult call(CUdeviceptr address, std::size_t bytes, CUmemLocation location, unsigned flags,
                          CUstream stream) noexcept {

@@ -8,6 +8,7 @@ void write_pool(trace::Pool& record) noexcept {
     const KeepErrno keep;
     record.stack = record::stack();
     record::write(record);
+    act::notify_started<&act::Action::on_pool>(record);
 }
 
 void finish_pool_look_up(trace::Pool& record, CUmemoryPool pool) noexcept {

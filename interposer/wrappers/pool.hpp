@@ -59,6 +59,7 @@ struct destroy_pool : WhilePaused {
     static CUresult call(CUmemoryPool pool) noexcept {
         trace::Pool record;
         record.action = trace::PoolAction::destroy;
+        act::notify_started<&act::Action::before_pool_change>(pool);
         // Before the call, after which another thread may get the handle.
         const trace::Memory memory = observe::forget_pool(pool);
         const act::PoolTwins twins = act::remove_twins(pool);
@@ -107,6 +108,8 @@ struct set_pool_attribute : WhilePaused {
         trace::Pool record;
         record.action = trace::PoolAction::set_attribute;
         record.attribute = static_cast<std::uint64_t>(attribute);
+        if (attribute == CU_MEMPOOL_ATTR_RELEASE_THRESHOLD)
+            act::notify_started<&act::Action::before_pool_change>(pool);
         const CUresult result = timed<E>(record, pool, attribute, value);
         // cuMemPoolSetAttribute: the rules of reuse are an int, sizes a cuuint64_t. The value of a call that
         // failed may be neither.
@@ -121,13 +124,15 @@ struct set_pool_attribute : WhilePaused {
     }
 };
 
-/// Adds what was rewritten to the answer.
+/// Adds what was rewritten to the answer; how much the pool keeps is what the program has set.
 struct get_pool_attribute : WhilePaused {
     template <Entry E>
     static CUresult call(CUmemoryPool pool, CUmemPool_attribute attribute, void* value) noexcept {
         const CUresult result = attach::real<E>()(pool, attribute, value);
         if (result == CUDA_SUCCESS)
             act::add_of_twins(pool, attribute, value);
+        if (result == CUDA_SUCCESS && attribute == CU_MEMPOOL_ATTR_RELEASE_THRESHOLD)
+            act::notify_started<&act::Action::show_threshold>(pool, *static_cast<cuuint64_t*>(value));
         return result;
     }
 };

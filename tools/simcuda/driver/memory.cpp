@@ -8,6 +8,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <vector>
 
 using namespace simcuda;
@@ -30,14 +31,28 @@ void limit_managed_memory(int device) {
                                    state.devices[static_cast<std::size_t>(device)].allocated);
 }
 
-CUresult allocate_on(int ordinal, CUdeviceptr* address, std::uint64_t bytes, bool pooled) {
+/// Pools give back what is beyond their thresholds before memory is refused. `pool`: that asks; else null.
+bool has_room(int ordinal, std::uint64_t bytes, const CUmemPoolHandle_st* pool) {
+    const auto lacks = [&] {
+        const std::uint64_t mapped = pool ? std::min(pool->mapped, bytes) : 0;
+        return driver().devices[static_cast<std::size_t>(ordinal)].allocated + bytes + held_by_pools(ordinal) -
+                   mapped >
+               driver().config.capacity;
+    };
+    if (lacks()) {
+        trim_pools();
+    }
+    return !lacks();
+}
+
+CUresult allocate_on(int ordinal, CUdeviceptr* address, std::uint64_t bytes, const CUmemPoolHandle_st* pool) {
     if (!address || bytes == 0) {
         return CUDA_ERROR_INVALID_VALUE;
     }
     Driver& state = driver();
     Device& device = state.devices[static_cast<std::size_t>(ordinal)];
     const std::uint64_t taken = round_up(bytes, small_alignment);
-    if (device.allocated + taken > state.config.capacity) {
+    if (!has_room(ordinal, taken, pool)) {
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
     const std::uint64_t at =
@@ -48,13 +63,13 @@ CUresult allocate_on(int ordinal, CUdeviceptr* address, std::uint64_t bytes, boo
     device.allocated += taken;
     limit_managed_memory(ordinal);
     state.allocations.emplace(
-        at, Allocation{at, bytes, device_memory, ordinal, 0, pooled, ++state.ids, current_context()});
+        at, Allocation{at, bytes, device_memory, ordinal, 0, pool != nullptr, ++state.ids, current_context()});
     *address = at;
     return CUDA_SUCCESS;
 }
 
 CUresult allocate(CUdeviceptr* address, std::uint64_t bytes) {
-    return allocate_on(current_context()->device, address, bytes, false);
+    return allocate_on(current_context()->device, address, bytes, nullptr);
 }
 
 CUresult release(CUdeviceptr address) {
@@ -130,7 +145,7 @@ CUresult allocate_async(CUdeviceptr* address, std::size_t bytes, CUstream handle
 } // namespace
 
 CUresult simcuda::allocate_pooled(CUmemPoolHandle_st& pool, CUdeviceptr* address, std::uint64_t bytes) {
-    return allocate_on(pool.location.id, address, bytes, true);
+    return allocate_on(pool.location.id, address, bytes, &pool);
 }
 
 void simcuda::forget_memory(const CUctx_st& context, bool pools) {
@@ -251,8 +266,10 @@ extern "C" CUresult CUDAAPI cuMemGetInfo_v2(size_t* free, size_t* total) {
     std::uint64_t left = 0;
     {
         const Guard guard(driver().mutex);
-        left = driver().config.capacity -
-               driver().devices[static_cast<std::size_t>(current_context()->device)].allocated;
+        const int device = current_context()->device;
+        const std::uint64_t taken =
+            driver().devices[static_cast<std::size_t>(device)].allocated + held_by_pools(device);
+        left = driver().config.capacity - std::min(driver().config.capacity, taken);
     }
     if (free) {
         *free = left;

@@ -193,8 +193,11 @@ CUresult attribute(CUmemPoolHandle_st& pool, CUmemPool_attribute which, void* va
     case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:
         return exchange(pool.release_threshold, value);
     case CU_MEMPOOL_ATTR_USED_MEM_CURRENT:
-    case CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT:
         return set ? CUDA_ERROR_INVALID_VALUE : exchange(pool.used, value);
+    case CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT: {
+        cuuint64_t reserved = pool.used + pool.mapped;
+        return set ? CUDA_ERROR_INVALID_VALUE : exchange(reserved, value);
+    }
     case CU_MEMPOOL_ATTR_USED_MEM_HIGH:
     case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
         return exchange(pool.used_high, value);
@@ -224,14 +227,27 @@ void simcuda::leave_pool(const Allocation& allocation) {
     }
 }
 
+void simcuda::trim_pool(CUmemPoolHandle_st& pool, std::uint64_t reserved) {
+    const std::uint64_t keep = reserved - std::min(reserved, pool.used);
+    if (pool.mapped > keep) {
+        driver().clock.advance(residency::transfer_time(pool.mapped - keep, driver().prices.pool_map));
+        pool.mapped = keep;
+    }
+}
+
 void simcuda::trim_pools() {
     for (CUmemoryPool pool : pools().live) {
-        if (pool->mapped > pool->release_threshold) {
-            driver().clock.advance(
-                residency::transfer_time(pool->mapped - pool->release_threshold, driver().prices.pool_map));
-            pool->mapped = pool->release_threshold;
-        }
+        trim_pool(*pool, pool->release_threshold);
     }
+}
+
+std::uint64_t simcuda::held_by_pools(int device) {
+    std::uint64_t held = 0;
+    for (const CUmemoryPool pool : pools().live) {
+        held += pool->location.type == CU_MEM_LOCATION_TYPE_DEVICE && pool->location.id == device ? pool->mapped
+                                                                                                  : 0;
+    }
+    return held;
 }
 
 extern "C" CUresult CUDAAPI cuMemPoolCreate(CUmemoryPool* out, const CUmemPoolProps* wanted) {
@@ -283,9 +299,12 @@ extern "C" CUresult CUDAAPI cuMemPoolDestroy(CUmemoryPool pool) {
     });
 }
 
-extern "C" CUresult CUDAAPI cuMemPoolTrimTo(CUmemoryPool pool, size_t) {
+extern "C" CUresult CUDAAPI cuMemPoolTrimTo(CUmemoryPool pool, size_t keep) {
     SIMCUDA_ENTER(Entry::cuMemPoolTrimTo, Needs::initialization)
-    return with_pool(pool, [](CUmemPoolHandle_st&) { return CUDA_SUCCESS; });
+    return with_pool(pool, [keep](CUmemPoolHandle_st& of) {
+        trim_pool(of, keep);
+        return CUDA_SUCCESS;
+    });
 }
 
 extern "C" CUresult CUDAAPI cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc* access, size_t count) {

@@ -26,6 +26,10 @@ CUresult allocate_pooled(CUmemPoolHandle_st& pool, CUdeviceptr* address, std::ui
 void leave_pool(const Allocation& allocation);
 /// At a synchronisation of a stream, event or context: pools give back what they hold beyond their threshold.
 void trim_pools();
+/// A pool gives back what it has beyond `reserved` bytes and does not use.
+void trim_pool(CUmemPoolHandle_st& pool, std::uint64_t reserved);
+/// What pools of the device have mapped and do not use.
+std::uint64_t held_by_pools(int device);
 /// A reset destroys the pools that the program has made on the device, as it does all resources there.
 void forget_pools(int device);
 /// What a context leaves behind; `pools`: with it goes what came from pools of its device.

@@ -1,0 +1,157 @@
+#include "interposer/act/deferred.hpp"
+
+#include "interposer/record/clock.hpp"
+#include "interposer/record/confined.hpp"
+#include "interposer/record/mutex.hpp"
+#include "interposer/record/quiet.hpp"
+#include "interposer/record/recorder.hpp"
+#include "interposer/record/thread_writer.hpp"
+#include "interposer/runtime/own_thread.hpp"
+
+#include <pthread.h>
+#include <sched.h>
+#include <sys/prctl.h>
+
+namespace umadvisor::act {
+
+namespace {
+
+constexpr std::uint64_t look_every = 20'000;          ///< ns
+constexpr std::uint64_t longest_wait = 1'000'000'000; ///< ns, for another thread that makes calls
+enum class Thread : std::uint8_t { none, runs, refused, ended };
+
+record::Mutex mutex{record::Lock::actions}; ///< guards what follows, and what add() changes
+constinit const Deferrable* kind = nullptr; ///< null: nothing is deferred
+constinit bool making = false;
+constinit std::uint64_t added = 0; ///< calls, ever
+constinit Thread thread = Thread::none;
+
+/// Wakes the thread. Nothing else is locked while this is held.
+constinit pthread_mutex_t bell_mutex = PTHREAD_MUTEX_INITIALIZER;
+constinit pthread_cond_t bell = PTHREAD_COND_INITIALIZER;
+constinit bool rung = false, ending = false;
+
+void ring(bool& what) {
+    pthread_mutex_lock(&bell_mutex);
+    what = true;
+    pthread_cond_signal(&bell);
+    pthread_mutex_unlock(&bell_mutex);
+}
+
+/// Returns whether the thread is to go on.
+bool sleep_until_rung() {
+    for (;;) {
+        pthread_mutex_lock(&bell_mutex);
+        const timespec end = runtime::end_of_sleep(runtime::longest_sleep);
+        while (!rung && !ending && pthread_cond_clockwait(&bell, &bell_mutex, CLOCK_MONOTONIC, &end) == 0) {
+        }
+        const bool goes_on = !ending, work = rung;
+        rung = false;
+        pthread_mutex_unlock(&bell_mutex);
+        if (!goes_on || work)
+            return goes_on;
+        runtime::end_if_program_is_over();
+    }
+}
+
+/// Looks until nothing is deferred; makes it if no call was added since the last look.
+void watch() {
+    constexpr timespec pause{0, look_every};
+    for (std::uint64_t before = 0;;) {
+        clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, nullptr);
+        std::uint64_t now = 0;
+        {
+            const record::Guard guard(mutex);
+            if (kind == nullptr)
+                return;
+            now = added;
+        }
+        if (now == before)
+            make_deferred_calls();
+        before = now;
+    }
+}
+
+void serve(void*) noexcept {
+    record::seat.inside_wrapper = true; // the driver's own calls of its exports are not the program's
+    prctl(PR_SET_TIMERSLACK, 1ul, 0ul, 0ul, 0ul);
+    while (sleep_until_rung())
+        watch();
+    const record::Guard guard(mutex);
+    thread = Thread::ended;
+}
+
+void end(void*) noexcept {
+    ring(ending);
+}
+
+/// Without a lock, since a new thread may run the program's own code.
+bool thread_runs() {
+    {
+        const record::Guard guard(mutex);
+        if (thread != Thread::none)
+            return thread == Thread::runs;
+        thread = Thread::refused; // until it runs
+    }
+    const bool runs = !record::is_confined() && runtime::start_own_thread({&serve, &end, "umadvisor-defer"});
+    const record::Guard guard(mutex);
+    if (runs && thread == Thread::refused)
+        thread = Thread::runs;
+    return thread == Thread::runs;
+}
+
+void wait_for_maker() {
+    for (const std::uint64_t until = record::monotonic_nanoseconds() + longest_wait;;) {
+        {
+            const record::Guard guard(mutex);
+            if (!making)
+                return;
+        }
+        if (record::monotonic_nanoseconds() > until)
+            return;
+        sched_yield();
+    }
+}
+
+} // namespace
+
+void make_deferred_calls() noexcept {
+    const record::Quiet quiet;
+    const Deferrable* mine = nullptr;
+    {
+        const record::Guard guard(mutex);
+        if (kind == nullptr)
+            return;
+        if (!making) {
+            making = true;
+            mine = kind;
+        }
+    }
+    if (mine == nullptr)
+        return wait_for_maker();
+    mine->make();
+    const record::Guard guard(mutex);
+    making = false;
+    kind = nullptr;
+    record::deferred().store(false, std::memory_order_relaxed);
+}
+
+bool detail::defer(const Deferrable& asked, bool (*add)(void* what), void* what) noexcept {
+    if (!thread_runs())
+        return false;
+    bool first = false;
+    {
+        const record::Guard guard(mutex);
+        if (making || (kind != nullptr && kind != &asked) || !add(what))
+            return false;
+        ++added;
+        first = kind == nullptr;
+        kind = &asked;
+        record::deferred().store(true, std::memory_order_relaxed);
+    }
+    if (first)
+        ring(rung);
+    return true;
+}
+
+} // namespace umadvisor::act

@@ -1,0 +1,43 @@
+/// Calls of the program that were answered and are yet to be made. They are made, as one kind of action makes
+/// them, before any other call that we wrap, by the thread that makes that call; and at the latest when a
+/// thread of ours finds that no further one has come for some 20 us. Thread-safe.
+///
+/// Only calls may be deferred of which neither the program nor another process can see when they are made.
+#pragma once
+
+#include "interposer/record/taking.hpp"
+
+#include <atomic>
+
+namespace umadvisor::act {
+
+/// What one action defers.
+struct Deferrable {
+    /// Makes all that is deferred. Called without a lock, by one thread at a time, while nothing is added: by a
+    /// thread of ours without a current context, or by one of the program's.
+    void (*make)() noexcept;
+};
+
+/// Whether something is deferred, or is being made. One load.
+inline bool calls_are_deferred() noexcept {
+    return record::deferred().load(std::memory_order_relaxed);
+}
+
+/// Makes what is deferred. If another thread does so already, waits for it: for a second at most, since the
+/// driver may wait for a thread that waits here.
+[[gnu::cold, gnu::noinline]] void make_deferred_calls() noexcept;
+
+namespace detail {
+bool defer(const Deferrable& kind, bool (*add)(void* what), void* what) noexcept;
+}
+
+/// Calls add() under a lock, under which make() is never begun, and defers what it has added if it returns
+/// true. False, and add() is not called, if other calls have to be made first, or there is no thread of ours.
+/// add() makes no call of the driver.
+template <class Add>
+bool defer(const Deferrable& kind, Add&& add) noexcept {
+    return detail::defer(
+        kind, [](void* what) { return (*static_cast<Add*>(what))(); }, &add);
+}
+
+} // namespace umadvisor::act
