@@ -2,6 +2,8 @@
 
 #include "policy/mix.hpp"
 
+#include <utility>
+
 namespace umadvisor::policy {
 
 namespace {
@@ -54,8 +56,13 @@ std::uint64_t KeptBlocks::take(const BlockKind& kind) noexcept {
     if (known == nullptr)
         return 0;
     known->asked = requests_;
-    if (known->first != 0)
-        return remove_first(*known);
+    if (known->first != 0) {
+        const std::uint32_t number = ++known->answered;
+        if (number % compared_every != 0 || number > compared_every * most_compared)
+            return remove_first(*known);
+        known->skip_next = true;
+        return 0;
+    }
     if (known->given_up != 0) {
         --known->given_up;
         ++known->returns;
@@ -68,7 +75,7 @@ bool KeptBlocks::give_up(const BlockKind& kind) noexcept {
     if (known == nullptr)
         return false;
     if (known->returns >= least_returns)
-        return true;
+        return !std::exchange(known->skip_next, false);
     ++known->given_up;
     return false;
 }

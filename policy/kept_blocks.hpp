@@ -30,11 +30,14 @@ public:
     static constexpr std::size_t most_kinds = 256, most_blocks = 1024;
     static constexpr std::uint32_t least_returns = 2;
     static constexpr std::uint64_t idle_after = 1024; ///< requests for other kinds
+    /// One request of each kind in so many is left to the driver, and one block given up after it, up to
+    /// `most_compared` of them.
+    static constexpr std::uint32_t compared_every = 64, most_compared = 16;
 
     constexpr KeptBlocks() noexcept = default;
 
-    /// The program asks for a block. Returns the address of one that is kept, and no longer is; 0: there is
-    /// none.
+    /// The program asks for a block. Returns the address of one that is kept, and no longer is. 0: there is
+    /// none, or the driver is to answer, so that its time can be compared.
     std::uint64_t take(const BlockKind& kind) noexcept;
 
     /// The program gives up a block. Returns whether it is worth keeping.
@@ -61,6 +64,8 @@ private:
         std::uint64_t asked = 0; ///< when, in requests
         std::uint32_t returns = 0;
         std::uint32_t given_up = 0; ///< and not asked for again
+        std::uint32_t answered = 0; ///< requests, with kept blocks or compared
+        bool skip_next = false;     ///< the next block given up is the driver's, as one was that was asked for
         std::uint16_t first = 0;    ///< block, from 1 on; 0: none
     };
     struct Block {

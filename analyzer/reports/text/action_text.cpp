@@ -19,7 +19,9 @@ std::string action_text(const advice::Report& report, const tables::ActionTotals
     if (totals.failed != 0)
         text += fmt::format(" ({} failed)", totals.failed);
     const auto ns = static_cast<double>(report.profile.nanoseconds(totals.ticks));
-    text += fmt::format(", {}, {} in calls", text::bytes_text(totals.bytes), text::time_text(ns));
+    if (totals.bytes != 0)
+        text += fmt::format(", {}", text::bytes_text(totals.bytes));
+    text += fmt::format(", {} in calls", text::time_text(ns));
     if (wasted.sum() != 0)
         text += fmt::format("; {} of it without use", text::bytes_text(wasted.sum()));
     if (gain_ns)

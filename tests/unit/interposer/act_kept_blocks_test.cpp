@@ -44,6 +44,18 @@ BOOST_AUTO_TEST_CASE(memory_that_is_freed_at_the_end_is_not_kept) {
         BOOST_TEST(!blocks->give_up(page));
 }
 
+BOOST_AUTO_TEST_CASE(some_requests_are_left_to_the_driver_to_compare) {
+    const auto blocks = std::make_unique<KeptBlocks>();
+    come_back(*blocks, page);
+    unsigned compared = 0;
+    for (int i = 0; i < 10'000; ++i) {
+        if (blocks->give_up(page))
+            BOOST_TEST(blocks->keep({page, 0x1000}));
+        compared += blocks->take(page) == 0;
+    }
+    BOOST_TEST(compared == KeptBlocks::most_compared);
+}
+
 BOOST_AUTO_TEST_CASE(size_flags_and_context_have_to_be_equal) {
     const auto blocks = std::make_unique<KeptBlocks>();
     come_back(*blocks, page);
