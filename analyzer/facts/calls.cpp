@@ -1,4 +1,5 @@
 #include "analyzer/facts/calls.hpp"
+#include "analyzer/facts/deferred.hpp"
 #include "analyzer/facts/waiting.hpp"
 
 #include "analyzer/reader/saturated.hpp"
@@ -252,7 +253,7 @@ std::optional<Call> Calls::of(const trace::Set& record, const reader::ThreadCurs
 
 std::optional<Call> Calls::of(const trace::Prefetch& record, const reader::ThreadCursor& cursor) {
     Call call = begin(record, cursor.index());
-    if (record.status != 0)
+    if (record.status != 0 || is_deferred(record))
         return call;
     call.stream = place(record.stream, cursor.index());
     call.queues = Queues::work;

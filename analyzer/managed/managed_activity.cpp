@@ -1,5 +1,7 @@
 #include "analyzer/managed/managed_activity.hpp"
 
+#include "analyzer/facts/deferred.hpp"
+
 #include <algorithm>
 
 namespace umadvisor::managed {
@@ -211,7 +213,7 @@ void ManagedActivity::pass_on(ManagedAllocation& allocation, const trace::Prefet
 
 void ManagedActivity::add(const trace::Prefetch& record, std::uint32_t thread) {
     ManagedAllocation* const allocation = ranges_.find_live(record.allocation);
-    if (record.status != 0 || record.bytes == 0 || allocation == nullptr)
+    if (record.status != 0 || record.bytes == 0 || allocation == nullptr || facts::is_deferred(record))
         return;
     totals_.use();
     shared_.use(*allocation);

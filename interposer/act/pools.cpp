@@ -4,6 +4,7 @@
 /// Only pools of a device's memory that no other process can have: default pools, and those that the program
 /// has made without a limit and without handles. A pool whose threshold the program sets is the program's.
 #include "interposer/act/action.hpp"
+#include "interposer/act/pool_calls.hpp"
 #include "interposer/attach/real.hpp"
 #include "interposer/observe/capture.hpp"
 #include "interposer/record/mutex.hpp"
@@ -32,7 +33,6 @@ struct Pool {
 };
 
 constexpr std::size_t most_pools = 64; ///< further ones are left to the driver
-constexpr cuuint64_t programs_own = 0; ///< threshold of a pool that the program has not set
 
 record::Mutex mutex{record::Lock::actions}; ///< guards what follows; not held during calls of the driver
 constinit Pool pools[most_pools];
@@ -53,9 +53,12 @@ Pool* find(CUmemoryPool handle) {
     return found != std::end(pools) ? found : nullptr;
 }
 
-void add(CUmemoryPool handle, CUdevice device, bool left) {
+/// `anew`: whatever had the handle before is gone.
+void add(CUmemoryPool handle, CUdevice device, bool left, bool anew) {
     const record::Guard guard(mutex);
     Pool* entry = find(handle);
+    if (entry != nullptr && !anew)
+        return;
     if (entry == nullptr)
         entry = find(nullptr);
     if (entry == nullptr || entry->in_use)
@@ -91,53 +94,6 @@ bool must_be_left(CUmemoryPool pool, CUdevice device) {
            threshold != programs_own;
 }
 
-/// Bytes that the pool has of this kind; false if the driver does not say.
-bool ask(CUmemoryPool pool, CUmemPool_attribute what, std::uint64_t& bytes) {
-    cuuint64_t value = 0;
-    const CUresult answer = real<Entry::cuMemPoolGetAttribute>()(pool, what, &value);
-    if (answer != CUDA_SUCCESS)
-        modes::pools.fail(answer);
-    bytes = value;
-    return answer == CUDA_SUCCESS;
-}
-
-template <Entry E, class... Arguments>
-CUresult make(trace::Pool& record, trace::Reason reason, Arguments... arguments) {
-    record.entry = attach::index(E);
-    record.memory = trace::Memory::device;
-    record.origin = trace::Origin::umadvisor;
-    record.reason = reason;
-    record.stack = record::stack();
-    record.start = record::now();
-    const CUresult answer = real<E>()(arguments...);
-    record.duration = record::now() - record.start;
-    record.status = static_cast<std::uint64_t>(answer);
-    record::write(record);
-    record::charge(record.duration);
-    return answer;
-}
-
-CUresult set_threshold(CUmemoryPool pool, std::uint64_t bytes, trace::Reason reason) {
-    trace::Pool record;
-    record.action = trace::PoolAction::set_attribute;
-    record.pool = reinterpret_cast<std::uint64_t>(pool);
-    record.attribute = CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
-    record.value = bytes;
-    cuuint64_t value = bytes;
-    return make<Entry::cuMemPoolSetAttribute>(record, reason, pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD,
-                                              static_cast<void*>(&value));
-}
-
-/// The pool gives back all that is not in use. Returns whether it did.
-bool empty(CUmemoryPool pool) {
-    trace::Pool record;
-    record.action = trace::PoolAction::trim;
-    record.pool = reinterpret_cast<std::uint64_t>(pool);
-    const bool lowered = set_threshold(pool, programs_own, trace::Reason::pool_pressure) == CUDA_SUCCESS;
-    return lowered && make<Entry::cuMemPoolTrimTo>(record, trace::Reason::pool_pressure, pool,
-                                                   std::size_t{0}) == CUDA_SUCCESS;
-}
-
 /// Calls `act(pool, copy)` without the lock for each pool that `chosen(pool)` chooses under it, and
 /// `keep(pool, result)` under it with what that returned. A pool that another thread uses is left out.
 template <class Chosen, class Act, class Keep>
@@ -167,7 +123,7 @@ struct Answer {
 
 Answer reserved_by(CUmemoryPool pool, CUdevice) {
     Answer answer;
-    answer.known = ask(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, answer.bytes);
+    answer.known = ask_pool(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, answer.bytes);
     return answer;
 }
 
@@ -180,19 +136,9 @@ std::uint64_t kept_by_all(CUdevice device) {
     return sum;
 }
 
-/// Free memory of the device; 0 if it is not the current one.
-std::uint64_t free_on(CUdevice device) {
-    CUdevice here = -1;
-    std::size_t free = 0, total = 0;
-    return real<Entry::cuCtxGetDevice>()(&here) == CUDA_SUCCESS && here == device &&
-                   real<Entry::cuMemGetInfo_v2>()(&free, &total) == CUDA_SUCCESS
-               ? free
-               : 0;
-}
-
 /// The pool is to keep `wanted` bytes. Returns how many it does; 0: none but those before.
 std::uint64_t raise(CUmemoryPool pool, CUdevice device, std::uint64_t wanted, std::uint64_t kept) {
-    const std::uint64_t all = kept_by_all(device), free = free_on(device);
+    const std::uint64_t all = kept_by_all(device), free = free_memory_on(device);
     unsigned times = 0;
     {
         const record::Guard guard(mutex);
@@ -230,7 +176,7 @@ void on_pool_allocation(const trace::Alloc& allocation) noexcept {
         }
     }
     if (observe::nothing_is_captured())
-        add(handle, device, must_be_left(handle, device));
+        add(handle, device, must_be_left(handle, device), false);
 }
 
 /// Memory is freed before a wait, at which the driver takes it back.
@@ -305,20 +251,17 @@ void on_pool(const trace::Pool& record) noexcept {
     auto* const handle = reinterpret_cast<CUmemoryPool>(record.pool);
     switch (record.action) {
     case trace::PoolAction::create:
-        return add(handle, static_cast<CUdevice>(record.location_id), !is_plain(record));
+        return add(handle, static_cast<CUdevice>(record.location_id), !is_plain(record), true);
     case trace::PoolAction::import_pool:
-        return add(handle, -1, true);
+        return add(handle, -1, true, true);
     case trace::PoolAction::set: {
         const record::Guard guard(mutex);
         std::fill(std::begin(current), std::end(current), nullptr);
         return;
     }
     case trace::PoolAction::set_attribute:
-        if (record.attribute == CU_MEMPOOL_ATTR_RELEASE_THRESHOLD) { // it is the program's own now
-            const record::Guard guard(mutex);
-            if (Pool* const pool = find(handle); pool != nullptr && !pool->in_use)
-                pool->threshold = {};
-        }
+        if (record.attribute == CU_MEMPOOL_ATTR_RELEASE_THRESHOLD) // it is the program's own now
+            add(handle, -1, true, true);
         return;
     case trace::PoolAction::destroy: { // a device allocates from its default pool again
         const record::Guard guard(mutex);
@@ -359,7 +302,7 @@ bool empty_all() noexcept {
     const record::Quiet quiet;
     bool any = false;
     for_each(
-        &is_held, [](CUmemoryPool pool, CUdevice) { return empty(pool); },
+        &is_held, [](CUmemoryPool pool, CUdevice) { return empty_pool(pool); },
         [&](Pool& pool, bool gave) {
             any |= gave;
             pool.threshold.gave_back();
@@ -377,8 +320,8 @@ void add_kept(CUdevice device, Kept& kept) noexcept {
         [&](const Pool& pool) { return is_held(pool) && (device < 0 || pool.device == device); },
         [](CUmemoryPool pool, CUdevice) {
             std::uint64_t reserved = 0, used = 0;
-            const bool known = ask(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, reserved) &&
-                               ask(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, used);
+            const bool known = ask_pool(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, reserved) &&
+                               ask_pool(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, used);
             return known ? reserved - std::min(reserved, used) : std::uint64_t{0};
         },
         [&](Pool& pool, std::uint64_t bytes) { kept.device_bytes += std::min(bytes, pool.threshold.kept()); });

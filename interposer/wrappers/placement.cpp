@@ -68,7 +68,7 @@ void finish_advise(trace::Advise& record) noexcept {
         record.duration = record::now() - record.start;
     finish(record, record.address, record.bytes);
     if (record.status == CUDA_SUCCESS)
-        act::notify<&act::Action::on_advice>(record);
+        act::notify_started<&act::Action::on_advice>(record);
 }
 
 void finish_attach(trace::Attach& record, CUdeviceptr address, std::uint64_t bytes) noexcept {

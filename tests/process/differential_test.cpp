@@ -46,7 +46,7 @@ std::string steps_of(int seed) {
 
 BOOST_DATA_TEST_CASE(programs_get_the_same,
                      data::make({"prefetch", "relieve", "rewrite=all", "rewrite=64K+", "stage",
-                                 "auto,rewrite=all"}) *
+                                 "auto,rewrite=all", "reuse", "pinned", "pools", "join", "auto"}) *
                          data::make({1, 3}),
                      act, seed) {
     compare(run_bare(steps_of(seed)), steps_of(seed), act, "");
@@ -54,7 +54,8 @@ BOOST_DATA_TEST_CASE(programs_get_the_same,
 
 /// What the actions do has to be ordered by what CUDA promises, and by nothing that only happens to be so.
 BOOST_DATA_TEST_CASE(programs_get_the_same_of_a_driver_that_works_late,
-                     data::make({"prefetch", "relieve", "rewrite=all", "stage", "auto,rewrite=all"}) *
+                     data::make({"prefetch", "relieve", "rewrite=all", "stage", "auto,rewrite=all", "reuse",
+                                 "pinned", "pools", "join", "auto"}) *
                          data::make({1, 3}),
                      act, seed) {
     compare(run_bare(steps_of(seed)), steps_of(seed), act, "", simcuda + "-late");
@@ -81,6 +82,13 @@ BOOST_DATA_TEST_CASE(calls_of_stage_may_fail,
                                  "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2"}),
                      entry) {
     compare_failing("stage", entry);
+}
+
+BOOST_DATA_TEST_CASE(calls_of_reuse_may_fail,
+                     data::make({"cuCtxGetCurrent", "cuCtxGetDevice", "cuMemGetInfo_v2",
+                                 "cuPointerGetAttributes", "cuCtxSynchronize", "cuCtxPushCurrent_v2"}),
+                     entry) {
+    compare_failing("reuse", entry);
 }
 
 /// The program makes these itself: they fail for it, and for the actions, always.

@@ -41,6 +41,29 @@ BOOST_AUTO_TEST_CASE(the_default_pool_is_current_until_another_is_set) {
     BOOST_TEST(DRIVER(cuDeviceGetDefaultMemPool)(&current, 7) == CUDA_ERROR_INVALID_DEVICE);
 }
 
+BOOST_AUTO_TEST_CASE(a_pool_keeps_freed_memory_up_to_its_threshold) {
+    constexpr std::size_t mib = 1u << 20;
+    const CUmemoryPool pool = make_pool(CU_MEM_ALLOCATION_TYPE_PINNED, device);
+    const auto reserved_after_a_wait = [&] {
+        CUdeviceptr memory = 0;
+        DO(cuMemAllocFromPoolAsync, &memory, 8 * mib, pool, nullptr);
+        DO(cuMemFreeAsync, memory, nullptr);
+        BOOST_TEST(attribute(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT) == 8 * mib);
+        DO(cuStreamSynchronize, nullptr);
+        return attribute(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT);
+    };
+    BOOST_TEST(reserved_after_a_wait() == 0u);
+    cuuint64_t threshold = 16 * mib;
+    DO(cuMemPoolSetAttribute, pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &threshold);
+    std::size_t before = 0, after = 0, total = 0;
+    DO(cuMemGetInfo_v2, &before, &total);
+    BOOST_TEST(reserved_after_a_wait() == 8 * mib);
+    DO(cuMemGetInfo_v2, &after, &total);
+    BOOST_TEST(before - after == 8 * mib);
+    DO(cuMemPoolTrimTo, pool, mib);
+    BOOST_TEST(attribute(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT) == mib);
+}
+
 BOOST_AUTO_TEST_CASE(a_pool_knows_what_is_used) {
     const CUmemoryPool pool = make_pool(CU_MEM_ALLOCATION_TYPE_PINNED, device);
     CUdeviceptr first = 0, second = 0;

@@ -3,6 +3,8 @@
 
 #include "tools/bench/random/worker.hpp"
 
+#include <bit>
+
 namespace random_program {
 
 inline constexpr std::size_t page = 4096;
@@ -147,8 +149,9 @@ inline void allocate_step(Worker& worker) {
     Kind kind = kinds[worker.random.below(std::size(kinds))];
     if (kind == Kind::pinned && !worker.settings.with("pinned"))
         kind = Kind::pageable;
-    const std::size_t bytes =
-        large ? (2u << 20) + worker.random.below(3u << 20) : worker.random.length(1u << 18);
+    std::size_t bytes = large ? (2u << 20) + worker.random.below(3u << 20) : worker.random.length(1u << 18);
+    if (worker.random.one_in(2)) // so that sizes come back
+        bytes = std::bit_floor(bytes);
     // What has to lie on the device is a quarter, so that a small card holds it beside managed memory that it
     // does not.
     const bool on_device = kind == Kind::device || kind == Kind::pitched || kind == Kind::pooled;

@@ -1,0 +1,14 @@
+/// Calls that were answered before they were made.
+#pragma once
+
+#include "trace/event_records.hpp"
+
+namespace umadvisor::facts {
+
+/// Whether the driver was not called: a later record, of umadvisor's own, has the call that was made for this
+/// one and its neighbours.
+inline bool is_deferred(const trace::Prefetch& record) {
+    return record.reason == trace::Reason::joined && record.origin == trace::Origin::program;
+}
+
+} // namespace umadvisor::facts
