@@ -44,6 +44,11 @@ BOOST_DATA_TEST_CASE(others_are_left_alone, data::make({"shared", "set", "steady
     BOOST_TEST(own_calls(folder).empty());
 }
 
+BOOST_AUTO_TEST_CASE(a_pool_that_the_program_sets_is_its_own_from_then_on) {
+    run_unseen(folder, program + "late", "pools");
+    BOOST_TEST(own_calls(folder) == std::vector{raised}, boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_CASE(memory_that_is_wanted_elsewhere_is_given_back) {
     run_unseen(folder, program + "wanted", "pools");
     const std::vector<std::string> expected{raised, "set_attribute pool_pressure 0", "trim pool_pressure 0",

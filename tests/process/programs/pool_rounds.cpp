@@ -2,6 +2,7 @@
 //   refill        the same sizes in each round: `--act pools` has the pool keep them
 //   own, shared   of a pool that the program has made; one that other processes may open
 //   set           the program has set the threshold itself
+//   late          the program sets it after some rounds, and to zero after some more
 //   steady        the memory is not freed before the wait
 //   wanted        after the rounds most of the card is asked for
 //   destroyed     pools that live for a few rounds each
@@ -93,6 +94,14 @@ int main(int, char** arguments) {
         }
     else
         run({own ? pool : nullptr, what != "steady"});
+    for (cuuint64_t late : {mib, std::size_t{0}})
+        if (what == "late") {
+            must(ASK("cuMemPoolSetAttribute", cuMemPoolSetAttribute)(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD,
+                                                                     &late),
+                 "set");
+            run({});
+            std::printf("threshold %zu\n", ask_pool(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD));
+        }
     std::printf("threshold %zu\nfree %zu\n", ask_pool(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD), free_memory());
     if (what == "wanted") {
         CUdeviceptr all = 0;
