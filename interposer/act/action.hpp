@@ -77,7 +77,7 @@ struct HostAllocationScope {
 };
 
 /// The program frees device memory or pinned memory, or ends a registration. The allocation is no longer in the
-/// index. An action that keeps it fills in the record: status, reason.
+/// index, or was not (id 0): it may be kept already. An action that answers fills in the record: status, reason.
 struct FreeingScope {
     trace::Free& record; ///< with entry and address
     const observe::Allocation& allocation;

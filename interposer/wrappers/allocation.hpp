@@ -110,7 +110,7 @@ CUresult give_up(FreeScope& scope, Address address) noexcept {
     record.entry = attach::index(E);
     record.start = record::now();
     act::FreeingScope freeing{record, scope.removed};
-    if (scope.removed.id == 0 || !act::notify_started<&act::Action::instead_of_free>(freeing))
+    if (!act::notify_started<&act::Action::instead_of_free>(freeing))
         return timed<E>(record, address);
     record.duration = record::now() - record.start;
     return static_cast<CUresult>(record.status);

@@ -45,7 +45,7 @@ std::string steps_of(int seed) {
 } // namespace
 
 BOOST_DATA_TEST_CASE(programs_get_the_same,
-                     data::make({"prefetch", "relieve", "rewrite=all", "rewrite=64K+", "stage",
+                     data::make({"prefetch", "relieve", "rewrite=all", "rewrite=64K+", "stage", "pinned",
                                  "auto,rewrite=all"}) *
                          data::make({1, 3}),
                      act, seed) {
@@ -54,7 +54,7 @@ BOOST_DATA_TEST_CASE(programs_get_the_same,
 
 /// What the actions do has to be ordered by what CUDA promises, and by nothing that only happens to be so.
 BOOST_DATA_TEST_CASE(programs_get_the_same_of_a_driver_that_works_late,
-                     data::make({"prefetch", "relieve", "rewrite=all", "stage", "auto,rewrite=all"}) *
+                     data::make({"prefetch", "relieve", "rewrite=all", "stage", "pinned", "auto,rewrite=all"}) *
                          data::make({1, 3}),
                      act, seed) {
     compare(run_bare(steps_of(seed)), steps_of(seed), act, "", simcuda + "-late");
@@ -73,6 +73,13 @@ BOOST_DATA_TEST_CASE(calls_of_prefetch_may_fail,
                                  "cuPointerGetAttribute"}),
                      entry) {
     compare_failing("prefetch", entry);
+}
+
+BOOST_DATA_TEST_CASE(calls_of_pinned_may_fail,
+                     data::make({"cuCtxGetCurrent", "cuCtxSynchronize", "cuStreamQuery", "cuDeviceGetCount",
+                                 "cuCtxPushCurrent_v2"}),
+                     entry) {
+    compare_failing("pinned", entry);
 }
 
 BOOST_DATA_TEST_CASE(calls_of_stage_may_fail,
