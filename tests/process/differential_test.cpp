@@ -75,13 +75,6 @@ BOOST_DATA_TEST_CASE(calls_of_prefetch_may_fail,
     compare_failing("prefetch", entry);
 }
 
-BOOST_DATA_TEST_CASE(calls_of_pinned_may_fail,
-                     data::make({"cuCtxGetCurrent", "cuCtxSynchronize", "cuStreamQuery", "cuDeviceGetCount",
-                                 "cuCtxPushCurrent_v2"}),
-                     entry) {
-    compare_failing("pinned", entry);
-}
-
 BOOST_DATA_TEST_CASE(calls_of_stage_may_fail,
                      data::make({"cuMemHostAlloc", "cuStreamGetCtx", "cuStreamIsCapturing",
                                  "cuThreadExchangeStreamCaptureMode", "cuEventSynchronize", "cuEventQuery",

@@ -79,6 +79,15 @@ BOOST_AUTO_TEST_CASE(a_context_that_has_failed_gets_the_answers_of_the_driver) {
     BOOST_TEST(blocks(folder).reused == 0u);
 }
 
+/// Of a driver call that only the action makes.
+BOOST_DATA_TEST_CASE(calls_of_the_action_may_fail,
+                     data::make({"cuCtxGetCurrent", "cuDeviceGetCount", "cuCtxPushCurrent_v2"}) *
+                         data::make({"0:719", "9:201"}),
+                     entry, failure) {
+    for (const char* what : {"rounds", "wrong"})
+        run_pinned_unseen(folder, what, std::string("SIMCUDA_CONFIG=fail=") + entry + ":" + failure);
+}
+
 BOOST_AUTO_TEST_CASE(what_is_kept_is_given_back_when_the_driver_has_no_memory) {
     run_unseen(folder, program + "refusal", "pinned",
                "SIMCUDA_REPORT=sim.json SIMCUDA_CONFIG=fail=cuMemAlloc_v2:2:2");
