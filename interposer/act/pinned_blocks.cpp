@@ -222,11 +222,15 @@ bool keep_pinned(FreeingScope& freeing) noexcept {
             return false;
         block.kind = known->kind;
         known->address = 1;
-        if (!blocks.wants(block.kind) || block.kind.bytes != freeing.allocation.bytes)
-            return false;
+        if (!modes::pinned.is_on() || !blocks.wants(block.kind) || block.kind.bytes != freeing.allocation.bytes)
+            block.kind = {};
     }
+    if (!modes::pinned.is_on())
+        give_back_pinned();
+    if (block.kind == PinnedKind{})
+        return false;
     const CUcontext context = current_context();
-    if (!modes::pinned.is_on() || !observe::nothing_is_captured() || context == nullptr ||
+    if (!observe::nothing_is_captured() || context == nullptr ||
         observe::context_number(context) != block.kind.context || has_several_contexts() ||
         real<Entry::cuCtxSynchronize>()() != CUDA_SUCCESS)
         return false;
