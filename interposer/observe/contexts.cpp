@@ -18,6 +18,7 @@ using attach::real;
 constinit HandleTable<record::most(record::Bound::contexts)> numbers;
 constinit std::atomic<std::uint32_t> last_number{0};
 constinit std::atomic<int> devices{0};
+constinit std::atomic<bool> joined{false};
 
 /// A further number of a context, given while another thread tried in vain to destroy the context.
 struct Alias {
@@ -116,6 +117,11 @@ std::uint16_t take_alias(std::uint16_t own) noexcept {
 
 void join_context(CUcontext context, CUcontext primary) noexcept {
     restore(handle_of(context), context_number(primary));
+    joined.store(true, std::memory_order_relaxed);
+}
+
+bool any_is_joined() noexcept {
+    return joined.load(std::memory_order_relaxed);
 }
 
 void restore_context(CUcontext context, std::uint16_t number) noexcept {

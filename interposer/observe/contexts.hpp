@@ -24,6 +24,8 @@ std::uint16_t retire_device(std::uint32_t device) noexcept;
 
 /// `context` was made of a part of a device: its memory goes with `primary`, the device's own context.
 void join_context(CUcontext context, CUcontext primary) noexcept;
+/// Whether there was such a context.
+bool any_is_joined() noexcept;
 
 /// The context was not destroyed after all. Memory that another thread has allocated meanwhile has another
 /// number, which becomes an alias of the context's.

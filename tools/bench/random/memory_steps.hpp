@@ -152,6 +152,8 @@ inline void allocate_step(Worker& worker) {
     std::size_t bytes = large ? (2u << 20) + worker.random.below(3u << 20) : worker.random.length(1u << 18);
     if (worker.random.one_in(2)) // so that sizes come back
         bytes = std::bit_floor(bytes);
+    if (kind == Kind::pinned) // a few lengths, which come again
+        bytes = large ? 4u << 20 : bytes % 2 == 0 ? 1u << 16 : (1u << 18) + 1;
     // What has to lie on the device is a quarter, so that a small card holds it beside managed memory that it
     // does not.
     const bool on_device = kind == Kind::device || kind == Kind::pitched || kind == Kind::pooled;

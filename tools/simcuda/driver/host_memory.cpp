@@ -1,6 +1,7 @@
 // Pinned and registered host memory.
 #include "tools/simcuda/driver/capture.hpp"
 #include "tools/simcuda/driver/driver.hpp"
+#include "tools/simcuda/driver/stream.hpp"
 
 #include <sched.h>
 #include <sys/mman.h>
@@ -60,6 +61,7 @@ extern "C" CUresult CUDAAPI cuMemFreeHost(void* address) {
     if (found == state.allocations.end() || found->second.memory != pinned) {
         return CUDA_ERROR_INVALID_VALUE;
     }
+    state.clock.advance_to(context_end(*current_context())); // it waits for all streams
     munmap(address, found->second.bytes);
     state.allocations.erase(found);
     state.epoch.fetch_add(1);
@@ -93,6 +95,7 @@ extern "C" CUresult CUDAAPI cuMemHostUnregister(void* address) {
     if (found == state.allocations.end() || found->second.memory != registered) {
         return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
     }
+    state.clock.advance_to(context_end(*current_context())); // it waits for all streams
     state.clock.advance(residency::transfer_time(found->second.bytes, state.prices.host_unregister));
     state.allocations.erase(found);
     state.epoch.fetch_add(1);

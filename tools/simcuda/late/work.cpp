@@ -114,6 +114,15 @@ LATE(cuGraphExecDestroy, (CUgraphExec graph), {
 // Allocations are made at once, so no memory has two owners.
 LATE_PAIR(cuMemFreeAsync, _ptsz, (CUdeviceptr memory, CUstream stream),
           { return later("cuMemFreeAsync", stream, per_thread, [=] { return real(memory, stream); }); })
+// These two wait for all streams (docs/driver.md).
+LATE(cuMemFreeHost, (void* memory), {
+    force_all();
+    return real(memory);
+})
+LATE(cuMemHostUnregister, (void* memory), {
+    force_all();
+    return real(memory);
+})
 LATE(cuMemPoolTrimTo, (CUmemoryPool pool, std::size_t kept), {
     force_all();
     return real(pool, kept);

@@ -1,0 +1,277 @@
+#include "interposer/act/pinned_blocks.hpp"
+
+#include "interposer/act/host.hpp"
+#include "interposer/attach/real.hpp"
+#include "interposer/base/hash.hpp"
+#include "interposer/base/table.hpp"
+#include "interposer/observe/allocations.hpp"
+#include "interposer/observe/capture.hpp"
+#include "interposer/observe/contexts.hpp"
+#include "interposer/observe/host_nodes.hpp"
+#include "interposer/record/mutex.hpp"
+#include "interposer/record/quiet.hpp"
+#include "interposer/record/recorder.hpp"
+#include "policy/pinned_blocks.hpp"
+
+#include <atomic>
+#include <cstring>
+
+namespace umadvisor::act {
+
+namespace {
+
+using attach::Entry;
+using attach::real;
+using policy::PinnedBlock;
+using policy::PinnedKind;
+
+/// The kind of a block that the program has.
+struct InUse {
+    std::uint64_t address; ///< 0: free; 1: gone
+    PinnedKind kind;
+
+    bool free() const noexcept { return address == 0; }
+    bool gone() const noexcept { return address == 1; }
+    std::uint64_t hash() const noexcept { return base::hash(address); }
+};
+
+record::Mutex mutex{record::Lock::actions}; ///< guards the next two
+constinit policy::PinnedBlocks blocks;
+constinit base::Table<InUse, base::Searched::under_the_lock> in_use;
+
+constinit std::atomic<std::uint64_t> kept_bytes{0}; ///< as of `blocks`, to be read without the lock
+
+/// Locks, and shows the bytes that are kept when it unlocks.
+class Change {
+public:
+    Change() noexcept : guard_(mutex) {}
+    ~Change() { kept_bytes.store(blocks.bytes(), std::memory_order_relaxed); }
+    Change(const Change&) = delete;
+    Change& operator=(const Change&) = delete;
+
+private:
+    record::Guard guard_;
+};
+
+InUse* find(std::uint64_t address) {
+    return in_use.find(base::hash(address), [&](const InUse& each) { return each.address == address; });
+}
+
+void note_in_use(std::uint64_t address, const PinnedKind& kind) {
+    InUse* slot = find(address); // a block that went with its context may have been there
+    if (slot == nullptr)
+        slot = in_use.add(base::hash(address));
+    if (slot != nullptr)
+        *slot = {address, kind};
+}
+
+CUcontext current_context() {
+    CUcontext context = nullptr;
+    return real<Entry::cuCtxGetCurrent>()(&context) == CUDA_SUCCESS ? context : nullptr;
+}
+
+/// Whether the driver would answer an allocation with the error of earlier work.
+bool context_has_failed() {
+    const CUresult answer = real<Entry::cuStreamQuery>()(CU_STREAM_LEGACY);
+    return answer != CUDA_SUCCESS && answer != CUDA_ERROR_NOT_READY;
+}
+
+/// Whether a wait for the current context may be less than that of a free: contexts of several devices share
+/// all pinned memory, and a green context is only a part of one.
+bool has_several_contexts() {
+    if (observe::any_is_joined())
+        return true;
+    int devices = 0, used = 0;
+    if (real<Entry::cuDeviceGetCount>()(&devices) != CUDA_SUCCESS)
+        return true;
+    for (int ordinal = 0; devices > 1 && ordinal < devices; ++ordinal) {
+        CUdevice device = 0;
+        unsigned flags = 0;
+        int active = 1;
+        if (real<Entry::cuDeviceGet>()(&device, ordinal) != CUDA_SUCCESS ||
+            real<Entry::cuDevicePrimaryCtxGetState>()(device, &flags, &active) != CUDA_SUCCESS)
+            return true;
+        used += active;
+    }
+    return used > 1;
+}
+
+void give_to_driver(const PinnedBlock& block) {
+    const auto context = reinterpret_cast<CUcontext>(block.context);
+    if (real<Entry::cuCtxPushCurrent_v2>()(context) != CUDA_SUCCESS)
+        return; // it is gone, and the block with it
+    const CUresult answer = real<Entry::cuMemFreeHost>()(reinterpret_cast<void*>(block.address));
+    CUcontext popped = nullptr;
+    real<Entry::cuCtxPopCurrent_v2>()(&popped);
+    if (answer != CUDA_SUCCESS)
+        modes::pinned.fail(answer);
+}
+
+/// Gives back the blocks that `next(block)` removes under the lock, one by one. Returns whether there were any.
+template <class Next>
+bool give_back(const Next& next) {
+    for (bool any = false;; any = true) {
+        PinnedBlock block;
+        {
+            const Change change;
+            if (!next(block))
+                return any;
+        }
+        give_to_driver(block);
+    }
+}
+
+/// Asks the driver.
+CUresult make(const HostAllocationScope& asked) {
+    const auto call = [&] {
+        return asked.record.entry == attach::index(Entry::cuMemHostAlloc)
+                   ? real<Entry::cuMemHostAlloc>()(asked.out, asked.bytes,
+                                                   static_cast<unsigned>(asked.record.flags))
+                   : real<Entry::cuMemAllocHost_v2>()(asked.out, asked.bytes);
+    };
+    const CUresult answer = call();
+    return answer == CUDA_ERROR_OUT_OF_MEMORY && act::give_back() ? call() : answer;
+}
+
+bool knows(std::uint64_t entry) {
+    return entry == attach::index(Entry::cuMemHostAlloc) || entry == attach::index(Entry::cuMemAllocHost_v2);
+}
+
+/// Memory that is handed out again is empty, as pages are that the kernel has just given to the driver: a
+/// program may read it before it writes there.
+void hand_out(const HostAllocationScope& asked, const PinnedBlock& block) {
+    void* const memory = reinterpret_cast<void*>(block.address);
+    std::memset(memory, 0, block.kind.bytes);
+    *asked.out = memory;
+}
+
+} // namespace
+
+void set_pinned_budget() noexcept {
+    const std::uint64_t eighth = host_share() / 4;
+    const Change change;
+    blocks.set_budget(eighth);
+}
+
+bool allocate_pinned(HostAllocationScope& asked) noexcept {
+    trace::Alloc& record = asked.record;
+    if (asked.out == nullptr || asked.bytes == 0 || !knows(record.entry) || !observe::nothing_is_captured())
+        return false;
+    const record::Quiet quiet;
+    const std::uint16_t context = observe::current_context_number();
+    if (context == 0)
+        return false;
+    const PinnedKind kind{.bytes = asked.bytes,
+                          .node = observe::node_of_thread(),
+                          .flags = static_cast<std::uint32_t>(record.flags),
+                          .entry = static_cast<std::uint16_t>(record.entry),
+                          .context = context};
+    PinnedBlock block;
+    bool kept = false;
+    {
+        const Change change;
+        kept = blocks.hand_out(kind, block);
+    }
+    if (kept && context_has_failed()) {
+        give_to_driver(block);
+        kept = false;
+    }
+    const std::uint64_t begun = record::now();
+    CUresult answer = CUDA_SUCCESS;
+    if (kept)
+        hand_out(asked, block);
+    else
+        answer = make(asked);
+    record.status = static_cast<std::uint64_t>(answer);
+    if (answer != CUDA_SUCCESS)
+        return true;
+    const std::uint64_t ticks = record::now() - begun;
+    bool given_up = false;
+    {
+        const Change change;
+        note_in_use(reinterpret_cast<std::uint64_t>(*asked.out), kind);
+        if (kept)
+            given_up = blocks.handed_out(kind, ticks);
+        else
+            blocks.made(kind, ticks);
+    }
+    if (kept)
+        record.reason = trace::Reason::reused_host;
+    if (given_up)
+        record::note(
+            "--act pinned: pinned memory of %zu bytes is freed again, since the driver makes it faster",
+            asked.bytes);
+    return true;
+}
+
+bool keep_pinned(FreeingScope& freeing) noexcept {
+    trace::Free& record = freeing.record;
+    if (record.entry != attach::index(Entry::cuMemFreeHost))
+        return false;
+    const record::Quiet quiet;
+    PinnedBlock block;
+    block.address = record.address;
+    {
+        const record::Guard guard(mutex);
+        if (blocks.holds(block.address)) { // the program has freed it before
+            record.status = CUDA_ERROR_INVALID_VALUE;
+            return true;
+        }
+        InUse* const known = find(block.address);
+        if (known == nullptr || freeing.allocation.memory != trace::Memory::pinned)
+            return false;
+        block.kind = known->kind;
+        known->address = 1;
+        if (!modes::pinned.is_on() || !blocks.wants(block.kind) || block.kind.bytes != freeing.allocation.bytes)
+            block.kind = {};
+    }
+    if (!modes::pinned.is_on())
+        give_back_pinned();
+    if (block.kind == PinnedKind{})
+        return false;
+    const CUcontext context = current_context();
+    if (!observe::nothing_is_captured() || context == nullptr ||
+        observe::context_number(context) != block.kind.context || has_several_contexts() ||
+        real<Entry::cuCtxSynchronize>()() != CUDA_SUCCESS)
+        return false;
+    block.context = reinterpret_cast<std::uint64_t>(context);
+    {
+        const Change change;
+        if (!blocks.keep(block, record::monotonic_nanoseconds()))
+            return false;
+    }
+    record.status = CUDA_SUCCESS;
+    record.reason = trace::Reason::kept_host;
+    free_old_pinned();
+    return true;
+}
+
+void free_old_pinned() noexcept {
+    if (kept_pinned_bytes() == 0 || !observe::nothing_is_captured())
+        return;
+    const record::Quiet quiet;
+    const std::uint16_t context = observe::current_context_number();
+    const std::uint64_t now = record::monotonic_nanoseconds();
+    give_back([&](PinnedBlock& old) { return blocks.remove_old(context, now, old); });
+}
+
+bool give_back_pinned() noexcept {
+    if (kept_pinned_bytes() == 0 || !observe::nothing_is_captured())
+        return false;
+    const record::Quiet quiet;
+    const bool any = give_back([](PinnedBlock& each) { return blocks.remove_any(each); });
+    const Change change;
+    blocks.set_budget(blocks.budget() / 2);
+    return any;
+}
+
+std::uint64_t kept_pinned_bytes() noexcept {
+    return kept_bytes.load(std::memory_order_relaxed);
+}
+
+void forget_pinned(std::uint16_t context_number) noexcept {
+    const Change change;
+    blocks.forget(context_number);
+}
+
+} // namespace umadvisor::act

@@ -1,0 +1,100 @@
+/// `--act pinned`: programs that pin memory, bare and with it, must not see a difference; and the trace shows
+/// what was kept.
+#include "acted.hpp"
+
+#include <boost/test/data/test_case.hpp>
+#include <ostream>
+#include <string_view>
+
+BOOST_FIXTURE_TEST_SUITE(process_pinned_test, umadvisor::test::InFolder)
+
+using namespace umadvisor::test;
+namespace data = boost::unit_test::data;
+
+namespace {
+
+const std::string program = programs + "/pinned_memory ";
+
+/// Blocks that the trace says were kept, and were handed out.
+struct Blocks {
+    std::size_t kept = 0, reused = 0;
+    friend bool operator==(const Blocks&, const Blocks&) = default;
+    friend std::ostream& operator<<(std::ostream& out, const Blocks& blocks) {
+        return out << blocks.kept << " kept, " << blocks.reused << " reused";
+    }
+};
+Blocks blocks(const Folder& folder) {
+    return {dump(folder, "Free", {{"reason", "kept_host"}}).size(),
+            dump(folder, "Alloc", {{"reason", "reused_host"}}).size()};
+}
+
+Outcome run_pinned_unseen(const Folder& folder, const std::string& what, const std::string& before = "") {
+    return run_unseen(folder, program + what, "pinned", "SIMCUDA_REPORT=sim.json " + before);
+}
+
+/// The program makes a block of a kind three times before the first is kept.
+struct Way {
+    const char* program;
+    Blocks expected;
+    friend std::ostream& operator<<(std::ostream& out, const Way& way) { return out << way.program; }
+};
+const Way ways[] = {
+    {"rounds", {38, 37}},          {"unwaited", {78, 77}}, {"once", {0, 0}},
+    {"kinds", {16 * 38, 16 * 37}}, {"wrong", {38, 37}},
+};
+
+} // namespace
+
+BOOST_DATA_TEST_CASE(a_program_gets_the_same_from_memory_that_was_kept, data::make(ways), way) {
+    run_pinned_unseen(folder, way.program);
+    BOOST_TEST(blocks(folder) == way.expected);
+}
+
+BOOST_DATA_TEST_CASE(a_program_gets_the_same_of_a_driver_that_works_late,
+                     data::make({"rounds", "unwaited", "contexts"}), what) {
+    const std::string late = "LD_LIBRARY_PATH='" + simcuda + "-late:" + simcuda + "'";
+    run_unseen(folder, program + what, "pinned", late, late);
+    BOOST_TEST(blocks(folder).reused > 0u);
+}
+
+BOOST_DATA_TEST_CASE(contexts_captures_and_threads_see_no_difference,
+                     data::make({"contexts", "capture", "threads"}), what) {
+    run_pinned_unseen(folder, what);
+    BOOST_TEST(blocks(folder).reused > 0u);
+}
+
+BOOST_AUTO_TEST_CASE(the_driver_makes_and_frees_what_is_not_kept) {
+    run_pinned_unseen(folder, "rounds");
+    const Json calls = driver_report(folder).at("calls");
+    BOOST_TEST(calls.at("cuMemHostAlloc") == 3);
+    BOOST_TEST(calls.at("cuMemFreeHost") == 2);
+    for (const Json& line : report(folder).at("actions").at("lines"))
+        BOOST_TEST(line.at("count") == (line.at("action") == "reuse_host" ? 37 : 38), line);
+}
+
+BOOST_AUTO_TEST_CASE(a_context_that_has_failed_gets_the_answers_of_the_driver) {
+    run_pinned_unseen(folder, "rounds", "SIMCUDA_CONFIG=fail=cuCtxSynchronize:0:719");
+    BOOST_TEST(blocks(folder) == (Blocks{0, 0}));
+    run_pinned_unseen(folder, "rounds", "SIMCUDA_CONFIG=fail=cuStreamQuery:0:719");
+    BOOST_TEST(blocks(folder).reused == 0u);
+}
+
+/// Of a driver call that only the action makes.
+BOOST_DATA_TEST_CASE(calls_of_the_action_may_fail,
+                     data::make({"cuCtxGetCurrent", "cuDeviceGetCount", "cuCtxPushCurrent_v2"}) *
+                         data::make({"0:719", "9:201"}),
+                     entry, failure) {
+    for (const char* what : {"rounds", "wrong"})
+        run_pinned_unseen(folder, what, std::string("SIMCUDA_CONFIG=fail=") + entry + ":" + failure);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_kept_is_given_back_when_the_driver_has_no_memory) {
+    run_unseen(folder, program + "refusal", "pinned",
+               "SIMCUDA_REPORT=sim.json SIMCUDA_CONFIG=fail=cuMemAlloc_v2:2:2");
+    const Json calls = driver_report(folder).at("calls");
+    BOOST_TEST(calls.at("cuMemHostAlloc") == 4);
+    BOOST_TEST(calls.at("cuMemFreeHost") == 3);
+    BOOST_TEST(calls.at("cuMemAlloc_v2") == 4); // one of them again
+}
+
+BOOST_AUTO_TEST_SUITE_END()
