@@ -1,4 +1,4 @@
-/// A context of the program made current for a call of ours.
+/// The program's contexts, as actions need them.
 #pragma once
 
 #include "interposer/attach/real.hpp"
@@ -22,5 +22,11 @@ public:
 private:
     bool pushed_;
 };
+
+/// Whether the driver would answer an allocation in the current context with the error of earlier work.
+inline bool context_has_failed() noexcept {
+    const CUresult answer = attach::real<attach::Entry::cuStreamQuery>()(CU_STREAM_LEGACY);
+    return answer != CUDA_SUCCESS && answer != CUDA_ERROR_NOT_READY;
+}
 
 } // namespace umadvisor::act

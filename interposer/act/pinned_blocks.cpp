@@ -1,6 +1,7 @@
 #include "interposer/act/pinned_blocks.hpp"
 
 #include "interposer/act/host.hpp"
+#include "interposer/act/in_context.hpp"
 #include "interposer/attach/real.hpp"
 #include "interposer/base/hash.hpp"
 #include "interposer/base/table.hpp"
@@ -70,12 +71,6 @@ CUcontext current_context() {
     return real<Entry::cuCtxGetCurrent>()(&context) == CUDA_SUCCESS ? context : nullptr;
 }
 
-/// Whether the driver would answer an allocation with the error of earlier work.
-bool context_has_failed() {
-    const CUresult answer = real<Entry::cuStreamQuery>()(CU_STREAM_LEGACY);
-    return answer != CUDA_SUCCESS && answer != CUDA_ERROR_NOT_READY;
-}
-
 /// Whether a wait for the current context may be less than that of a free: contexts of several devices share
 /// all pinned memory, and a green context is only a part of one.
 bool has_several_contexts() {
@@ -97,12 +92,10 @@ bool has_several_contexts() {
 }
 
 void give_to_driver(const PinnedBlock& block) {
-    const auto context = reinterpret_cast<CUcontext>(block.context);
-    if (real<Entry::cuCtxPushCurrent_v2>()(context) != CUDA_SUCCESS)
+    const InContext inside(reinterpret_cast<CUcontext>(block.context));
+    if (!inside)
         return; // it is gone, and the block with it
     const CUresult answer = real<Entry::cuMemFreeHost>()(reinterpret_cast<void*>(block.address));
-    CUcontext popped = nullptr;
-    real<Entry::cuCtxPopCurrent_v2>()(&popped);
     if (answer != CUDA_SUCCESS)
         modes::pinned.fail(answer);
 }

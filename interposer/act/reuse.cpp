@@ -78,6 +78,14 @@ bool has_room(std::uint16_t context, std::uint64_t bytes) {
     return keeper != nullptr && bytes <= keeper->budget && keeper->bytes <= keeper->budget - bytes;
 }
 
+bool keep(const KeptBlock& block) {
+    const record::Guard guard(mutex);
+    if (!has_room(block.kind.context, block.kind.bytes) || !blocks.keep(block))
+        return false;
+    keeper_of(block.kind.context)->bytes += in_units(block.kind.bytes);
+    return true;
+}
+
 /// Whether other processes may use the memory; it is forgotten.
 bool was_shared(std::uint64_t address) {
     const auto end = std::begin(shared) + shared_count;
@@ -147,6 +155,10 @@ bool instead_of_allocation(AllocationScope& asked) noexcept {
             free_block(idle, context);
         return false;
     }
+    if (context_has_failed()) { // the driver is to say so
+        keep({kind, address});
+        return false;
+    }
     *asked.out = address;
     asked.record.status = CUDA_SUCCESS;
     asked.record.reason = trace::Reason::reused_device;
@@ -199,12 +211,8 @@ bool instead_of_free(FreeingScope& freeing) noexcept {
     if ((!known && !enter_current(kind.context)) || observe::current_context_number() != kind.context ||
         !is_plain(memory.address) || real<Entry::cuCtxSynchronize>()() != CUDA_SUCCESS)
         return false;
-    {
-        const record::Guard guard(mutex);
-        if (!has_room(kind.context, kind.bytes) || !blocks.keep({kind, memory.address}))
-            return false;
-        keeper_of(kind.context)->bytes += in_units(kind.bytes);
-    }
+    if (!keep({kind, memory.address}))
+        return false;
     freeing.record.status = CUDA_SUCCESS;
     freeing.record.reason = trace::Reason::kept_device;
     return true;
