@@ -27,8 +27,11 @@ public:
     /// The device is not to wait for more: it takes longer to move this than to make a call.
     static constexpr std::uint64_t most_bytes = 16u << 20;
 
-    /// The driver has made the call.
+    /// The driver has made the call. It is not of the run if calls of the run are deferred: their thread would
+    /// have had them made first.
     void made(const PrefetchCall& call) noexcept {
+        if (!is_empty())
+            return;
         length_ = continues(call) ? std::min(length_ + 1, most_patience) : 1;
         last_ = call;
         confirmed_ = true;

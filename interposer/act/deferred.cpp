@@ -9,8 +9,8 @@
 #include "interposer/runtime/own_thread.hpp"
 
 #include <pthread.h>
-#include <sched.h>
 #include <sys/prctl.h>
+#include <time.h>
 
 namespace umadvisor::act {
 
@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::uint64_t look_every = 20'000;          ///< ns
 constexpr std::uint64_t longest_wait = 1'000'000'000; ///< ns, for another thread that makes calls
+constexpr timespec short_pause{0, 1'000};
 enum class Thread : std::uint8_t { none, runs, refused, ended };
 
 record::Mutex mutex{record::Lock::actions}; ///< guards what follows, and what add() changes
@@ -109,7 +110,7 @@ void wait_for_maker() {
         }
         if (record::monotonic_nanoseconds() > until)
             return;
-        sched_yield();
+        clock_nanosleep(CLOCK_MONOTONIC, 0, &short_pause, nullptr);
     }
 }
 

@@ -124,8 +124,9 @@ void on_prefetch(const trace::Prefetch& prefetch) noexcept {
         !describe(prefetch, prefetch.address, prefetch.bytes, call))
         return;
     const record::Guard guard(mutex);
+    if (run.is_empty()) // else it is another thread's
+        run_stack = prefetch.stack;
     run.made(call);
-    run_stack = prefetch.stack;
 }
 
 /// False for kinds that are not known.

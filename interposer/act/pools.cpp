@@ -15,7 +15,7 @@
 
 #include <algorithm>
 #include <iterator>
-#include <sched.h>
+#include <time.h>
 
 namespace umadvisor::act {
 
@@ -226,7 +226,8 @@ void after_wait(const Wait&) noexcept {
 
 /// Waits for a call of ours on the pool. It is a short one, in which the driver waits for nothing.
 void before_pool_change(CUmemoryPool handle) noexcept {
-    for (;;) {
+    constexpr timespec short_pause{0, 1'000};
+    for (const record::Quiet quiet;;) {
         {
             const record::Guard guard(mutex);
             Pool* const pool = handle != nullptr ? find(handle) : nullptr;
@@ -236,7 +237,7 @@ void before_pool_change(CUmemoryPool handle) noexcept {
             if (!pool->in_use)
                 return;
         }
-        sched_yield();
+        clock_nanosleep(CLOCK_MONOTONIC, 0, &short_pause, nullptr);
     }
 }
 

@@ -58,6 +58,13 @@ BOOST_FIXTURE_TEST_CASE(a_run_is_of_one_thread_allocation_stream_and_place, Slic
     BOOST_TEST(run.may_defer(next));
 }
 
+BOOST_FIXTURE_TEST_CASE(what_another_thread_makes_meanwhile_changes_no_run, Slices) {
+    for (std::uint64_t i = 0; i < 5; ++i)
+        prefetch(slice_at(i));
+    run.made({2, 8, 1000 * slice, slice, 0, 0});
+    BOOST_TEST(run.take().address == 2 * slice);
+}
+
 BOOST_FIXTURE_TEST_CASE(the_device_does_not_wait_for_more_than_a_piece, Slices) {
     std::uint64_t deferred = 0;
     for (std::uint64_t i = 0; i < 4096; ++i)
