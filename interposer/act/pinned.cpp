@@ -6,6 +6,8 @@
 /// whose work has failed gets the driver's answers.
 #include "interposer/act/action.hpp"
 #include "interposer/act/pinned_blocks.hpp"
+#include "interposer/act/touched_blocks.hpp"
+#include "interposer/record/quiet.hpp"
 
 namespace umadvisor::act {
 
@@ -21,6 +23,26 @@ void after_wait(const Wait& wait) noexcept {
         free_old_pinned();
 }
 
+/// Keeps the memory, or frees what is not the driver's to free. As the driver's own allocation, such memory is
+/// no registration that could be ended.
+bool instead_of_free(FreeingScope& freeing) noexcept {
+    if (keep_pinned(freeing))
+        return true;
+    trace::Free& record = freeing.record;
+    const bool frees = record.entry == attach::index(attach::Entry::cuMemFreeHost);
+    if ((!frees && record.entry != attach::index(attach::Entry::cuMemHostUnregister)) ||
+        !is_touched(record.address))
+        return false;
+    const record::Quiet quiet;
+    record.status = frees ? free_touched(record.address) : CUDA_ERROR_INVALID_VALUE;
+    return true;
+}
+
+void on_context_end(std::uint16_t number) noexcept {
+    forget_pinned(number);
+    forget_touched(number);
+}
+
 void add_kept(CUdevice, Kept& kept) noexcept {
     kept.host_bytes += kept_pinned_bytes();
 }
@@ -32,10 +54,10 @@ constinit Action modes::pinned{
     .start = &start,
     .after_wait = &after_wait,
     .instead_of_host_allocation = &allocate_pinned,
-    .instead_of_free = &keep_pinned,
+    .instead_of_free = &instead_of_free,
     .give_back = &give_back_pinned,
     .add_kept = &add_kept,
-    .on_context_end = &forget_pinned,
+    .on_context_end = &on_context_end,
 };
 
 } // namespace umadvisor::act

@@ -2,6 +2,7 @@
 
 #include "interposer/act/host.hpp"
 #include "interposer/act/in_context.hpp"
+#include "interposer/act/touched_blocks.hpp"
 #include "interposer/attach/real.hpp"
 #include "interposer/base/hash.hpp"
 #include "interposer/base/table.hpp"
@@ -95,7 +96,9 @@ void give_to_driver(const PinnedBlock& block) {
     const InContext inside(reinterpret_cast<CUcontext>(block.context));
     if (!inside)
         return; // it is gone, and the block with it
-    const CUresult answer = real<Entry::cuMemFreeHost>()(reinterpret_cast<void*>(block.address));
+    const CUresult answer = is_touched(block.address)
+                                ? free_touched(block.address)
+                                : real<Entry::cuMemFreeHost>()(reinterpret_cast<void*>(block.address));
     if (answer != CUDA_SUCCESS)
         modes::pinned.fail(answer);
 }
@@ -114,8 +117,12 @@ bool give_back(const Next& next) {
     }
 }
 
-/// Asks the driver.
+/// Asks the driver, unless threads of ours are faster.
 CUresult make(const HostAllocationScope& asked) {
+    if (make_touched(asked)) {
+        asked.record.reason = trace::Reason::touched;
+        return CUDA_SUCCESS;
+    }
     const auto call = [&] {
         return asked.record.entry == attach::index(Entry::cuMemHostAlloc)
                    ? real<Entry::cuMemHostAlloc>()(asked.out, asked.bytes,

@@ -16,11 +16,9 @@
 #include "interposer/attach/real.hpp"
 #include "interposer/observe/capture.hpp"
 #include "interposer/observe/memory_class.hpp"
-#include "interposer/record/control_groups.hpp"
 #include "interposer/record/mutex.hpp"
 #include "interposer/record/quiet.hpp"
 #include "interposer/record/recorder.hpp"
-#include "interposer/runtime/own_thread.hpp"
 #include "policy/stage_plan.hpp"
 
 #include <algorithm>
@@ -39,12 +37,6 @@ bool ring_stays_cached = false;
 bool started = false; ///< whether pool_runs() has tried to start the threads
 pid_t owner = 0;      ///< the process whose threads the pool has
 
-unsigned cores() {
-    const unsigned remembered = runtime::remembered_cores();
-    const auto bound = remembered != 0 ? remembered : static_cast<unsigned>(sysconf(_SC_NPROCESSORS_ONLN));
-    return static_cast<unsigned>(std::min<std::uint64_t>(bound, record::cores_of_groups()));
-}
-
 /// Whether the cache holds a ring and as much memory that is copied into it.
 bool cache_holds_a_ring() {
     return sysconf(_SC_LEVEL3_CACHE_SIZE) >=
@@ -61,7 +53,7 @@ bool pool_runs() {
     if (!started) {
         started = true;
         owner = getpid();
-        if (!threads.start(policy::stage_threads_for(cores())) && modes::stage.on.exchange(false))
+        if (!threads.start(policy::stage_threads_for(usable_cores())) && modes::stage.on.exchange(false))
             refuse("no thread can be started");
     }
     return modes::stage.on.load(std::memory_order_acquire) &&
@@ -388,7 +380,7 @@ bool instead_of_copy(trace::Copy& copy) noexcept {
 
 bool start(const runtime::Options& options, const DeviceCount& devices) noexcept {
     const char* why = nullptr;
-    if (policy::stage_threads_for(cores()) == 0)
+    if (policy::stage_threads_for(usable_cores()) == 0)
         why = "the process may use one core only";
     else if (devices.read_host != 0) // Grace Hopper: staging gains nothing
         why = "the device reads pageable memory by itself";

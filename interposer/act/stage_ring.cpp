@@ -111,8 +111,17 @@ void StagePool::wait(StageJob& job) noexcept {
 
 namespace {
 
+/// Has the kernel map a page of zeros at each.
+void touch(char* memory, std::size_t bytes) noexcept {
+    constexpr std::size_t smallest_page = 4096;
+    for (std::size_t at = 0; at < bytes; at += smallest_page)
+        *const_cast<volatile char*>(memory + at) = 0;
+}
+
 /// Bytes [offset, offset + bytes) of those that move.
 void copy_part(const StageJob& job, std::size_t offset, std::size_t bytes) noexcept {
+    if (job.from == nullptr)
+        return touch(job.to + offset, bytes);
     const auto copy = job.manner.past_caches ? &copy_past_caches
                                              : [](char* to, const char* from, std::size_t length) noexcept {
                                                    std::memcpy(to, from, length);

@@ -67,7 +67,8 @@ inline void copy_past_caches(char* to, const char* from, std::size_t bytes) noex
     std::memcpy(to, from, bytes);
 }
 
-/// A copy that the threads share, slice by slice. It belongs to the pool between put() and wait().
+/// A copy that the threads share, slice by slice; without `from`, new memory that they touch. It belongs to the
+/// pool between put() and wait().
 struct StageJob {
     char* to;
     const char* from;

@@ -57,6 +57,17 @@ BOOST_DATA_TEST_CASE(a_program_gets_the_same_of_a_driver_that_works_late,
     BOOST_TEST(blocks(folder).reused > 0u);
 }
 
+BOOST_DATA_TEST_CASE(large_blocks_are_touched_by_threads, data::make({"large", "large_child"}), what) {
+    run_pinned_unseen(folder, what);
+    BOOST_TEST(dump(folder, "Alloc", {{"reason", "touched"}}).size() ==
+               (std::string(what) == "large" ? 4u : 1u));
+}
+
+BOOST_AUTO_TEST_CASE(with_one_core_large_blocks_are_the_drivers) {
+    run_pinned_unseen(folder, "large", "taskset -c 0");
+    BOOST_TEST(dump(folder, "Alloc", {{"reason", "touched"}}).empty());
+}
+
 BOOST_DATA_TEST_CASE(contexts_captures_and_threads_see_no_difference,
                      data::make({"contexts", "capture", "threads"}), what) {
     run_pinned_unseen(folder, what);

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <atomic>
 #include <string_view>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 namespace {
@@ -200,6 +202,60 @@ void use_beside_a_refusal() {
     use_in_rounds();
 }
 
+void show_answers(std::uint8_t* block) {
+    unsigned flags = 99, type = 99;
+    CUdeviceptr base = 0, device = 0;
+    std::size_t bytes = 0;
+    const auto address = reinterpret_cast<CUdeviceptr>(block);
+    const CUresult of_flags = ASK("cuMemHostGetFlags", cuMemHostGetFlags)(&flags, block);
+    const CUresult of_range = ASK("cuMemGetAddressRange", cuMemGetAddressRange_v2)(&base, &bytes, address + 1);
+    const CUresult of_device =
+        ASK("cuMemHostGetDevicePointer", cuMemHostGetDevicePointer_v2)(&device, block, 0);
+    const CUresult of_type =
+        ASK("cuPointerGetAttribute", cuPointerGetAttribute)(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address);
+    std::printf("flags %d %u, range %d %d %zu, device %d %d, type %d %u\n", of_flags, flags, of_range,
+                base == address, bytes, of_device, device == address, of_type, type);
+}
+
+/// Blocks so large that several threads touch them, and one that is not cached.
+void use_large() {
+    constexpr std::size_t large = 64 * mib + 4096;
+    const CUdeviceptr memory = allocate(large);
+    const CUstream stream = make_stream();
+    constexpr unsigned all_flags[] = {0, CU_MEMHOSTALLOC_PORTABLE, CU_MEMHOSTALLOC_DEVICEMAP,
+                                      CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP,
+                                      CU_MEMHOSTALLOC_WRITECOMBINED};
+    for (const unsigned flags : all_flags) {
+        std::uint8_t* block = nullptr;
+        std::printf("pin %d\n", pin(block, large, flags));
+        std::printf("empty %d\n", is_empty(block, large));
+        show_answers(block);
+        std::memset(block, static_cast<int>(flags + 1), large);
+        must(ASK("cuMemcpyHtoDAsync", cuMemcpyHtoDAsync_v2)(memory, block, large, stream), "copy");
+        std::printf("unregister %d\n", ASK("cuMemHostUnregister", cuMemHostUnregister)(block));
+        std::printf("unpin inside %d\n", unpin(block + 4096));
+        std::printf("unpin %d\n", unpin(block));
+        std::printf("again %d\n", unpin(block));
+        show_device(memory, large);
+    }
+}
+
+/// A forked child shares it.
+void use_large_in_a_child() {
+    std::uint8_t* block = nullptr;
+    must(pin(block, 64 * mib), "pin");
+    block[0] = 1;
+    if (const pid_t child = fork(); child == 0) {
+        block[1] = static_cast<std::uint8_t>(block[0] + 1);
+        _exit(0);
+    } else {
+        int status = 0;
+        waitpid(child, &status, 0);
+        std::printf("child %d wrote %d\n", status, block[1]);
+    }
+    std::printf("unpin %d\n", unpin(block));
+}
+
 } // namespace
 
 int main(int, char** arguments) {
@@ -212,5 +268,7 @@ int main(int, char** arguments) {
                                        {"contexts", use_in_contexts},
                                        {"capture", use_while_capturing},
                                        {"threads", use_in_threads},
-                                       {"refusal", use_beside_a_refusal}});
+                                       {"refusal", use_beside_a_refusal},
+                                       {"large", use_large},
+                                       {"large_child", use_large_in_a_child}});
 }

@@ -92,8 +92,11 @@ extern "C" CUresult CUDAAPI cuMemHostUnregister(void* address) {
     Driver& state = driver();
     const Guard guard(state.mutex);
     const auto found = state.allocations.find(reinterpret_cast<std::uint64_t>(address));
-    if (found == state.allocations.end() || found->second.memory != registered) {
+    if (found == state.allocations.end()) {
         return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
+    }
+    if (found->second.memory != registered) {
+        return CUDA_ERROR_INVALID_VALUE; // seen on an H200, driver 580
     }
     state.clock.advance_to(context_end(*current_context())); // it waits for all streams
     state.clock.advance(residency::transfer_time(found->second.bytes, state.prices.host_unregister));
@@ -117,9 +120,9 @@ extern "C" CUresult CUDAAPI cuMemHostGetFlags(unsigned* flags, void* host) {
     SIMCUDA_ENTER(Entry::cuMemHostGetFlags)
     const Guard guard(driver().mutex);
     const Allocation* found = driver().find(reinterpret_cast<std::uint64_t>(host));
-    if (!found || found->memory != pinned) {
+    if (!found || (found->memory != pinned && found->memory != registered)) {
         return CUDA_ERROR_INVALID_VALUE;
     }
-    *flags = found->flags;
+    *flags = found->flags | CU_MEMHOSTALLOC_DEVICEMAP; // seen on an H200, driver 580, for both
     return CUDA_SUCCESS;
 }
