@@ -2,13 +2,15 @@
 #pragma once
 
 #include "interposer/control/sample.hpp"
-#include "interposer/control/trigger.hpp"
+#include "policy/trigger.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
 
 namespace umadvisor::control {
+
+using policy::Condition, policy::Trigger;
 
 /// Belongs to the thread of the server. Times are those of CLOCK_MONOTONIC in nanoseconds. All zeros: no
 /// condition.

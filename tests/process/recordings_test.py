@@ -109,6 +109,37 @@ class Recordings(control_test.Control):
         self.wait_for(lambda: select.select([program.stderr], [], [], 0)[0])
         self.assertRegex(self.finish(program), "launches/s > 1 holds, but no trace was begun: cannot create")
 
+    def run_umadvisor(self, *arguments, **more):
+        return subprocess.run([BUILD / "bin/umadvisor", *map(str, arguments)], cwd=self.folder, text=True, capture_output=True, timeout=60, check=False,
+                              env=control_test.bare_environment(UMADVISOR_CONTROL=str(self.folder), **more))
+
+    def test_a_part_of_the_run_that_is_not_understood_stops_run_before_the_program(self):
+        for arguments, named in (
+                (("--when", "foo > 1"), "--when: foo is no metric; the metrics are um.faults/s, "),
+                (("--when", "launches/s > 1", "--when", "waits.share > 50%"), "--when: 50% is no number for it: a number such as 0.5"),
+                (("--when", "launches/s > 1 for 5"), "--when: 5 is no time: a number with a unit such as 120ms or 5s"),
+                (("--ring", "3MiB"), "--ring takes at least 4MiB, not 3MiB"),
+                (("--ring", "3"), "--ring 3 has no unit: 3s or 3MiB"),
+                (("--ring", "abc"), "--ring takes a duration such as 60s or a size such as 256MiB, not abc")):
+            with self.subTest(arguments=arguments):
+                ran = self.run_umadvisor("run", *arguments, "--", "touch", "begun")
+                self.assertEqual((ran.returncode, ran.stderr.count("\n")), (2, 1), ran.stderr)
+                self.assertIn(named, ran.stderr)
+                self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_variables_for_a_part_of_the_run_that_are_not_understood_leave_it_in_standby(self):
+        for variable, value, named in (("UMADVISOR_WHEN", "foo > 1", "foo is no metric; the metrics are um.faults/s, "),
+                                       ("UMADVISOR_RING", "3MiB", "3MiB is no duration such as 60s, and no size of at least 4MiB")):
+            with self.subTest(variable=variable):
+                program = self.start("idle", UMADVISOR_MODE="record", **{variable: value})
+                status = self.connect(program).ask("status")
+                self.assertEqual((status["mode"], status["recording"], status["trigger"]), ("standby", False, ""))
+                err = self.finish(program)
+                self.assertEqual(err.count("\n"), 1, err)
+                self.assertIn(f"{variable} is not understood: {named}", err)
+                self.assertIn("standby until umadvisor attach", err)
+                self.assertEqual(self.traces(), [])
+
     def test_a_recording_that_the_program_ends_in_is_whole(self):
         program = self.start("work")
         self.connect(program).ask("start")
