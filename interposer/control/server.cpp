@@ -215,7 +215,7 @@ void keep_time(Server& self) {
     }
     if (!self.trigger.is_due(now))
         return;
-    const bool idle = state.ring || (state.standby && !state.recording);
+    const bool idle = state.recording ? state.ring : state.standby; // a ring that was stopped stays so
     take(self.room.sample);
     if (const std::string_view condition = self.trigger.look(self.room.sample, idle); !condition.empty())
         fire(self, condition);

@@ -102,6 +102,9 @@ struct Options {
     std::uint64_t when_duration_ns = 0; ///< of each recording that it begins
     std::uint64_t when_limit = 0;       ///< recordings that it begins in an hour
 
+    /// Whether recordings begin and end while the process runs, each with a trace of its own.
+    bool has_recordings() const noexcept { return mode == Mode::standby || ring.any(); }
+
     const Asked& asked(trace::ActMode which) const noexcept { return act[static_cast<std::size_t>(which)]; }
     bool asks(trace::ActMode which) const noexcept { return !asked(which).word.empty(); }
     /// Whether --act names a mode with this trait, or any mode.

@@ -22,6 +22,11 @@ bool is_standby() {
     return options().mode == Mode::standby;
 }
 
+/// A ring is recorded from the start, too, but is ended as a recording of a process in standby is.
+bool records_in_parts() {
+    return options().has_recordings();
+}
+
 bool is_recording() {
     return record::keeps() && !held;
 }
@@ -37,13 +42,17 @@ void start(const Request& request, Outcome& outcome) noexcept {
         outcome.error = "it records already";
         return name_file(outcome);
     }
-    if (is_standby()) {
-        outcome.error = open_next_trace(request.output, request.cause, request.why);
+    if (records_in_parts()) {
+        const trace::PauseCause cause = options().ring.any() ? trace::PauseCause::ring : request.cause;
+        outcome.error = open_next_trace(request.output, cause, request.why);
         if (outcome.error != nullptr)
             return;
         observe::device_timer().begin_recording();
         observe::managed_watch().wake();
         lift(trace::PauseCause::standby, request.cause);
+    } else if (*request.output != '\0') {
+        outcome.error = "it goes on in the trace of its whole run: leave -o out";
+        return name_file(outcome);
     } else {
         held = false;
         lift(trace::PauseCause::attach, request.cause);
@@ -60,7 +69,7 @@ void stop(trace::PauseCause cause, Outcome& outcome) noexcept {
         return;
     }
     ends = 0;
-    if (!is_standby()) {
+    if (!records_in_parts()) {
         held = true;
         return hold(trace::PauseCause::attach);
     }
@@ -79,7 +88,7 @@ void stop_if_over() noexcept {
 }
 
 void snapshot(const char* output, bool state_only, const char* why, Outcome& outcome) noexcept {
-    const bool whole = !state_only && options().ring.any();
+    const bool whole = !state_only && options().ring.any() && is_recording();
     if (!whole && !record::is_for_later()) {
         outcome.error = "it records all of its run, and its trace can be read at any time";
         return name_file(outcome);

@@ -182,6 +182,30 @@ class Recordings(control_test.Control):
         self.assertEqual(report["process"]["recording"]["cause"], "ring")
         self.assertGreater(len([record for record in self.records(self.folder / "t.umtrace") if record["record"] == "Copy"]), 1)
 
+    def test_a_ring_that_is_stopped_is_complete_and_a_new_one_has_a_file_of_its_own(self):
+        program = self.start("work", UMADVISOR_RING="4MiB", UMADVISOR_MODE="record")
+        client = self.connect(program)
+        first, named, third = (self.folder / name for name in ("t.umtrace", "named.umtrace", f"t.{program.pid}.umtrace"))
+        time.sleep(0.1)
+        self.assertEqual(client.ask("stop")["file"], str(first))
+        self.check_part(first, "ring", 1)
+        stopped = first.read_bytes()
+        self.assertFalse(client.ask("stop")["ok"])
+        status = client.ask("status")
+        self.assertEqual((status["mode"], status["recording"], status["file"]), ("ring", False, str(first)))
+        for number, trace, output in ((2, named, (f"output={named}",)), (3, third, ())):
+            self.assertEqual(client.ask("start", *output)["file"], str(trace))
+            time.sleep(0.1)
+            self.assertEqual(client.ask("status")["recordings"], number)
+            self.assertEqual(client.ask("stop")["file"], str(trace))
+            self.assertIn(f"recording {number} of the process", self.check_part(trace, "ring", number)["text"])
+            records = self.records(trace)
+            self.assertGreater(len([record for record in records if record["record"] == "Copy"]), 1)
+            self.assertIn(1 << 20, [record["bytes"] for record in records if record["record"] == "Alloc"])
+        self.assertEqual(first.read_bytes(), stopped)
+        self.finish(program)
+        self.assertEqual(len(self.traces()), 3)
+
     def test_a_lack_of_memory_has_the_ring_written(self):
         variables = control_test.bare_environment(LD_PRELOAD=str(BUILD / "lib/libumadvisor.so"), UMADVISOR_RING="60s", SIMCUDA_CONFIG="capacity=256M",
                                      UMADVISOR_OUTPUT=str(self.folder / "t.umtrace"))
