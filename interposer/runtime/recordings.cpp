@@ -1,5 +1,6 @@
 #include "interposer/runtime/recordings.hpp"
 
+#include "interposer/act/action.hpp"
 #include "interposer/observe/device_timer.hpp"
 #include "interposer/observe/managed_watch.hpp"
 #include "interposer/record/recorder.hpp"
@@ -49,6 +50,7 @@ void start(const Request& request, Outcome& outcome) noexcept {
             return;
         observe::device_timer().begin_recording();
         observe::managed_watch().wake();
+        act::note_modes();
         lift(trace::PauseCause::standby, request.cause);
     } else if (*request.output != '\0') {
         outcome.error = "it goes on in the trace of its whole run: leave -o out";

@@ -158,6 +158,29 @@ class Recordings(control_test.Control):
         self.finish(program)
         self.assertEqual(len(self.traces()), 1)
 
+    def test_a_recording_says_which_modes_are_on_when_it_begins_and_what_is_switched_in_it(self):
+        program = self.start("work", UMADVISOR_ACT="prefetch")
+        client = self.connect(program)
+
+        def switch(on):
+            self.assertTrue(client.ask("act", "mode=prefetch", f"on={on}")["ok"])
+
+        def notices(name, steps=()):
+            trace = self.folder / name
+            self.assertTrue(client.ask("start", f"output={trace}")["ok"])
+            for on in steps:
+                switch(on)
+            self.assertTrue(client.ask("stop")["ok"])
+            return [text for text in self.report(trace)["notices"] if "prefetch: " in text]
+
+        switch(0)
+        self.assertEqual(notices("off.umtrace"), ["--act prefetch: off when the recording began"])
+        switch(1)
+        self.assertEqual(notices("on.umtrace", (0, 1)), ["--act prefetch: on when the recording began", "--act prefetch: switched off on request",
+                                                          "--act prefetch: switched on on request"])
+        self.assertEqual(notices("again.umtrace"), ["--act prefetch: on when the recording began"])
+        self.finish(program)
+
     def test_a_snapshot_has_what_is_alive(self):
         program = self.start("idle")
         trace = self.folder / "s.umtrace"
