@@ -140,6 +140,18 @@ class Recordings(control_test.Control):
                 self.assertIn("standby until umadvisor attach", err)
                 self.assertEqual(self.traces(), [])
 
+    def test_run_in_standby_names_no_trace_of_another_run(self):
+        for arguments in ("--standby",), ("--when", "launches/s > 1000000000"):
+            with self.subTest(arguments=arguments):
+                other = self.folder / "other.umtrace"
+                ran = self.run_umadvisor("run", "--no-calibrate", *arguments, "--", "bash", "-c",
+                                         f"UMADVISOR_RUN= UMADVISOR_MODE=record UMADVISOR_WHEN= UMADVISOR_OUTPUT={other} UMADVISOR_FORCE=1 "
+                                         f"{BUILD}/bin/sim/fill_card --mib 4", LD_LIBRARY_PATH=str(BUILD / "lib/simcuda"))
+                self.assertTrue(other.exists())
+                self.assertEqual(ran.returncode, 0, ran.stderr)
+                self.assertIn("no trace: no process recorded; umadvisor attach PID begins a recording while the program runs", ran.stderr)
+                self.assertNotIn("these were written", ran.stderr)
+
     def test_a_recording_that_the_program_ends_in_is_whole(self):
         program = self.start("work")
         self.connect(program).ask("start")

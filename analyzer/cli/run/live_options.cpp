@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdlib>
 #include <filesystem>
 #include <fmt/core.h>
 #include <iterator>
@@ -108,6 +109,17 @@ std::string live_trouble(const Arguments& arguments) {
     if (arguments.has("--control") && arguments.value("--control").empty())
         return "--control takes a folder, or off";
     return {};
+}
+
+bool records_on_request(const Arguments& arguments) {
+    const auto given = [](const char* variable) {
+        const char* const text = std::getenv(variable);
+        return std::string(text != nullptr ? text : "");
+    };
+    if (arguments.has("--ring") || !given("UMADVISOR_RING").empty())
+        return false;
+    return arguments.has("--standby") || arguments.has("--when") || given("UMADVISOR_MODE") == "standby" ||
+           !given("UMADVISOR_WHEN").empty();
 }
 
 void add_live_settings(Environment& environment, const Arguments& arguments) {
