@@ -15,6 +15,8 @@ Status read_status(const nlohmann::json& answer) {
     if (const auto ends = answer.find("ends_in_s"); ends != answer.end() && ends->is_number())
         status.ends_in_s = ends->get<double>();
     status.recordings = count_of(answer, "recordings");
+    status.dropped = count_of(answer, "dropped");
+    status.dropped_because = text_of(answer, "dropped_because");
     status.watched = flag_of(answer, "watched");
     status.trigger = text_of(answer, "trigger");
     if (const auto act = answer.find("act"); act != answer.end() && act->is_array())
@@ -37,6 +39,9 @@ std::string status_text(const Status& status) {
         line += ", " + text::count_text(status.recordings, "recording") + " so far";
     if (!status.recording && !status.file.empty())
         line += ", last: " + status.file;
+    if (status.dropped != 0)
+        line += fmt::format(", {} dropped{}{}", text::count_text(status.dropped, "record"),
+                            status.dropped_because.empty() ? "" : ": ", status.dropped_because);
     if (!status.trigger.empty())
         line += ", records when " + status.trigger;
     std::string modes;

@@ -3,6 +3,7 @@
 #include "interposer/act/action.hpp"
 #include "interposer/control/program_name.hpp"
 #include "interposer/record/clock.hpp"
+#include "interposer/record/losses.hpp"
 #include "interposer/record/totals.hpp"
 #include "interposer/runtime/options.hpp"
 #include "interposer/runtime/window.hpp"
@@ -66,6 +67,10 @@ void answer_status(Exchange& at) {
     if (state.recording && state.ends != 0)
         json.seconds("ends_in_s", state.ends > now ? state.ends - now : 0);
     json.number("recordings", state.recordings);
+    if (const record::Losses lost = record::losses(); lost.records != 0) {
+        json.number("dropped", lost.records);
+        json.text("dropped_because", record::words_of(lost.reason));
+    }
     json.flag("watched", record::watched());
     json.text("trigger", runtime::options().when);
     json.begin_list("act");

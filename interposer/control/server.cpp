@@ -93,7 +93,7 @@ bool answer_line(Server& self, Client& client, char* line, std::size_t bytes) {
     const std::string_view text = why != nullptr ? refuse(why, self.room) : answer(request, self.room, wishes);
     if (wishes.hold)
         client.holds = true;
-    if (request.command == "stop" && self.room.outcome.error == nullptr)
+    if (request.command == "stop") // also where its trace lacks something
         end_holds(self, &client);
     if (wishes.watch && !client.watches) {
         client.watches = true;

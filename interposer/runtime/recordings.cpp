@@ -3,6 +3,7 @@
 #include "interposer/act/action.hpp"
 #include "interposer/observe/device_timer.hpp"
 #include "interposer/observe/managed_watch.hpp"
+#include "interposer/record/losses.hpp"
 #include "interposer/record/recorder.hpp"
 #include "interposer/runtime/opened_trace.hpp"
 #include "interposer/runtime/options.hpp"
@@ -77,7 +78,14 @@ void stop(trace::PauseCause cause, Outcome& outcome) noexcept {
     }
     observe::managed_watch().deliver_rest();
     hold(trace::PauseCause::standby, cause);
-    if (!record::end())
+    const bool whole = record::end();
+    const record::Losses lost = record::losses();
+    static char missing[192];
+    std::snprintf(missing, sizeof missing, "%llu records are missing from the trace: %s",
+                  static_cast<unsigned long long>(lost.records), record::words_of(lost.reason));
+    if (lost.records != 0 && lost.reason != trace::DropReason::size_cap) // a cap was asked for
+        outcome.error = missing;
+    else if (!whole)
         outcome.error = "the trace could not be written to its end";
     observe::managed_watch().rest();
 }

@@ -1,6 +1,7 @@
 """Recordings that begin and end while a program runs, and rings: each trace is valid alone and says which part of the run it has."""
 
 import json
+import resource
 import select
 import subprocess
 import time
@@ -8,6 +9,9 @@ import unittest
 
 import control_test
 from traces import BUILD, environment
+
+
+LARGEST = 384 << 10  # bytes of a file whose disk is full: room for what is alive, and for no calls
 
 
 class Recordings(control_test.Control):
@@ -151,6 +155,23 @@ class Recordings(control_test.Control):
                 self.assertEqual(ran.returncode, 0, ran.stderr)
                 self.assertIn("no trace: no process recorded; umadvisor attach PID begins a recording while the program runs", ran.stderr)
                 self.assertNotIn("these were written", ran.stderr)
+
+    def test_a_full_disk_is_said_while_it_records_and_when_it_ends(self):
+        program = self.start("work")
+        client = self.connect(program)
+        trace = self.folder / "full.umtrace"
+        resource.prlimit(program.pid, resource.RLIMIT_FSIZE, (LARGEST, resource.RLIM_INFINITY))
+        self.assertTrue(client.ask("start", f"output={trace}")["ok"])
+        self.wait_for(lambda: client.ask("status").get("dropped"))
+        self.assertRegex(self.run_umadvisor("attach", program.pid, "status").stdout, r"recording to \S+, .*\d+ records dropped: the disk is full")
+        ran = self.run_umadvisor("attach", program.pid, "stop")
+        self.assertEqual(ran.returncode, 1, ran.stdout)
+        self.assertRegex(ran.stderr, r"\d+ records are missing from the trace: the disk is full")
+        self.assertRegex(self.run_umadvisor("attach", program.pid, "status").stdout, r"not recording, .*\d+ records dropped: the disk is full")
+        summary = self.report(trace)["completeness"]["summary"]
+        self.assertNotIn("trace complete", summary)
+        self.assertRegex(summary, r"\d+ records? dropped")
+        self.finish(program)
 
     def test_a_recording_that_the_program_ends_in_is_whole(self):
         program = self.start("work")
