@@ -175,8 +175,14 @@ bool turn_on(std::size_t mode, const runtime::Asked& asked) {
 
 } // namespace
 
+/// "relieve, prefetch, ...": those that attach can switch.
+constexpr std::string_view no_mode = "there is no such mode of --act; on and off switch one of:"
+#define MODE(name, words, ...) " " #name
+#include "trace/act.def"
+    ;
+
 bool switch_mode(std::string_view text, bool on, const char*& error) noexcept {
-    error = "there is no such mode of --act";
+    error = no_mode.data();
     for (std::size_t i = 0; i < trace::act_mode_count; ++i) {
         runtime::Asked asked;
         asked.word = trace::act_word(text, trace::act_modes[i].words, asked.size);

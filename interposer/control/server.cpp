@@ -90,6 +90,7 @@ bool answer_line(Server& self, Client& client, char* line, std::size_t bytes) {
     Request request;
     Wishes wishes;
     const char* const why = parse(line, bytes, request);
+    self.room.trigger_rests = self.trigger.rests(record::monotonic_nanoseconds());
     const std::string_view text = why != nullptr ? refuse(why, self.room) : answer(request, self.room, wishes);
     if (wishes.hold)
         client.holds = true;
@@ -202,6 +203,10 @@ void fire(Server& self, std::string_view condition) {
     }
     if (self.room.outcome.error != nullptr)
         runtime::say("%s holds, but no trace was begun: %s", why, self.room.outcome.error);
+    else
+        runtime::say("%s holds: %s %s", why,
+                     self.room.state.ring ? "wrote the last part of the run to" : "records to",
+                     self.room.outcome.file);
 }
 
 void keep_time(Server& self) {

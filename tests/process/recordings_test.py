@@ -173,6 +173,43 @@ class Recordings(control_test.Control):
         self.assertRegex(summary, r"\d+ records? dropped")
         self.finish(program)
 
+    def test_errors_say_what_to_do(self):
+        program = self.start("idle")
+        client = self.connect(program)
+        there = self.folder / "there.umtrace"
+        there.write_text("")
+        for mode in "auto", "foo", "plan=x":
+            error = client.ask("act", f"mode={mode}", "on=1")["error"]
+            for name in "relieve", "prefetch", "stage", "join":
+                self.assertIn(name, error)
+        with self.subTest("a file that exists"):
+            named = self.run_umadvisor("attach", program.pid, "snapshot", "-o", there)
+            self.assertIn("it exists already; choose another name with -o", named.stderr)
+        for command in ("stop",), ("mark", "text=x"):
+            self.assertIn("umadvisor attach PID start begins a recording", client.ask(*command)["error"])
+        self.assertFalse(client.ask("start", "output=/nowhere/x.umtrace")["ok"])
+        self.assertEqual(client.ask("status")["file"], "")
+        first = client.ask("start")["file"]
+        self.assertIn(f"it records already, into {first}; umadvisor attach PID stop ends that", client.ask("start")["error"])
+        self.assertTrue(client.ask("stop")["ok"])
+        self.assertFalse(client.ask("start", "output=/nowhere/x.umtrace")["ok"])
+        self.assertEqual(client.ask("status")["file"], first)
+        self.finish(program)
+
+    def test_files_of_a_ring_are_named(self):
+        program = self.start("work", UMADVISOR_MODE="record", UMADVISOR_RING="4MiB", UMADVISOR_WHEN="launches/s > 1", UMADVISOR_WHEN_LIMIT="1")
+        client = self.connect(program)
+        written = self.wait_for(lambda: client.ask("status").get("snapshot"))
+        status = client.ask("status")
+        self.assertTrue(status["trigger_rests"])
+        shown = self.run_umadvisor("attach", program.pid, "status").stdout
+        self.assertIn(f"last snapshot: {written}", shown)
+        self.assertNotIn(", records when", shown)
+        asked = client.ask("snapshot")["file"]
+        self.assertEqual(client.ask("status")["snapshot"], asked)
+        err = self.finish(program)
+        self.assertEqual(err.count(f"launches/s > 1 holds: wrote the last part of the run to {written}\n"), 1, err)
+
     def test_a_recording_that_the_program_ends_in_is_whole(self):
         program = self.start("work")
         self.connect(program).ask("start")
