@@ -15,8 +15,12 @@ Status read_status(const nlohmann::json& answer) {
     if (const auto ends = answer.find("ends_in_s"); ends != answer.end() && ends->is_number())
         status.ends_in_s = ends->get<double>();
     status.recordings = count_of(answer, "recordings");
+    status.dropped = count_of(answer, "dropped");
+    status.dropped_because = text_of(answer, "dropped_because");
     status.watched = flag_of(answer, "watched");
+    status.snapshot = text_of(answer, "snapshot");
     status.trigger = text_of(answer, "trigger");
+    status.trigger_rests = flag_of(answer, "trigger_rests");
     if (const auto act = answer.find("act"); act != answer.end() && act->is_array())
         for (const nlohmann::json& each : *act)
             if (each.is_object())
@@ -37,8 +41,15 @@ std::string status_text(const Status& status) {
         line += ", " + text::count_text(status.recordings, "recording") + " so far";
     if (!status.recording && !status.file.empty())
         line += ", last: " + status.file;
+    if (!status.snapshot.empty())
+        line += ", last snapshot: " + status.snapshot;
+    if (status.dropped != 0)
+        line += fmt::format(", {} dropped{}{}", text::count_text(status.dropped, "record"),
+                            status.dropped_because.empty() ? "" : ": ", status.dropped_because);
     if (!status.trigger.empty())
-        line += ", records when " + status.trigger;
+        line += (status.trigger_rests ? ", records no more within this hour (--when-limit) when "
+                                      : ", records when ") +
+                status.trigger;
     std::string modes;
     for (const ActMode& each : status.act)
         if (each.on)

@@ -21,8 +21,12 @@ struct Status {
     std::string file;                ///< of the recording, or of the last one; empty: none
     std::optional<double> ends_in_s; ///< where the recording ends by itself
     std::uint64_t recordings = 0;    ///< begun so far
+    std::uint64_t dropped = 0;       ///< records that the trace lacks
+    std::string dropped_because;     ///< why
     bool watched = false;            ///< calls are counted for a client
+    std::string snapshot;            ///< the last that was written apart; empty: none
     std::string trigger;             ///< UMADVISOR_WHEN; empty: none
+    bool trigger_rests = false;      ///< it has begun as many recordings as it may within an hour
     std::vector<ActMode> act;        ///< modes of --act that can be switched
 };
 

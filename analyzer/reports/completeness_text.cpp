@@ -40,6 +40,8 @@ std::string completeness_summary(const reader::Trace& trace) {
         text = "trace damaged";
     else if (!c.closed)
         text = "trace cut: the program was killed or still runs";
+    else if (dropped != 0)
+        text = "trace incomplete";
     else
         text = "trace complete";
     if (dropped != 0)

@@ -66,7 +66,8 @@ void refuse_managed(runtime::Options& options, const DeviceCount& devices) {
 } // namespace
 
 void Action::fail(CUresult why) noexcept {
-    if (failures.fetch_add(1, std::memory_order_relaxed) + 1 == max_failures && on.exchange(false))
+    if (failures.fetch_add(1, std::memory_order_relaxed) + 1 == max_failures && on.exchange(false) &&
+        record::keeps())
         record::note("--act %s: switched off after %d failed actions, the last with CUresult %d", name,
                      max_failures, static_cast<int>(why));
 }
@@ -80,11 +81,13 @@ void announce(const char* format, ...) noexcept {
     va_start(arguments, format);
     std::vsnprintf(line->text, sizeof(Line), format, arguments);
     va_end(arguments);
-    if (switching.load(std::memory_order_relaxed) == pthread_self())
+    const bool answers = switching.load(std::memory_order_relaxed) == pthread_self();
+    if (answers)
         std::snprintf(answer, sizeof answer, "%s", line->text);
     else
         runtime::say("%s", line->text);
-    record::note("%s", line->text);
+    if (!answers || record::keeps())
+        record::note("%s", line->text);
 }
 
 bool give_back() noexcept {
@@ -148,12 +151,19 @@ bool start_late(std::size_t mode, const runtime::Asked& asked) {
     return true;
 }
 
+/// Of a recording alone: one that begins later says which modes are on then (note_modes()).
+void note_switch(std::size_t mode, const char* state) {
+    if (record::keeps())
+        record::note("--act %s: switched %s on request", action_of(mode).name, state);
+}
+
 bool turn_on(std::size_t mode, const runtime::Asked& asked) {
     Action& action = action_of(mode);
     std::snprintf(answer, sizeof answer, "--act %s is refused", action.name);
     if (action.started.load(std::memory_order_acquire)) {
         action.failures.store(0, std::memory_order_relaxed);
-        action.on.store(true, std::memory_order_release);
+        if (!action.on.exchange(true))
+            note_switch(mode, "on");
         return true;
     }
     if (action.only_from_start != nullptr) {
@@ -170,13 +180,21 @@ bool turn_on(std::size_t mode, const runtime::Asked& asked) {
     switching.store(pthread_self(), std::memory_order_relaxed);
     const bool started = start_late(mode, asked);
     switching.store({}, std::memory_order_relaxed);
+    if (started)
+        note_switch(mode, "on");
     return started;
 }
 
 } // namespace
 
+/// "relieve, prefetch, ...": those that attach can switch.
+constexpr std::string_view no_mode = "there is no such mode of --act; on and off switch one of:"
+#define MODE(name, words, ...) " " #name
+#include "trace/act.def"
+    ;
+
 bool switch_mode(std::string_view text, bool on, const char*& error) noexcept {
-    error = "there is no such mode of --act";
+    error = no_mode.data();
     for (std::size_t i = 0; i < trace::act_mode_count; ++i) {
         runtime::Asked asked;
         asked.word = trace::act_word(text, trace::act_modes[i].words, asked.size);
@@ -192,10 +210,16 @@ bool switch_mode(std::string_view text, bool on, const char*& error) noexcept {
         if (on)
             return turn_on(i, asked);
         if (action_of(i).on.exchange(false))
-            record::note("--act %s: switched off on request", action_of(i).name);
+            note_switch(i, "off");
         return true;
     }
     return false;
+}
+
+void note_modes() noexcept {
+    for (std::size_t i = 0; i < trace::act_mode_count; ++i)
+        if (action_of(i).started.load(std::memory_order_acquire))
+            record::note("--act %s: %s when the recording began", action_of(i).name, is_on(i) ? "on" : "off");
 }
 
 bool is_on(std::size_t mode) noexcept {

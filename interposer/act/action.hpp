@@ -257,6 +257,9 @@ bool switch_mode(std::string_view mode, bool on, const char*& error) noexcept;
 /// Whether any mode is on.
 bool any_is_on() noexcept;
 
+/// Notes which modes are on, of those that have been on, in a recording that has just begun.
+void note_modes() noexcept;
+
 /// Whether the mode, by its place in trace/act.def, is on.
 bool is_on(std::size_t mode) noexcept;
 

@@ -3,6 +3,7 @@
 #include "interposer/act/action.hpp"
 #include "interposer/control/program_name.hpp"
 #include "interposer/record/clock.hpp"
+#include "interposer/record/losses.hpp"
 #include "interposer/record/totals.hpp"
 #include "interposer/runtime/options.hpp"
 #include "interposer/runtime/window.hpp"
@@ -62,12 +63,20 @@ void answer_status(Exchange& at) {
     json.text("mode", state.standby ? "standby" : state.ring ? "ring" : "record");
     json.flag("recording", state.recording);
     json.text("file", state.file);
+    if (state.snapshot[0] != '\0')
+        json.text("snapshot", state.snapshot);
     const std::uint64_t now = record::monotonic_nanoseconds();
     if (state.recording && state.ends != 0)
         json.seconds("ends_in_s", state.ends > now ? state.ends - now : 0);
     json.number("recordings", state.recordings);
+    if (const record::Losses lost = record::losses(); lost.records != 0) {
+        json.number("dropped", lost.records);
+        json.text("dropped_because", record::words_of(lost.reason));
+    }
     json.flag("watched", record::watched());
     json.text("trigger", runtime::options().when);
+    if (at.room.trigger_rests)
+        json.flag("trigger_rests", true);
     json.begin_list("act");
     for (std::size_t i = 0; i < trace::act_mode_count; ++i) {
         json.begin_object();

@@ -22,6 +22,7 @@ struct Answering {
     runtime::RecordingState state;
     runtime::Request wanted;
     Sample sample;
+    bool trigger_rests = false; ///< TriggerWatch::rests()
     char text[most_bytes];
 };
 

@@ -1,12 +1,14 @@
 /// The numbers of the program at one moment.
 #pragma once
 
-#include "interposer/control/trigger.hpp"
 #include "interposer/record/totals.hpp"
+#include "policy/trigger.hpp"
 
 #include <cstdint>
 
 namespace umadvisor::control {
+
+using policy::Metric;
 
 struct Sample {
     std::uint64_t time_ns; ///< CLOCK_MONOTONIC

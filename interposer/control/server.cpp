@@ -91,10 +91,11 @@ bool answer_line(Server& self, Client& client, char* line, std::size_t bytes) {
     Request request;
     Wishes wishes;
     const char* const why = parse(line, bytes, request);
+    self.room.trigger_rests = self.trigger.rests(record::monotonic_nanoseconds());
     const std::string_view text = why != nullptr ? refuse(why, self.room) : answer(request, self.room, wishes);
     if (wishes.hold)
         client.holds = true;
-    if (request.command == "stop" && self.room.outcome.error == nullptr)
+    if (request.command == "stop") // also where its trace lacks something
         end_holds(self, &client);
     if (wishes.watch && !client.watches) {
         client.watches = true;
@@ -203,6 +204,10 @@ void fire(Server& self, std::string_view condition) {
     }
     if (self.room.outcome.error != nullptr)
         runtime::say("%s holds, but no trace was begun: %s", why, self.room.outcome.error);
+    else
+        runtime::say("%s holds: %s %s", why,
+                     self.room.state.ring ? "wrote the last part of the run to" : "records to",
+                     self.room.outcome.file);
 }
 
 void keep_time(Server& self) {
@@ -216,7 +221,7 @@ void keep_time(Server& self) {
     }
     if (!self.trigger.is_due(now))
         return;
-    const bool idle = state.ring || (state.standby && !state.recording);
+    const bool idle = state.recording ? state.ring : state.standby; // a ring that was stopped stays so
     take(self.room.sample);
     if (const std::string_view condition = self.trigger.look(self.room.sample, idle); !condition.empty())
         fire(self, condition);

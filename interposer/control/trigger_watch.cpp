@@ -8,7 +8,8 @@ namespace umadvisor::control {
 
 void TriggerWatch::begin(std::string_view text, std::uint64_t limit, std::uint64_t now) noexcept {
     static_assert(Trigger::most <= most_steps);
-    if (!parse(text, trigger_))
+    policy::Misread misread; // the options know of it
+    if (!parse(text, trigger_, misread))
         trigger_.count = 0;
     for (std::size_t i = 0; i < trigger_.count; ++i)
         if (trigger_.conditions[i].metric == Metric::step)

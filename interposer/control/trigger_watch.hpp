@@ -2,13 +2,15 @@
 #pragma once
 
 #include "interposer/control/sample.hpp"
-#include "interposer/control/trigger.hpp"
+#include "policy/trigger.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
 
 namespace umadvisor::control {
+
+using policy::Condition, policy::Trigger;
 
 /// Belongs to the thread of the server. Times are those of CLOCK_MONOTONIC in nanoseconds. All zeros: no
 /// condition.
@@ -26,6 +28,9 @@ public:
     /// When the next look is due.
     std::uint64_t next() const noexcept { return next_; }
     bool is_due(std::uint64_t now) const noexcept { return is_set() && now >= next_; }
+
+    /// Whether the limit is reached: for the rest of the hour no condition fires.
+    bool rests(std::uint64_t now) const noexcept { return is_set() && !may_fire(now); }
 
     /// Returns the condition that has held for long enough; empty: none has, or the limit is reached. A
     /// condition that has fired has to hold anew. While `idle` is false nothing fires. To be called once a

@@ -5,12 +5,15 @@
 #include "interposer/record/clock.hpp"
 #include "interposer/record/confined.hpp"
 #include "interposer/record/dictionary.hpp"
+#include "interposer/record/losses.hpp"
 #include "interposer/record/process.hpp"
 #include "interposer/record/quiet.hpp"
 #include "interposer/record/recorder.hpp"
 #include "interposer/record/sink.hpp"
 #include "interposer/record/stacks.hpp"
 #include "interposer/record/thread_writer.hpp"
+
+#include <algorithm>
 
 namespace umadvisor::record {
 
@@ -52,6 +55,21 @@ trace::Recording part_of_run(const Settings& settings) noexcept {
     record.age_ns = read_clock_pair().monotonic_ns - followed_since.monotonic_ns;
     record.why = settings.why != nullptr ? settings.why : "";
     return record;
+}
+
+constinit Losses lost_before{}; ///< of the recording that has ended
+
+Losses read_losses() noexcept {
+    Losses all;
+    std::uint64_t most = 0;
+    for (std::size_t reason = 0; reason < sink.header()->dropped.size(); ++reason) {
+        const std::uint64_t count = sink.header()->dropped[reason].load(std::memory_order_relaxed);
+        all.records += count;
+        if (count > most)
+            all.reason = static_cast<trace::DropReason>(reason);
+        most = std::max(most, count);
+    }
+    return all;
 }
 
 void begin_part_of_run(const Settings& settings) noexcept {
@@ -117,6 +135,7 @@ bool end() noexcept {
     read_clock();
     move_counters(private_counters);
     dictionary.end_file();
+    lost_before = read_losses();
     sink.header()->state.store(trace::FileState::closed, std::memory_order_release);
     return sink.end();
 }
@@ -144,6 +163,23 @@ const char* snapshot(const char* path, bool whole, const char* why) noexcept {
     const bool all = alive.write_to(apart, settings.cause);
     apart.header()->state.store(trace::FileState::closed, std::memory_order_release);
     return apart.end() && all ? nullptr : "the disk is full, or there is no memory";
+}
+
+Losses losses() noexcept {
+    return keeps() ? read_losses() : lost_before;
+}
+
+const char* words_of(trace::DropReason reason) noexcept {
+    switch (reason) {
+    case trace::DropReason::disk_full:
+        return "the disk is full";
+    case trace::DropReason::size_cap:
+        return "the trace has its full size";
+    case trace::DropReason::oversized:
+        return "they are too large for a chunk";
+    default:
+        return "there was no memory for them, or the file was removed";
+    }
 }
 
 bool is_for_later() noexcept {

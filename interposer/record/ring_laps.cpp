@@ -2,6 +2,7 @@
 
 #include "interposer/base/pages.hpp"
 
+#include <cstring>
 #include <utility>
 
 namespace umadvisor::record {
@@ -25,6 +26,8 @@ bool RingLaps::begin(std::uint64_t bytes, std::uint64_t nanoseconds, std::uint64
             return false;
         lap_of_ = tables;
         free_ = tables + places;
+    } else {
+        std::memset(lap_of_, 0, places * sizeof *lap_of_); // of an earlier ring, which was as long
     }
     lap_ns_ = nanoseconds / (most - 1); // so that all but the lap that is written are as long as was asked for
     lap_bytes_ = bytes / most;

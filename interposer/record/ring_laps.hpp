@@ -23,6 +23,12 @@ public:
     bool begin(std::uint64_t bytes, std::uint64_t nanoseconds, std::uint64_t places, trace::ClockPair time,
                std::uint64_t now) noexcept;
 
+    /// The trace has ended: no lap is due any more.
+    void end() noexcept {
+        any_ = full_ = false;
+        due_ = ~std::uint64_t{0};
+    }
+
     /// Whether this is a ring.
     bool any() const noexcept { return any_.load(std::memory_order_relaxed); }
     bool is_due(std::uint64_t now) const noexcept {

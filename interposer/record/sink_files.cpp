@@ -156,6 +156,7 @@ bool Sink::end() noexcept {
             memory_.give_back(slot); // it could not be written
     file_.close();
     open_ = false;
+    laps_.end();
     memory_.create_private();
     ++files_;
     begin_part();

@@ -2,6 +2,7 @@
 
 #include "interposer/control/server.hpp"
 #include "interposer/record/clock.hpp"
+#include "interposer/record/taking.hpp"
 #include "interposer/runtime/message.hpp"
 #include "interposer/runtime/recordings.hpp"
 
@@ -64,7 +65,7 @@ void snapshot_after_failure() noexcept {
         return;
     is_stuck.store(what->sticky, std::memory_order_relaxed);
     const std::uint64_t now = record::monotonic_nanoseconds();
-    if (snapshots < most_snapshots && (what->sticky || last == 0 || now - last >= least_between)) {
+    if (record::keeps() && snapshots < most_snapshots && (what->sticky || last == 0 || now - last >= least_between)) {
         last = now;
         ++snapshots;
         static Outcome outcome;

@@ -35,6 +35,8 @@ record::Settings settings(trace::PauseCause cause, const char* why) {
     settings.max_bytes = options().max_bytes;
     settings.cause = cause;
     settings.why = why;
+    settings.ring_bytes = options().ring.bytes;
+    settings.ring_ns = options().ring.ns;
     return settings;
 }
 
@@ -63,10 +65,7 @@ bool open_first_trace() noexcept {
             report(trace::RunEntryKind::trouble, "the trace's name is too long");
             return false;
         }
-        record::Settings how = settings(ring ? trace::PauseCause::ring : trace::PauseCause::start, "");
-        how.ring_bytes = options().ring.bytes;
-        how.ring_ns = options().ring.ns;
-        trouble = record::open(how);
+        trouble = record::open(settings(ring ? trace::PauseCause::ring : trace::PauseCause::start, ""));
         if (trouble == nullptr) {
             run_knows = report(trace::RunEntryKind::trace, path);
             return true;

@@ -1,8 +1,8 @@
 #include "interposer/runtime/options.hpp"
 
 #include "interposer/base/text.hpp"
-#include "interposer/control/trigger.hpp"
 #include "interposer/runtime/message.hpp"
+#include "policy/trigger.hpp"
 #include "trace/size_text.hpp"
 
 #include <algorithm>
@@ -27,6 +27,14 @@ constexpr std::string_view names[] = {
 
 Options current;
 constexpr std::size_t path_bytes = 4096; ///< its zero included
+
+/// A part of the run was wanted, but which is not understood: then the process is in standby, since a trace of
+/// all of it was not.
+bool part_is_unknown = false;
+
+bool chooses_a_part(std::string_view option) {
+    return option == "RING" || option == "WHEN";
+}
 
 bool parse_number(std::string_view text, std::uint64_t& value) {
     if (text.empty() || text.size() > 19)
@@ -75,8 +83,9 @@ bool parse_path(std::string_view text, Options& to) {
 /// The member is a copy of the text; empty where that is not understood.
 template <auto member>
 bool parse_condition(std::string_view text, Options& to) {
-    control::Trigger read;
-    const bool known = control::parse(text, read);
+    policy::Trigger read;
+    policy::Misread misread; // named by warn_of_options()
+    const bool known = policy::parse(text, read, misread);
     return parse_path<member>(known ? text : std::string_view(), to) && known;
 }
 
@@ -190,6 +199,16 @@ bool parse_action(std::string_view text, Options& to) {
     return known;
 }
 
+void warn_of_unknown_part(std::string_view name, std::string_view value) {
+    policy::Trigger read;
+    policy::Misread misread{value, "is no duration such as 60s, and no size of at least 4MiB"};
+    if (name == "WHEN")
+        policy::parse(value, read, misread);
+    say("UMADVISOR_%.*s is not understood: %.*s %s%s", static_cast<int>(name.size()), name.data(),
+        static_cast<int>(std::min<std::size_t>(misread.part.size(), 200)), misread.part.data(), misread.why,
+        options().mode == Mode::standby ? "; the process is in standby until umadvisor attach records it" : "");
+}
+
 } // namespace
 
 bool parse_actions(std::string_view text, Options& to) noexcept {
@@ -217,15 +236,19 @@ void for_each_setting(void (*visit)(std::string_view name, std::string_view valu
 
 void read_options() noexcept {
     current = Options{};
+    part_is_unknown = false;
 #define OPTION(name, type, member, default_value, help) set(#name, default_value, current);
 #include "interposer/runtime/options.def"
     // The environment of a set-user-ID program cannot be trusted (secure_getenv(3)); the loader refuses most
     // preloads there anyway.
     if (getuid() == geteuid() && getgid() == getegid())
-        for_each_setting([](std::string_view name, std::string_view value) { set(name, value, current); });
+        for_each_setting([](std::string_view name, std::string_view value) {
+            if (!set(name, value, current) && chooses_a_part(name))
+                part_is_unknown = true;
+        });
     if (current.ring.any())
         current.mode = Mode::record;
-    else if (current.when[0] != '\0')
+    else if (current.when[0] != '\0' || part_is_unknown)
         current.mode = Mode::standby;
     if (current.hashing == Hashing::automatic)
         current.hashing = current.acts() ? Hashing::off : Hashing::sample;
@@ -250,6 +273,8 @@ void warn_of_options() noexcept {
         else if (name == "OUTPUT" && value.size() >= path_bytes)
             say("UMADVISOR_OUTPUT is longer than %zu bytes; the trace is written to the working directory",
                 path_bytes - 1);
+        else if (chooses_a_part(name) && !set(name, value, ignored))
+            warn_of_unknown_part(name, value);
         else if (name != "OUTPUT" && name != "RUN" && name != "EDITOR" && !set(name, value, ignored))
             say("UMADVISOR_%.*s=%.*s is not understood and ignored; see `umadvisor help env`", length,
                 name.data(), static_cast<int>(value.size()), value.data());

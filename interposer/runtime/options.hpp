@@ -98,9 +98,12 @@ struct Options {
     std::uint64_t pretend_bytes = 0;    ///< 0: none
     std::uint64_t budget_bytes = 0;     ///< of rewritten memory on each device; 0: by the mode
     const char* control = "";           ///< folder of the socket; empty: the default one; "0": no socket
-    const char* when = "";              ///< control::parse() understands it; empty: no condition
+    const char* when = "";              ///< policy::parse() understands it; empty: no condition
     std::uint64_t when_duration_ns = 0; ///< of each recording that it begins
     std::uint64_t when_limit = 0;       ///< recordings that it begins in an hour
+
+    /// Whether recordings begin and end while the process runs, each with a trace of its own.
+    bool has_recordings() const noexcept { return mode == Mode::standby || ring.any(); }
 
     const Asked& asked(trace::ActMode which) const noexcept { return act[static_cast<std::size_t>(which)]; }
     bool asks(trace::ActMode which) const noexcept { return !asked(which).word.empty(); }

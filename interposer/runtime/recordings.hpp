@@ -28,7 +28,8 @@ struct RecordingState {
     bool recording = false;       ///< calls are recorded into `file` now
     std::uint64_t ends = 0;       ///< CLOCK_MONOTONIC at which the recording ends by itself; 0: it does not
     std::uint64_t recordings = 0; ///< begun so far
-    char file[4096] = {};         ///< of the recording, or of the last one
+    char file[4096] = {};         ///< of the recording, or of the last one; empty: there was none
+    char snapshot[4096] = {};     ///< the last that was written apart; empty: none
 };
 
 /// Begins a recording. Refused while one is under way. Where the process was started to record, the recording

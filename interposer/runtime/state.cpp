@@ -185,7 +185,7 @@ void describe() {
 bool begin_following() {
     const bool standby = options().mode == Mode::standby;
     const char* const trouble =
-        record::follow({options().stack_frames, options().python, standby || options().ring.any(),
+        record::follow({options().stack_frames, options().python, options().has_recordings(),
                         attach::simulated_clock(), options().ring.any() ? &note_failure : nullptr});
     if (trouble != nullptr) {
         say("%s; nothing is recorded", trouble);

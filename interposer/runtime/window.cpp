@@ -47,10 +47,10 @@ void record_change(PauseCause cause, std::uint64_t time) {
 
 bool takes_by_clock(Taking level) noexcept;
 
-/// Whether hooks run. While the program is watched they run in a pause, too, and in standby while a mode of
-/// --act is on: `held` alone says whether what they write belongs in a file.
+/// Whether hooks run. While the program is watched they run in a pause, too, and between recordings while a mode
+/// of --act is on: `held` alone says whether what they write belongs in a file.
 bool hooks_run() {
-    return held == 0 || record::watched() || (options().mode == Mode::standby && act::any_is_on());
+    return held == 0 || record::watched() || (options().has_recordings() && act::any_is_on());
 }
 
 /// Only where the next change is one of the clock's do calls ask it.

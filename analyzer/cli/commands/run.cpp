@@ -157,14 +157,17 @@ int run(const Arguments& arguments) {
         record_run(program.path, arguments.rest, environment_of(arguments, shim, named), output, quiet);
     if (!ran.known)
         return ran.status;
+    if (!ran.listed && records_on_request(arguments)) { // what was written meanwhile is another run's
+        if (!quiet)
+            say("no trace: no process recorded; umadvisor attach PID begins a recording while the program "
+                "runs");
+        return ran.status;
+    }
     // After the program has ended: what measures its device would disturb it.
     for (const std::string& line : add_rates(ran, !arguments.has("--no-calibrate")))
         if (!quiet)
             say(line);
-    if (!quiet && ran.processes.empty() && (arguments.has("--standby") || arguments.has("--when")))
-        say("no trace: no process reported a recording; umadvisor attach PID begins one while the program "
-            "runs");
-    else if (!quiet)
+    if (!quiet)
         summarize(ran.processes, ran.listed, arguments.has("--summary"));
     else if (arguments.has("--summary"))
         keep_summaries(ran.processes);

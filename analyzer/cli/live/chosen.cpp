@@ -21,6 +21,14 @@ pid_t number_of(const std::string& given) {
     return failed == std::errc() && end == given.data() + given.size() && pid > 0 ? pid : 0;
 }
 
+/// 0, -5 and numbers that no process can have are meant as PIDs, but are none.
+void refuse_number(const std::string& given) {
+    const std::string_view digits = std::string_view(given).substr(given.starts_with('-') ? 1 : 0);
+    if (!digits.empty() && digits.find_first_not_of("0123456789") == std::string_view::npos &&
+        number_of(given) == 0)
+        throw reader::Error(fmt::format("{} is no PID: give the PID or the name of a process", given));
+}
+
 [[noreturn]] void fail_without_socket(const live::Process& process) {
     if (!process.has_shim())
         throw reader::Error(fmt::format("process {} runs without umadvisor: {}", process.text(), how_to_start));
@@ -80,7 +88,7 @@ Chosen choose_name(const std::string& name) {
     if (found.connections.empty() && found.refusals.empty()) {
         if (unreachable)
             fail_without_socket(*unreachable);
-        throw reader::Error(fmt::format("no process of yours is called {}", name));
+        throw reader::Error(fmt::format("no process of yours is called {}: {}", name, how_to_start));
     }
     return chosen(std::move(found));
 }
@@ -95,6 +103,7 @@ Chosen choose_all() {
 }
 
 Chosen choose_one(const std::string& given) {
+    refuse_number(given);
     if (const pid_t pid = number_of(given); pid != 0)
         return choose_number(pid);
     Chosen all = choose_name(given);
@@ -110,6 +119,7 @@ Chosen choose_one(const std::string& given) {
 Chosen choose_each(const std::vector<std::string>& given) {
     Chosen all;
     for (const std::string& each : given) {
+        refuse_number(each);
         Chosen some = number_of(each) != 0 ? choose_number(number_of(each)) : choose_name(each);
         for (live::Connection& one : some.connections)
             if (std::ranges::none_of(all.connections, [&](const live::Connection& other) {

@@ -16,6 +16,7 @@ BOOST_AUTO_TEST_SUITE(control)
 
 using namespace umadvisor;
 using namespace umadvisor::control;
+using policy::Order;
 
 namespace {
 
@@ -38,13 +39,23 @@ std::string escaped(std::string_view text) {
 
 Trigger read(std::string_view text) {
     Trigger trigger;
-    BOOST_TEST(parse(text, trigger), text);
+    policy::Misread misread;
+    BOOST_TEST(parse(text, trigger, misread), text);
     return trigger;
 }
 
 bool refuses(std::string_view text) {
     Trigger trigger;
-    return !parse(text, trigger);
+    policy::Misread misread;
+    return !parse(text, trigger, misread);
+}
+
+/// The part that is not understood, and why.
+std::string misread(std::string_view text) {
+    Trigger trigger;
+    policy::Misread misread;
+    BOOST_TEST(!parse(text, trigger, misread), text);
+    return std::string(misread.part) + " " + misread.why;
 }
 
 constexpr std::uint64_t second = 1'000'000'000;
@@ -196,6 +207,22 @@ BOOST_AUTO_TEST_CASE(what_is_no_condition_is_refused) {
     for (int i = 0; i < 9; ++i)
         many += "mem.device > 1;";
     BOOST_TEST(refuses(many));
+}
+
+BOOST_AUTO_TEST_CASE(what_is_not_understood_of_a_condition_is_named) {
+    BOOST_TEST(misread("waits.share > 0.5; foo > 1")
+                   .starts_with("foo is no metric; the metrics are um.faults/s, um.bytes/s, "));
+    BOOST_TEST(misread("foo > 1").ends_with(", alloc.refused, step.time(NAME)"));
+    BOOST_TEST(misread("mem.devices > 1").starts_with("mem.devices is no metric"));
+    BOOST_TEST(misread("waits.share > 50%") == "50% is no number for it: a number such as 0.5 or 1000");
+    BOOST_TEST(misread("mem.device > 1 parsec").starts_with("1 parsec is no number of bytes: "));
+    BOOST_TEST(misread("mem.device > 1G for 5").starts_with("5 is no time: "));
+    BOOST_TEST(misread("step.time(a) > 1").starts_with("1 is no time: "));
+    BOOST_TEST(misread("step.time() > 1s").starts_with("step.time() needs the name of an NVTX range"));
+    BOOST_TEST(misread("waits.share = 1").starts_with("= 1 lacks an operator: "));
+    BOOST_TEST(misread("waits.share").starts_with("waits.share lacks an operator: "));
+    BOOST_TEST(misread("waits.share >").starts_with("waits.share > lacks a number"));
+    BOOST_TEST(misread(" ; ").find("has no condition") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(a_condition_fires_once_it_has_held_for_long_enough) {

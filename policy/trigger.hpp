@@ -1,11 +1,11 @@
-/// UMADVISOR_WHEN: conditions that begin a recording, and how they are written.
+/// UMADVISOR_WHEN and --when: conditions that begin a recording, and how they are written.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
 
-namespace umadvisor::control {
+namespace umadvisor::policy {
 
 /// What a condition is about. Rates are those of the last second.
 enum class Metric : std::uint8_t {
@@ -52,8 +52,14 @@ struct Trigger {
     bool needs_calls() const noexcept;
 };
 
-/// Reads "METRIC OP NUMBER[unit] [for DURATION]", several with ; between. False, with `to` unspecified, if the
-/// text is not understood. An empty text has no conditions.
-bool parse(std::string_view text, Trigger& to) noexcept;
+/// The part of a text that is not understood, and what is wrong with it: "foo" and "is no metric; ...".
+struct Misread {
+    std::string_view part;
+    const char* why = ""; ///< static text
+};
 
-} // namespace umadvisor::control
+/// Reads "METRIC OP NUMBER[unit] [for DURATION]", several with ; between. False, with `to` unspecified, if the
+/// text is not understood; `misread` has the part then. An empty text has no conditions.
+bool parse(std::string_view text, Trigger& to, Misread& misread) noexcept;
+
+} // namespace umadvisor::policy
