@@ -22,6 +22,7 @@
 #include <algorithm>
 #include <atomic>
 #include <climits>
+#include <cstdio>
 #include <cstring>
 #include <new>
 #include <poll.h>
@@ -193,7 +194,9 @@ void fire(Server& self, std::string_view condition) {
     std::memcpy(why, condition.data(), bytes);
     why[bytes] = '\0';
     if (self.room.state.ring) {
-        runtime::snapshot("", false, why, self.room.outcome);
+        char note[sizeof why + 32];
+        std::snprintf(note, sizeof note, "condition held: %s", why);
+        runtime::snapshot("", false, note, self.room.outcome);
     } else {
         runtime::Request& wanted = self.room.wanted;
         wanted = {};

@@ -141,6 +141,7 @@ void mark(const char* text, Outcome& outcome) noexcept {
     record.action = trace::RangeAction::mark;
     record.text = record::string_id(text);
     record::write(record);
+    record::note("mark \"%s\"", text);
     name_file(outcome);
 }
 

@@ -179,7 +179,7 @@ class Attach(LiveTest):
             self.check_refused(self.run_client("attach", "--all", "status"), "no process of yours has a control socket: .*--standby")
         self.check_refused(self.run_client("attach", "no-such-name", "status"), "no process of yours is called no-such-name: start the program with umadvisor run")
         for number in "0", "-5", "99999999999":
-            self.check_refused(self.run_client("attach", "--", number, "status"), f"{number} is no PID")
+            self.check_refused(self.run_client("attach", number, "status"), f"{number} is no PID")
         self.check_refused(self.run_client("attach", 4194304, "status"), "there is no process 4194304")
         with subprocess.Popen(["sleep", "100"]) as sleeper:
             self.check_refused(self.run_client("attach", sleeper.pid, "status"), "runs without umadvisor: start the program with")

@@ -210,6 +210,16 @@ class Recordings(control_test.Control):
         err = self.finish(program)
         self.assertEqual(err.count(f"launches/s > 1 holds: wrote the last part of the run to {written}\n"), 1, err)
 
+    def test_a_report_has_marks_and_conditions_with_their_times(self):
+        program = self.start("work", UMADVISOR_MODE="record", UMADVISOR_RING="4MiB", UMADVISOR_WHEN="launches/s > 1", UMADVISOR_WHEN_LIMIT="1")
+        client = self.connect(program)
+        self.assertTrue(client.ask("mark", "text=epoch 2")["ok"])
+        written = self.wait_for(lambda: client.ask("status").get("snapshot"))
+        text = self.run_umadvisor("report", written).stdout
+        self.assertRegex(text, r'(?m)^  - mark "epoch 2" at \d[\d.]* \w+$')
+        self.assertRegex(text, r"(?m)^  - condition held at \d[\d.]* \w+: launches/s > 1$")
+        self.finish(program)
+
     def test_a_recording_that_the_program_ends_in_is_whole(self):
         program = self.start("work")
         self.connect(program).ask("start")
