@@ -4,14 +4,12 @@
 #include "interposer/record/control_groups.hpp"
 #include "interposer/record/off_stack.hpp"
 #include "interposer/record/quiet.hpp"
-#include "interposer/runtime/own_thread.hpp"
 
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
-#include <unistd.h>
 
 namespace umadvisor::act {
 
@@ -64,12 +62,6 @@ World launcher_world() noexcept {
             world = {number, size};
     }
     return world;
-}
-
-unsigned usable_cores() noexcept {
-    const unsigned remembered = runtime::remembered_cores();
-    const auto bound = remembered != 0 ? remembered : static_cast<unsigned>(sysconf(_SC_NPROCESSORS_ONLN));
-    return static_cast<unsigned>(std::min<std::uint64_t>(bound, record::cores_of_groups()));
 }
 
 } // namespace umadvisor::act

@@ -14,9 +14,6 @@ std::uint64_t free_host_memory(const char* root = "") noexcept;
 /// Half of free_host_memory() at the first call.
 std::uint64_t host_share() noexcept;
 
-/// Cores that the process may use: by its affinity at the start, and by its control groups.
-unsigned usable_cores() noexcept;
-
 /// How many processes a launcher has started together with this one.
 struct World {
     std::uint64_t size;   ///< 1: no launcher gives a larger number

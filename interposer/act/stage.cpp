@@ -9,6 +9,7 @@
 /// Not staged are: all copies while the program captures a stream; copies whose ends are not within one device
 /// allocation and within pageable memory; copies on streams of another context than the current one; a second
 /// copy in a context while one is staged; call sites as reason_to_leave() says.
+#include "interposer/act/cores.hpp"
 #include "interposer/act/devices.hpp"
 #include "interposer/act/host.hpp"
 #include "interposer/act/plan.hpp"

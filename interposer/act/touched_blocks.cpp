@@ -1,5 +1,6 @@
 #include "interposer/act/touched_blocks.hpp"
 
+#include "interposer/act/cores.hpp"
 #include "interposer/act/host.hpp"
 #include "interposer/act/stage_ring.hpp"
 #include "interposer/attach/real.hpp"
@@ -23,7 +24,7 @@ using attach::real;
 
 constexpr std::size_t least_bytes = std::size_t{64} << 20;
 constexpr std::size_t huge_page = std::size_t{2} << 20;
-constexpr unsigned most_threads = 8;
+constexpr unsigned most_threads = 16;
 constexpr unsigned long most_nodes = 1024;
 
 struct Block {
@@ -109,7 +110,7 @@ bool make_touched(const HostAllocationScope& asked) noexcept {
     char* const memory = map(asked.bytes);
     if (memory == nullptr)
         return false;
-    StageJob job{.to = memory, .from = nullptr, .bytes = asked.bytes};
+    StageJob job{.to = memory, .from = nullptr, .bytes = asked.bytes, .manner = {most_threads, false}};
     threads.put(job);
     threads.wait(job);
     const Block block{reinterpret_cast<std::uint64_t>(memory), asked.bytes, observe::current_context_number()};

@@ -6,6 +6,7 @@
 #include "interposer/record/clock.hpp"
 #include "interposer/record/recorder.hpp"
 #include "interposer/record/stacks.hpp"
+#include "interposer/record/thread_writer.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -28,6 +29,8 @@ namespace umadvisor::record {
 using observe::recorder;
 
 [[maybe_unused]] const bool reads_are_open = (open_checked_reads(), true);
+
+constinit thread_local ThreadSeat seat{};
 
 void charge(std::uint64_t) noexcept {}
 std::uint64_t stack() noexcept {
@@ -76,7 +79,7 @@ void write(const Record& record) noexcept {
         recorder().contents.push_back(record);
     else if constexpr (std::is_same_v<Record, trace::Comparison>)
         recorder().comparisons.push_back(record);
-    else
+    else if constexpr (std::is_same_v<Record, trace::Advise>)
         recorder().advices.push_back(record);
 }
 template void write(const trace::Residency&) noexcept;
@@ -85,6 +88,7 @@ template void write(const trace::Prefetch&) noexcept;
 template void write(const trace::Advise&) noexcept;
 template void write(const trace::Content&) noexcept;
 template void write(const trace::Comparison&) noexcept;
+template void write(const trace::Pool&) noexcept;
 
 template <class Record>
 void define(const Record& record) noexcept {
