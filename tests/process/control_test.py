@@ -95,7 +95,7 @@ class Control(unittest.TestCase):
         status = self.connect(program).ask("status")
         self.assertEqual((status["ok"], status["protocol"], status["pid"], status["program"]), (True, 1, program.pid, "reached"))
         self.assertEqual((status["mode"], status["recording"], status["watched"], status["trigger"]), ("record", True, False, ""))
-        self.assertEqual([mode["mode"] for mode in status["act"]], ["relieve", "prefetch", "rewrite", "stage", "reuse", "pinned", "pools", "join"])
+        self.assertEqual([mode["mode"] for mode in status["act"]], ["relieve", "prefetch", "rewrite", "stage", "reuse", "pinned", "pools", "join", "batch"])
         self.assertFalse(any(mode["on"] for mode in status["act"]))
         self.assertTrue(stat.S_ISSOCK(self.address(program).lstat().st_mode))
         self.assertEqual(stat.S_IMODE(self.address(program).lstat().st_mode), 0o600)
