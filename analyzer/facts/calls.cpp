@@ -204,7 +204,7 @@ std::optional<Call> Calls::of(const trace::Copy& record, const reader::ThreadCur
     Call call = begin(record, cursor.index());
     const bool from_host = stays_on_host(record.source_memory),
                to_host = stays_on_host(record.destination_memory);
-    if (record.status != 0 || record.captured != 0 || (from_host && to_host))
+    if (record.status != 0 || record.captured != 0 || (from_host && to_host) || is_deferred(record))
         return call;
     call.stream = place(record.stream, cursor.index());
     call.queues = Queues::work;

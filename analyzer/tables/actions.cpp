@@ -85,7 +85,8 @@ void Actions::add(const trace::Advise& record) {
 }
 
 void Actions::add(const trace::Copy& record) {
-    if (const ActionKind kind = kind_of(record, dictionary_); kind != ActionKind::other)
+    const ActionKind kind = kind_of(record, dictionary_);
+    if (record.origin != trace::Origin::umadvisor && kind != ActionKind::other)
         count(kind, record, record.bytes);
 }
 

@@ -1,5 +1,6 @@
 #include "interposer/act/deferred.hpp"
 
+#include "interposer/attach/entries.hpp"
 #include "interposer/record/clock.hpp"
 #include "interposer/record/confined.hpp"
 #include "interposer/record/mutex.hpp"
@@ -24,7 +25,9 @@ enum class Thread : std::uint8_t { none, runs, refused, ended };
 record::Mutex mutex{record::Lock::actions}; ///< guards what follows, and what add() changes
 constinit const Deferrable* kind = nullptr; ///< null: nothing is deferred
 constinit bool making = false;
-constinit std::uint64_t added = 0; ///< calls, ever
+constinit bool pending = false;        ///< something is deferred, and not only until another call
+constinit bool over_meanwhile = false; ///< another call of the program waits for the thread that makes calls
+constinit std::uint64_t added = 0;     ///< calls, ever
 constinit Thread thread = Thread::none;
 
 /// Wakes the thread. Nothing else is locked while this is held.
@@ -63,12 +66,12 @@ void watch() {
         std::uint64_t now = 0;
         {
             const record::Guard guard(mutex);
-            if (kind == nullptr)
+            if (!pending)
                 return;
             now = added;
         }
         if (now == before)
-            make_deferred_calls();
+            make_deferred_calls(false);
         before = now;
     }
 }
@@ -116,7 +119,30 @@ void wait_for_maker() {
 
 } // namespace
 
-void make_deferred_calls() noexcept {
+namespace {
+
+/// Whether a call that is only counted may show, or come before, what is deferred. Those that ask do neither.
+constexpr bool orders_work(std::string_view name) {
+    for (const std::string_view question : {"Get", "IsCapturing", "CanAccessPeer"})
+        if (name.find(question) != std::string_view::npos)
+            return false;
+    return true;
+}
+
+} // namespace
+
+/// Called by the pass-through of an entry point while something is deferred (attach/exports_x86_64.S).
+extern "C" __attribute__((visibility("hidden"))) void
+umadvisor_before_counted_call(std::size_t entry) noexcept {
+    // Calls of the driver's own exports are not the program's.
+    if (!record::seat.inside_wrapper && orders_work(attach::entry_names[entry])) {
+        record::seat.inside_wrapper = true;
+        make_deferred_calls();
+        record::seat.inside_wrapper = false;
+    }
+}
+
+void make_deferred_calls(bool over) noexcept {
     const record::Quiet quiet;
     const Deferrable* mine = nullptr;
     {
@@ -125,16 +151,27 @@ void make_deferred_calls() noexcept {
             return;
         if (!making) {
             making = true;
+            over_meanwhile = over;
             mine = kind;
+        } else {
+            over_meanwhile |= over;
         }
     }
     if (mine == nullptr)
         return wait_for_maker();
-    mine->make();
-    const record::Guard guard(mutex);
-    making = false;
-    kind = nullptr;
-    record::deferred().store(false, std::memory_order_relaxed);
+    for (bool told = over;; told = true) {
+        mine->make(told);
+        const record::Guard guard(mutex);
+        if (over_meanwhile && !told)
+            continue;
+        making = false;
+        pending = false;
+        if (told || !mine->until_over) {
+            kind = nullptr;
+            record::deferred().store(false, std::memory_order_relaxed);
+        }
+        return;
+    }
 }
 
 bool detail::defer(const Deferrable& asked, bool (*add)(void* what), void* what) noexcept {
@@ -146,7 +183,8 @@ bool detail::defer(const Deferrable& asked, bool (*add)(void* what), void* what)
         if (making || (kind != nullptr && kind != &asked) || !add(what))
             return false;
         ++added;
-        first = kind == nullptr;
+        first = !pending;
+        pending = true;
         kind = &asked;
         record::deferred().store(true, std::memory_order_relaxed);
     }

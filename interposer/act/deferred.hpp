@@ -13,9 +13,13 @@ namespace umadvisor::act {
 
 /// What one action defers.
 struct Deferrable {
-    /// Makes all that is deferred. Called without a lock, by one thread at a time, while nothing is added: by a
-    /// thread of ours without a current context, or by one of the program's.
-    void (*make)() noexcept;
+    /// Makes all that is deferred, if anything is. Called without a lock, by one thread at a time, while
+    /// nothing is added: by a thread of ours without a current context, or by one of the program's. `over`: the
+    /// program makes another call.
+    void (*make)(bool over) noexcept;
+    /// Calls count as deferred until the program makes another one, also once all are made: what is added next
+    /// knows that there was none.
+    bool until_over = false;
 };
 
 /// Whether something is deferred, or is being made. One load.
@@ -24,8 +28,8 @@ inline bool calls_are_deferred() noexcept {
 }
 
 /// Makes what is deferred. If another thread does so already, waits for it: for a second at most, since the
-/// driver may wait for a thread that waits here.
-[[gnu::cold, gnu::noinline]] void make_deferred_calls() noexcept;
+/// driver may wait for a thread that waits here. `over`: see Deferrable.
+[[gnu::cold, gnu::noinline]] void make_deferred_calls(bool over = true) noexcept;
 
 namespace detail {
 bool defer(const Deferrable& kind, bool (*add)(void* what), void* what) noexcept;

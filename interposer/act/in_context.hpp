@@ -8,8 +8,9 @@ namespace umadvisor::act {
 /// While it lives, `context` is this thread's current context, if it still exists.
 class InContext {
 public:
-    explicit InContext(CUcontext context) noexcept
-        : pushed_(attach::real<attach::Entry::cuCtxPushCurrent_v2>()(context) == CUDA_SUCCESS) {}
+    /// Nothing is done unless it is `needed`.
+    explicit InContext(CUcontext context, bool needed = true) noexcept
+        : pushed_(needed && attach::real<attach::Entry::cuCtxPushCurrent_v2>()(context) == CUDA_SUCCESS) {}
     ~InContext() noexcept {
         CUcontext popped = nullptr;
         if (pushed_)

@@ -58,7 +58,7 @@ bool describe(const trace::Prefetch& record, std::uint64_t address, std::uint64_
 }
 
 /// Makes the calls of a run as one, in the context that they were made in.
-void make_run() noexcept {
+void make_run(bool) noexcept {
     policy::PrefetchCall all{};
     CUcontext context = nullptr, now = nullptr;
     std::uint64_t stack = 0;

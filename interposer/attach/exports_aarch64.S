@@ -3,8 +3,8 @@
 
     .text
 
-    .type resolve_and_go, %function
-resolve_and_go:                     // x17: the entry's number
+// All argument registers live on across a call of `function`, which gets the entry's number, in x17. x16: its answer.
+    .macro keep_arguments_and_call function
     stp x29, x30, [sp, #-224]!
     mov x29, sp
     stp x0, x1, [sp, #16]
@@ -16,7 +16,8 @@ resolve_and_go:                     // x17: the entry's number
     stp q2, q3, [sp, #128]
     stp q4, q5, [sp, #160]
     stp q6, q7, [sp, #192]
-    bl umadvisor_find_driver
+    mov x0, x17
+    bl \function
     mov x16, x0
     ldp q6, q7, [sp, #192]
     ldp q4, q5, [sp, #160]
@@ -28,9 +29,34 @@ resolve_and_go:                     // x17: the entry's number
     ldp x2, x3, [sp, #32]
     ldp x0, x1, [sp, #16]
     ldp x29, x30, [sp], #224
+    .endm
+
+    .type resolve_and_go, %function
+resolve_and_go:                     // x17: the entry's number
+    keep_arguments_and_call umadvisor_find_driver
     ldr x16, [x16, x17, lsl #3]
     br x16
     .size resolve_and_go, .-resolve_and_go
+
+// A call that is only counted, while calls of the program are deferred (act/deferred.hpp).
+    .type make_deferred_and_go, %function
+make_deferred_and_go:               // x17: the entry's number
+    keep_arguments_and_call umadvisor_before_counted_call
+    adrp x9, umadvisor_counters
+    ldr x9, [x9, :lo12:umadvisor_counters]
+    add x9, x9, x17, lsl #3
+    1: ldxr x10, [x9]
+    add x10, x10, #1
+    stxr w11, x10, [x9]
+    cbnz w11, 1b
+    adrp x16, umadvisor_real_table
+    add x16, x16, :lo12:umadvisor_real_table
+    ldr x16, [x16, x17, lsl #3]
+    br x16
+    .size make_deferred_and_go, .-make_deferred_and_go
+
+// record::deferred(): a byte in the page of record/taking.hpp.
+#define DEFERRED _ZN9umadvisor6record6detail11taking_pageE + 4
 
 // The load is an acquire: whoever sees a wrapper here has to see the driver's addresses that it goes on to.
 number = 0
@@ -39,11 +65,13 @@ number = 0
     symbol: hint #34; adrp x16, umadvisor_export_table + 8 * number;                                                   \
     add x16, x16, :lo12:umadvisor_export_table + 8 * number; ldar x16, [x16]; br x16; .size symbol, .-symbol;          \
     .p2align 4;                                                                                                        \
-    counted_##symbol: hint #34; adrp x9, umadvisor_counters; ldr x9, [x9, :lo12:umadvisor_counters];                   \
+    counted_##symbol: hint #34; adrp x9, DEFERRED; ldrb w9, [x9, :lo12:DEFERRED]; cbnz w9, deferred_##symbol;          \
+    adrp x9, umadvisor_counters; ldr x9, [x9, :lo12:umadvisor_counters];                   \
     add x9, x9, #((8 * number) & 0xfff); add x9, x9, #((8 * number) >> 12), lsl #12;                                   \
     1: ldxr x10, [x9]; add x10, x10, #1; stxr w11, x10, [x9]; cbnz w11, 1b;                                            \
     adrp x16, umadvisor_real_table + 8 * number;                                                                       \
     ldr x16, [x16, :lo12:umadvisor_real_table + 8 * number]; br x16;                                                   \
+    deferred_##symbol: mov x17, #number; b make_deferred_and_go;                                                       \
     unresolved_##symbol: mov x17, #number; b resolve_and_go;                                                           \
     number = number + 1;
 #include "interposer/driver_api.def"

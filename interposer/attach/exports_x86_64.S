@@ -4,10 +4,9 @@
 
     .text
 
-// A call that arrives before the driver was found, through a symbol bound at link time. The entry's number is on the
-// stack; all argument registers live on across the look-up, which answers the table to go on through.
-    .type resolve_and_go, @function
-resolve_and_go:
+// All argument registers live on across a call of `function`. 136 and the seven words keep the stack as the ABI wants it
+// where one word is on it beside the return address.
+    .macro keep_arguments_and_call function
     push %rax
     push %rdi
     push %rsi
@@ -24,7 +23,8 @@ resolve_and_go:
     movups %xmm5, 80(%rsp)
     movups %xmm6, 96(%rsp)
     movups %xmm7, 112(%rsp)
-    call umadvisor_find_driver
+    mov 192(%rsp), %rdi
+    call \function
     mov %rax, %r10
     movups (%rsp), %xmm0
     movups 16(%rsp), %xmm1
@@ -43,16 +43,38 @@ resolve_and_go:
     pop %rdi
     pop %rax
     pop %r11
+    .endm
+
+// A call that arrives before the driver was found, through a symbol bound at link time. The entry's number is on the
+// stack; the look-up answers the table to go on through.
+    .type resolve_and_go, @function
+resolve_and_go:
+    keep_arguments_and_call umadvisor_find_driver
     jmp *(%r10,%r11,8)
     .size resolve_and_go, .-resolve_and_go
+
+// A call that is only counted, while calls of the program are deferred (act/deferred.hpp).
+    .type make_deferred_and_go, @function
+make_deferred_and_go:
+    keep_arguments_and_call umadvisor_before_counted_call
+    mov umadvisor_counters(%rip), %r10
+    lock incq (%r10,%r11,8)
+    lea umadvisor_real_table(%rip), %r10
+    jmp *(%r10,%r11,8)
+    .size make_deferred_and_go, .-make_deferred_and_go
+
+// record::deferred(): a byte in the page of record/taking.hpp.
+#define DEFERRED _ZN9umadvisor6record6detail11taking_pageE + 4
 
 number = 0
 #define API(symbol, handling)                                                                                          \
     .globl symbol; .type symbol, @function; .p2align 4;                                                                \
     symbol: endbr64; jmp *(umadvisor_export_table + 8 * number)(%rip); .size symbol, .-symbol;                         \
     .p2align 4;                                                                                                        \
-    counted_##symbol: endbr64; mov umadvisor_counters(%rip), %r11; lock incq (8 * number)(%r11);                       \
+    counted_##symbol: endbr64; cmpb $0, DEFERRED(%rip); jne deferred_##symbol;                                         \
+    mov umadvisor_counters(%rip), %r11; lock incq (8 * number)(%r11);                                                  \
     jmp *(umadvisor_real_table + 8 * number)(%rip);                                                                    \
+    deferred_##symbol: push $number; jmp make_deferred_and_go;                                                         \
     unresolved_##symbol: push $number; jmp resolve_and_go;                                                             \
     number = number + 1;
 #include "interposer/driver_api.def"

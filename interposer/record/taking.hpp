@@ -32,6 +32,7 @@ struct alignas(page_bytes) TakingPage {
     std::atomic<std::uint32_t> part{0};
 };
 inline constinit TakingPage taking_page{};
+static_assert(offsetof(TakingPage, deferred) == 4, "attach/exports_*.S read it there");
 inline constexpr std::atomic<Taking>& taking = taking_page.word;
 inline constinit Clock ask_clock = nullptr;
 } // namespace detail

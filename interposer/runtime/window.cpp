@@ -1,6 +1,7 @@
 #include "interposer/runtime/window.hpp"
 
 #include "interposer/act/action.hpp"
+#include "interposer/act/deferred.hpp"
 #include "interposer/observe/allocations.hpp"
 #include "interposer/observe/managed_watch.hpp"
 #include "interposer/record/clock.hpp"
@@ -47,10 +48,16 @@ void record_change(PauseCause cause, std::uint64_t time) {
 
 bool takes_by_clock(Taking level) noexcept;
 
-/// Whether hooks run. While the program is watched they run in a pause, too, and between recordings while a mode
-/// of --act is on: `held` alone says whether what they write belongs in a file.
+/// Whether hooks run in a pause, too: while the program is watched; between recordings while a mode of --act is
+/// on; and while copies may be deferred, which have to be made before other calls. `held` alone says whether
+/// what hooks write belongs in a file.
+bool hooks_run_in_pauses() {
+    return record::watched() || (options().has_recordings() && act::any_is_on()) || act::modes::batch.is_on() ||
+           act::calls_are_deferred();
+}
+
 bool hooks_run() {
-    return held == 0 || record::watched() || (options().has_recordings() && act::any_is_on());
+    return held == 0 || hooks_run_in_pauses();
 }
 
 /// Only where the next change is one of the clock's do calls ask it.
@@ -116,7 +123,7 @@ bool takes_by_clock(Taking level) noexcept {
             mutex.unlock();
         }
     }
-    return level <= (recorded || record::watched() ? Taking::everything : Taking::state);
+    return level <= (recorded || hooks_run_in_pauses() ? Taking::everything : Taking::state);
 }
 
 /// For a copy between two allocations of devices.

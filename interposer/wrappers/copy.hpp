@@ -20,14 +20,23 @@ public:
     template <Entry E, class... Arguments>
     CUresult make(Arguments... arguments) noexcept {
         const CUresult result = timed_call<E>(record_, [&] {
-            return act::notify<&act::Action::instead_of_copy>(record_) ? CUDA_SUCCESS
-                                                                       : attach::real<E>()(arguments...);
+            if (act::notify<&act::Action::instead_of_copy>(record_))
+                return CUDA_SUCCESS;
+            make_earlier_calls();
+            return attach::real<E>()(arguments...);
         });
         finish();
         return result;
     }
 
 private:
+    /// Those that are deferred, whose time does not count for this copy.
+    void make_earlier_calls() noexcept {
+        if (act::calls_are_deferred()) [[unlikely]] {
+            act::make_deferred_calls();
+            record_.start = record::now();
+        }
+    }
     void finish() noexcept;
     /// Of a copy between host and device.
     std::uint64_t host_span() const noexcept {
@@ -69,6 +78,7 @@ struct copy : WhileRecording {
 };
 
 struct copy_async : WhileRecording {
+    static constexpr bool is_deferred = true;
     template <Entry E, class Destination, class Source>
     static CUresult call(Destination destination, Source source, std::size_t bytes, CUstream stream) noexcept {
         return copy_later<E>({destination, source, bytes}, stream, destination, source, bytes, stream);

@@ -65,9 +65,11 @@ private:
         if (record::seat.inside_wrapper || !record::has_thread_pages()) [[unlikely]]
             return attach::real<E>()(arguments...);
         const InsideWrapper inside;
-        if constexpr (!Policy::is_deferred)
+        if constexpr (!Policy::is_deferred) {
+            ++record::seat.calls;
             if (act::calls_are_deferred()) [[unlikely]]
                 act::make_deferred_calls();
+        }
         return Policy::template call<E>(arguments...);
     }
 };

@@ -108,6 +108,29 @@ inline void copy_step(Worker& worker) {
         worker.random.fill(from, bytes);
 }
 
+/// Small uploads in a row, to neighbouring places or to any, some of which overlap.
+inline void uploads_step(Worker& worker) {
+    Passage passage;
+    passage.source = worker.any([](const Buffer& each) { return each.kind == Kind::pinned; });
+    passage.target = worker.any([](const Buffer& each) { return each.only_device(); });
+    if (!passage.source || !passage.target)
+        return;
+    passage.stream = &worker.any_stream();
+    Buffer &target = *passage.target, &source = *passage.source;
+    worker.order_by_event(source, *passage.stream);
+    worker.order(target, *passage.stream);
+    const std::size_t count = 2 + worker.random.below(40);
+    const std::size_t most = std::min(std::min(target.bytes, source.bytes) / count, std::size_t{40} << 10);
+    const bool adjoin = worker.random.one_in(2);
+    const std::size_t bytes = most == 0 ? 0 : worker.random.length(most);
+    for (std::size_t i = 0; i < count && bytes != 0; ++i)
+        worker.expect(cudaMemcpyAsync(adjoin ? target.at + i * bytes : worker.any_place(target, bytes),
+                                      adjoin && worker.random.one_in(2) ? source.at + i * bytes
+                                                                        : worker.any_place(source, bytes),
+                                      bytes, direction(worker, target, source), passage.stream->handle));
+    end(worker, passage, false);
+}
+
 inline void copy_rows_step(Worker& worker) {
     Passage passage;
     if (!begin(worker, passage))

@@ -1,7 +1,9 @@
 // Copies of the late driver: which wait, which are waited for, and which come at once.
 #include "tools/simcuda/late/entry.hpp"
 
+#include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <type_traits>
 
 namespace simcuda::late {
@@ -99,7 +101,49 @@ CUresult copy_box(const char* what, bool asynchronous, bool per_thread, CUstream
                                  : later(what, stream, per_thread, held);
 }
 
+/// Copies of a batch have no order among each other: the last comes first. Where one has an end in pageable
+/// memory all are waited for, which they may be.
+template <class Call>
+CUresult copy_batch(bool per_thread, CUstream stream, const CUdeviceptr* to, const CUdeviceptr* from,
+                    const std::size_t* bytes, std::size_t count, bool alike, Call call) {
+    if (!to || !from || !bytes || !alike || captures(stream, per_thread) ||
+        stream_of(stream, per_thread).legacy)
+        return call(const_cast<CUdeviceptr*>(to), const_cast<CUdeviceptr*>(from),
+                    const_cast<std::size_t*>(bytes));
+    const auto backwards = [count](const auto* values) {
+        return std::vector(std::make_reverse_iterator(values + count), std::make_reverse_iterator(values));
+    };
+    const auto targets = backwards(to), sources = backwards(from);
+    const auto lengths = backwards(bytes);
+    const auto is_pageable = [](CUdeviceptr address) { return end_of(address) == End::pageable; };
+    const bool waits = std::any_of(targets.begin(), targets.end(), is_pageable) ||
+                       std::any_of(sources.begin(), sources.end(), is_pageable);
+    const auto held = [=] { // a call may not change what is kept for it
+        auto own_targets = targets, own_sources = sources;
+        auto own_lengths = lengths;
+        return call(own_targets.data(), own_sources.data(), own_lengths.data());
+    };
+    return waits ? now("cuMemcpyBatchAsync", stream, per_thread, held)
+                 : later("cuMemcpyBatchAsync", stream, per_thread, held);
+}
+
 } // namespace
+
+// The attributes of copies after the first stay the program's: those of one kind for all are kept.
+LATE_PAIR(cuMemcpyBatchAsync_v2, _ptsz,
+          (CUdeviceptr * to, CUdeviceptr* from, std::size_t* bytes, std::size_t count,
+           CUmemcpyAttributes* attributes, std::size_t* first, std::size_t kinds, CUstream stream),
+          {
+              const bool alike = kinds == 1 && attributes && first && *first == 0;
+              const CUmemcpyAttributes all = alike ? *attributes : CUmemcpyAttributes{};
+              return copy_batch(per_thread, stream, to, from, bytes, count, alike,
+                                [=](CUdeviceptr* a, CUdeviceptr* b, std::size_t* lengths) {
+                                    CUmemcpyAttributes same = all;
+                                    std::size_t zero = 0;
+                                    return alike ? real(a, b, lengths, count, &same, &zero, 1, stream)
+                                                 : real(a, b, lengths, count, attributes, first, kinds, stream);
+                                });
+          })
 
 #define COPY(symbol, suffix, To, From)                                                                         \
     LATE_PAIR(symbol, suffix, (To to, From from, std::size_t bytes),                                           \

@@ -1,0 +1,255 @@
+// Small uploads in a row. Prints every answer, and what device memory holds at the end.
+//   neighbours   to places that follow each other, from such places
+//   scattered    to places apart from each other
+//   repeated     to the same place again and again
+//   reused       the stream is idle: each source is written again at once
+//   downloaded   each round's source is what the same stream has downloaded before, without a wait
+//   legacy       in the legacy default stream, to places apart
+//   own          in the thread's own default stream
+//   streams      two streams in turns
+//   launched     a kernel follows each copy
+//   recorded     an event is recorded after every tenth copy
+//   counted      a call that umadvisor only counts, which orders work, follows every tenth copy
+//   written      a stream waits for a value that the last copy writes, without a call after it
+//   wrong        one copy has a bad address
+//   beyond       the last copy is partly outside its memory
+//   freed        source and target are freed after the copies
+//   captured     the copies become a graph
+//   contexts     two contexts, whose copies have the same stream handle (0) in turns
+//   threads      two threads upload in streams of their own
+//   large        every third copy is of 64 KiB
+//   combined     the source is write-combined
+//   paused       the program does nothing for a while before it waits
+#include "driver_program.hpp"
+
+#include <chrono>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+namespace {
+
+constexpr std::size_t piece = 512, count = 200, bytes = piece * count * 3;
+constexpr int rounds = 4;
+
+CUcontext context = nullptr;
+
+CUresult upload(CUdeviceptr to, const void* from, std::size_t length, CUstream stream) {
+    static const auto call = ASK("cuMemcpyHtoDAsync", cuMemcpyHtoDAsync_v2); // to look up is a call, too
+    return call(to, from, length, stream);
+}
+
+CUresult upload_own(CUdeviceptr to, const void* from, std::size_t length) {
+    static const auto call = ASK("cuMemcpyHtoDAsync", cuMemcpyHtoDAsync_v2);
+    return call(to, from, length, CU_STREAM_PER_THREAD);
+}
+
+CUstream make_stream() {
+    CUstream stream = nullptr;
+    must(ASK("cuStreamCreate", cuStreamCreate)(&stream, CU_STREAM_NON_BLOCKING), "stream");
+    return stream;
+}
+
+void synchronize(CUstream stream) {
+    must(ASK("cuStreamSynchronize", cuStreamSynchronize)(stream), "wait");
+}
+
+struct Memory {
+    explicit Memory(unsigned flags = 0) {
+        void* pinned = nullptr;
+        must(ASK("cuMemHostAlloc", cuMemHostAlloc)(&pinned, bytes, flags), "pinned");
+        host = static_cast<unsigned char*>(pinned);
+        must(ASK("cuMemAlloc", cuMemAlloc_v2)(&device, bytes), "device");
+        must(ASK("cuMemsetD8", cuMemsetD8_v2)(device, 3, bytes), "set");
+        synchronize(nullptr);
+    }
+    void fill(int round) {
+        for (std::size_t i = 0; i < bytes; ++i)
+            host[i] = static_cast<unsigned char>(i * 7 + i / piece + static_cast<std::size_t>(round) * 31);
+    }
+    unsigned long sum() const {
+        std::vector<unsigned char> now(bytes);
+        must(ASK("cuMemcpyDtoH", cuMemcpyDtoH_v2)(now.data(), device, bytes), "download");
+        unsigned long result = 0;
+        for (std::size_t i = 0; i < bytes; ++i)
+            result = result * 31 + now[i];
+        return result;
+    }
+    void release() {
+        must(ASK("cuMemFreeHost", cuMemFreeHost)(host), "free");
+        must(ASK("cuMemFree", cuMemFree_v2)(device), "free");
+    }
+    unsigned char* host = nullptr;
+    CUdeviceptr device = 0;
+};
+
+struct Uploads {
+    std::string_view what;
+    Memory memory{what == "combined" ? unsigned{CU_MEMHOSTALLOC_WRITECOMBINED} : 0u};
+    CUstream stream = what == "legacy" ? nullptr : make_stream(), other = make_stream();
+    CUevent event = nullptr;
+    CUgraphExec graph = nullptr;
+
+    bool is(std::string_view name) const { return what == name; }
+
+    CUresult one(std::size_t i) {
+        const bool adjoin = is("neighbours") || is("reused") || is("contexts");
+        const std::size_t at = is("repeated") ? i % 3 * piece : i * piece * (adjoin ? 1 : 3);
+        const std::size_t from = is("reused") ? 0 : i * piece;
+        if (is("wrong") && i == count / 2)
+            return upload(16, memory.host + from, piece, stream);
+        if (is("beyond") && i + 1 == count)
+            return upload(memory.device + bytes - piece, memory.host, piece + 1, stream);
+        if (is("reused"))
+            std::memset(memory.host, static_cast<int>(i), piece);
+        if (is("large") && i % 3 == 0)
+            return upload(memory.device + at % (bytes - 65536), memory.host + from, 65536, stream);
+        if (is("own"))
+            return upload_own(memory.device + at, memory.host + from, piece);
+        return upload(memory.device + at, memory.host + from, piece, is("streams") && i % 2 ? other : stream);
+    }
+
+    void between(std::size_t i) {
+        if (is("recorded") && i % 10 == 9)
+            must(ASK("cuEventRecord", cuEventRecord)(event, stream), "record");
+        if (is("counted") && i % 10 == 9)
+            ASK("cuGraphUpload", cuGraphUpload)(graph, stream);
+        if (is("launched"))
+            must(ASK("cuMemsetD8Async", cuMemsetD8Async)(memory.device + i * piece * 3, 9, 8, stream), "set");
+    }
+
+    void run() {
+        must(ASK("cuEventCreate", cuEventCreate)(&event, CU_EVENT_DISABLE_TIMING), "event");
+        for (int round = 0; round < rounds; ++round) {
+            if (is("downloaded")) {
+                memory.fill(round + 9);
+                must(ASK("cuMemsetD8Async", cuMemsetD8Async)(memory.device, static_cast<unsigned char>(round),
+                                                             bytes / 2, stream),
+                     "set");
+                must(ASK("cuMemcpyDtoHAsync", cuMemcpyDtoHAsync_v2)(memory.host, memory.device, bytes / 2,
+                                                                    stream),
+                     "download");
+            } else if (!is("reused")) {
+                memory.fill(round);
+            }
+            int good = 0, last = 0;
+            for (std::size_t i = 0; i < count; ++i) {
+                last = one(i);
+                good += last == CUDA_SUCCESS;
+                between(i);
+            }
+            if (is("freed") && round + 1 == rounds)
+                return memory.release();
+            if (is("paused"))
+                std::this_thread::sleep_for(std::chrono::milliseconds(5));
+            if (is("own"))
+                synchronize(CU_STREAM_PER_THREAD);
+            synchronize(stream);
+            synchronize(other);
+            std::printf("%d %d %lu\n", good, last, memory.sum());
+        }
+        memory.release();
+        if (stream != nullptr)
+            must(ASK("cuStreamDestroy", cuStreamDestroy_v2)(stream), "destroy");
+    }
+};
+
+void run_captured() {
+    Uploads uploads{"captured"};
+    uploads.memory.fill(1);
+    must(ASK("cuStreamBeginCapture", cuStreamBeginCapture_v2)(uploads.stream, CU_STREAM_CAPTURE_MODE_GLOBAL),
+         "begin");
+    for (std::size_t i = 0; i < count; ++i)
+        must(uploads.one(i), "copy");
+    CUgraph graph = nullptr;
+    must(ASK("cuStreamEndCapture", cuStreamEndCapture)(uploads.stream, &graph), "end");
+    std::size_t nodes = 0;
+    must(ASK("cuGraphGetNodes", cuGraphGetNodes)(graph, nullptr, &nodes), "nodes");
+    std::printf("nodes %zu %lu\n", nodes, uploads.memory.sum());
+}
+
+/// A run goes on in another context, and another thread waits for the first one's copies.
+void run_contexts() {
+    CUcontext second = nullptr;
+    static const auto create = ASK("cuCtxCreate", cuCtxCreate_v4);
+    static const auto current = ASK("cuCtxSetCurrent", cuCtxSetCurrent);
+    must(create(&second, nullptr, 0, 0), "context");
+    Uploads two{"contexts"};
+    must(current(context), "current");
+    Uploads one{"contexts"};
+    for (int round = 0; round < rounds; ++round) {
+        one.memory.fill(round);
+        two.memory.fill(round + 5);
+        for (Uploads* each : {&one, &two}) {
+            must(current(each == &one ? context : second), "current");
+            for (std::size_t i = 0; i < count; ++i)
+                must(each->one(i), "copy");
+        }
+        synchronize(two.stream);
+        std::printf("two %lu\n", two.memory.sum());
+        must(current(context), "current");
+        synchronize(one.stream);
+        std::printf("one %lu\n", one.memory.sum());
+    }
+    must(ASK("cuCtxDestroy", cuCtxDestroy_v2)(second), "destroy");
+    must(one.one(0), "copy");
+    synchronize(one.stream);
+}
+
+void run_threads() {
+    const auto work = [](unsigned long* sums) {
+        must(ASK("cuCtxSetCurrent", cuCtxSetCurrent)(context), "current");
+        Uploads uploads{"neighbours"};
+        for (int round = 0; round < 4 * rounds; ++round) {
+            uploads.memory.fill(round);
+            for (std::size_t i = 0; i < count; ++i)
+                must(uploads.one(i), "copy");
+            synchronize(uploads.stream);
+            sums[round] = uploads.memory.sum();
+        }
+    };
+    unsigned long sums[2][4 * rounds] = {};
+    std::thread other(work, sums[1]);
+    work(sums[0]);
+    other.join();
+    for (int round = 0; round < 4 * rounds; ++round)
+        std::printf("%lu %lu\n", sums[0][round], sums[1][round]);
+}
+
+/// No call of the program makes what is deferred: the other stream's copy comes all the same.
+void run_written() {
+    Uploads uploads{"scattered"};
+    uploads.memory.fill(1);
+    const auto query = ASK("cuStreamQuery", cuStreamQuery);
+    must(ASK("cuStreamWaitValue32", cuStreamWaitValue32_v2)(
+             uploads.other, uploads.memory.device + (count - 1) * piece * 3,
+             *reinterpret_cast<unsigned*>(uploads.memory.host + (count - 1) * piece), CU_STREAM_WAIT_VALUE_EQ),
+         "wait for value");
+    for (std::size_t i = 0; i < count; ++i)
+        must(uploads.one(i), "copy");
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    CUresult answer = query(uploads.other);
+    for (int i = 0; i < 1000 && answer == CUDA_ERROR_NOT_READY; ++i)
+        answer = query(uploads.other);
+    std::printf("%d\n", static_cast<int>(answer));
+}
+
+} // namespace
+
+int main(int, char** arguments) {
+    const std::string_view what = arguments[1];
+    must(ASK("cuInit", cuInit)(0), "init");
+    must(ASK("cuDevicePrimaryCtxRetain", cuDevicePrimaryCtxRetain)(&context, 0), "retain");
+    must(ASK("cuCtxSetCurrent", cuCtxSetCurrent)(context), "current");
+    if (what == "captured")
+        run_captured();
+    else if (what == "contexts")
+        run_contexts();
+    else if (what == "threads")
+        run_threads();
+    else if (what == "written")
+        run_written();
+    else
+        Uploads{what}.run();
+    return 0;
+}
