@@ -25,6 +25,8 @@ Status read_status(const nlohmann::json& answer) {
         for (const nlohmann::json& each : *act)
             if (each.is_object())
                 status.act.push_back({text_of(each, "mode"), flag_of(each, "on")});
+    status.kept_device_bytes = count_of(answer, "kept_device_bytes");
+    status.kept_pinned_bytes = count_of(answer, "kept_pinned_bytes");
     return status;
 }
 
@@ -56,6 +58,10 @@ std::string status_text(const Status& status) {
             modes += (modes.empty() ? "" : ",") + each.mode;
     if (!modes.empty())
         line += ", --act " + modes;
+    if (status.kept_device_bytes != 0)
+        line += fmt::format(", keeps {} of the device", text::bytes_text(status.kept_device_bytes));
+    if (status.kept_pinned_bytes != 0)
+        line += fmt::format(", keeps {} pinned", text::bytes_text(status.kept_pinned_bytes));
     return line + (status.watched ? ", watched" : "");
 }
 

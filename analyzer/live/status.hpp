@@ -28,6 +28,8 @@ struct Status {
     std::string trigger;             ///< UMADVISOR_WHEN; empty: none
     bool trigger_rests = false;      ///< it has begun as many recordings as it may within an hour
     std::vector<ActMode> act;        ///< modes of --act that can be switched
+    /// Bytes that these keep although the program has freed them.
+    std::uint64_t kept_device_bytes = 0, kept_pinned_bytes = 0;
 };
 
 /// From an answer, which may lack any of them.
