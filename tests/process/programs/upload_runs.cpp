@@ -120,7 +120,8 @@ struct Uploads {
 
     void run() {
         must(ASK("cuEventCreate", cuEventCreate)(&event, CU_EVENT_DISABLE_TIMING), "event");
-        for (int round = 0; round < (is("legacy") || is("repeated") ? 5 * rounds : rounds); ++round) {
+        for (int round = 0; round < (is("legacy") || is("repeated") || is("downloaded") ? 5 * rounds : rounds);
+             ++round) {
             if (is("downloaded")) {
                 memory.fill(round + 9);
                 must(ASK("cuMemsetD8Async", cuMemsetD8Async)(memory.device, static_cast<unsigned char>(round),
