@@ -19,6 +19,8 @@ CopyBatch::Choice CopyBatch::choose(const SmallCopy& copy) const noexcept {
 }
 
 void CopyBatch::made(const SmallCopy& copy) noexcept {
+    if (open_) // by another thread, whose call was under way when the run began
+        return;
     if (length_ == 0 || !continues(copy)) {
         length_ = 0;
         left_ = false;

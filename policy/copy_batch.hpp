@@ -28,7 +28,7 @@ class CopyBatch {
 public:
     /// Copies that the driver makes before one is deferred. After a batch that was hardly worth it, twice as
     /// many.
-    static constexpr std::uint32_t least_patience = 2, most_patience = 256;
+    static constexpr std::uint32_t least_patience = 2, most_patience = 1u << 20;
     static constexpr std::uint32_t worth_it = 4;            ///< calls that a batch has spared
     static constexpr std::uint64_t less_than = 32u << 10;   ///< bytes of a copy
     static constexpr std::uint32_t most_copies = 1024;      ///< the device is not to wait for more

@@ -24,12 +24,12 @@ class ActMode(unittest.TestCase):
         self.assertEqual(rows, "| `batch=on`, `batch=64M+`, in `auto` | One paragraph. | [batch.md](batch.md) |\n")
 
     def test_a_new_mode_gets_a_line_of_each_kind_and_the_next_number(self):
-        listed = act_mode.with_mode(LISTED, "batch")
+        listed = act_mode.with_mode(LISTED, "bundle")
         numbers = [int(each) for each in re.findall(r"^REASON\((\d+)", listed, re.M)]
         self.assertEqual(numbers, list(range(len(numbers))))
         self.assertEqual(len(listed.splitlines()), len(LISTED.splitlines()) + 3)
-        self.assertRegex(listed, r'(?m)^MODE\(batch, "batch"\)$')
-        self.assertLess(listed.index("MODE(stage,"), listed.index("MODE(batch,"))
+        self.assertRegex(listed, r'(?m)^MODE\(bundle, "bundle"\)$')
+        self.assertLess(listed.index("MODE(stage,"), listed.index("MODE(bundle,"))
 
 
 if __name__ == "__main__":

@@ -255,6 +255,8 @@ void ActionGains::add(const trace::Copy& record, std::uint32_t thread) {
     if (!acts_ && kind == ActionKind::other)
         return;
     acts_ = true;
+    if (kind == ActionKind::other || text_of(kind).measure == Measure::calls)
+        calls_.add(record, kind, record.origin);
     Thread& of = threads_[thread];
     of.calls += record.duration;
     of.waits += record.asynchronous == 0;

@@ -13,7 +13,7 @@
 
 namespace umadvisor::tables {
 
-/// Memory: 64 numbers for each call site that allocates, frees, prefetches or advises.
+/// Memory: 64 numbers for each call site that allocates, frees, copies, prefetches or advises.
 class CallGains {
 public:
     struct Gain {

@@ -17,7 +17,7 @@
 //   captured     the copies become a graph
 //   contexts     two contexts, whose copies have the same stream handle (0) in turns
 //   threads      two threads upload in streams of their own
-//   large        every third copy is of 64 KiB
+//   large        every fiftieth copy is of 64 KiB
 //   combined     the source is write-combined
 //   paused       the program does nothing for a while before it waits
 #include "driver_program.hpp"
@@ -102,7 +102,7 @@ struct Uploads {
             return upload(memory.device + bytes - piece, memory.host, piece + 1, stream);
         if (is("reused"))
             std::memset(memory.host, static_cast<int>(i), piece);
-        if (is("large") && i % 3 == 0)
+        if (is("large") && i % 50 == 49)
             return upload(memory.device + at % (bytes - 65536), memory.host + from, 65536, stream);
         if (is("own"))
             return upload_own(memory.device + at, memory.host + from, piece);
@@ -120,7 +120,8 @@ struct Uploads {
 
     void run() {
         must(ASK("cuEventCreate", cuEventCreate)(&event, CU_EVENT_DISABLE_TIMING), "event");
-        for (int round = 0; round < rounds; ++round) {
+        for (int round = 0; round < (is("legacy") || is("repeated") || is("downloaded") ? 5 * rounds : rounds);
+             ++round) {
             if (is("downloaded")) {
                 memory.fill(round + 9);
                 must(ASK("cuMemsetD8Async", cuMemsetD8Async)(memory.device, static_cast<unsigned char>(round),

@@ -121,6 +121,18 @@ BOOST_FIXTURE_TEST_CASE(a_run_is_of_one_thread_and_stream_without_a_call_between
     BOOST_TEST((batch->choose(copy_to(3)) == Choice::leave));
 }
 
+BOOST_FIXTURE_TEST_CASE(a_copy_that_ends_meanwhile_changes_nothing, Uploads) {
+    for (std::uint64_t i = 0; i < 4; ++i)
+        upload(copy_to(i));
+    SmallCopy other = copy_to(0);
+    other.thread = 2;
+    other.stream = 6;
+    batch->made(other);
+    BOOST_TEST(batch->stream() == copy_to(0).stream);
+    BOOST_TEST((batch->choose(other) == Choice::leave));
+    BOOST_TEST(upload(copy_to(4)));
+}
+
 BOOST_FIXTURE_TEST_CASE(pieces_do_not_cross_allocations, Uploads) {
     for (std::uint64_t i = 0; i < 3; ++i)
         upload(copy_to(i));
