@@ -34,9 +34,10 @@ std::string recording_text(const reader::Trace& trace) {
                            why.empty() ? "" : ": ", why);
     case PauseCause::ring:
         if (recording.number > 1)
-            return fmt::format("recording {} of the process, which began {}, and of which only the last part is kept "
-                               "(UMADVISOR_RING){}",
-                               recording.number, begun, unknown);
+            return fmt::format(
+                "recording {} of the process, which began {}, and of which only the last part is kept "
+                "(UMADVISOR_RING){}",
+                recording.number, begun, unknown);
         if (trace.file.header().first_lap <= 1)
             return "only the last part of the run is kept; this trace has all of it so far";
         return fmt::format("only the last part of the run is kept (UMADVISOR_RING){}", unknown);

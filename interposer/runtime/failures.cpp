@@ -65,7 +65,8 @@ void snapshot_after_failure() noexcept {
         return;
     is_stuck.store(what->sticky, std::memory_order_relaxed);
     const std::uint64_t now = record::monotonic_nanoseconds();
-    if (record::keeps() && snapshots < most_snapshots && (what->sticky || last == 0 || now - last >= least_between)) {
+    if (record::keeps() && snapshots < most_snapshots &&
+        (what->sticky || last == 0 || now - last >= least_between)) {
         last = now;
         ++snapshots;
         static Outcome outcome;

@@ -387,7 +387,7 @@ BOOST_AUTO_TEST_CASE(threads_may_launch_together) {
 
 BOOST_AUTO_TEST_CASE(
     a_mode_that_keeps_failing_switches_itself_off) { // near the end: it stays off until asked for anew
-    record::detail::taking_page.keeps = true; // there is a trace
+    record::detail::taking_page.keeps = true;        // there is a trace
     with(true, true);
     driver().prefetch_answer = CUDA_ERROR_INVALID_VALUE;
     for (int i = 0; i < 12; ++i)
