@@ -159,14 +159,14 @@ void make_deferred_calls(bool over) noexcept {
     }
     if (mine == nullptr)
         return wait_for_maker();
-    for (bool told = over;; told = true) {
-        mine->make(told);
+    for (bool is_over = over;; is_over = true) {
+        mine->make(is_over);
         const record::Guard guard(mutex);
-        if (over_meanwhile && !told)
+        if (over_meanwhile && !is_over)
             continue;
         making = false;
         pending = false;
-        if (told || !mine->until_over) {
+        if (is_over || !mine->until_over) {
             kind = nullptr;
             record::deferred().store(false, std::memory_order_relaxed);
         }

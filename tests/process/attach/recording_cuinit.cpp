@@ -3,12 +3,18 @@
 #include "interposer/attach/real.hpp"
 #include "interposer/attach/wrapper_table.hpp"
 #include "interposer/record/stacks.hpp"
+#include "interposer/record/taking.hpp"
 
 extern "C" {
 __attribute__((visibility("default"))) int test_wrapper_calls = 0;
 __attribute__((visibility("default"))) unsigned long test_counted_calls(const char* symbol);
 std::uint64_t test_counters[umadvisor::attach::entry_count];
 __attribute__((visibility("hidden"))) std::uint64_t* umadvisor_counters = test_counters;
+}
+
+/// Nothing is deferred here. The pass-throughs read the flag.
+extern "C" __attribute__((visibility("hidden"))) void umadvisor_before_counted_call(std::size_t) noexcept {
+    umadvisor::record::deferred().store(false);
 }
 
 void umadvisor::record::follow_modules() noexcept {} // no stacks are recorded here
