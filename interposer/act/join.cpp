@@ -1,7 +1,7 @@
 /// `--act join`: prefetches that continue the one before them are made as one, and advice that is in effect
 /// already is not given again.
 ///
-/// A prefetch moves memory and changes no content, so nobody can see by results when it is made. It is deferred
+/// A prefetch moves memory and changes no content, so results do not show when it is made. It is deferred
 /// only where the driver has accepted one of the same run just before, and would accept this one.
 #include "interposer/act/action.hpp"
 #include "interposer/act/deferred.hpp"

@@ -53,7 +53,7 @@ Pool* find(CUmemoryPool handle) {
     return found != std::end(pools) ? found : nullptr;
 }
 
-/// `anew`: whatever had the handle before is gone.
+/// `anew`: the pool that had the handle before is gone.
 void add(CUmemoryPool handle, CUdevice device, bool left, bool anew) {
     const record::Guard guard(mutex);
     Pool* entry = find(handle);

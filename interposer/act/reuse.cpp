@@ -188,6 +188,8 @@ bool refuse_second_free(trace::Free& record) {
 /// the driver to report.
 bool instead_of_free(FreeingScope& freeing) noexcept {
     const observe::Allocation& memory = freeing.allocation;
+    if (freeing.record.entry != attach::index(Entry::cuMemFree_v2)) // any other refuses device memory
+        return false;
     if (memory.id == 0)
         return refuse_second_free(freeing.record);
     if (memory.memory != trace::Memory::device || !memory.fills_card || memory.rewritten ||

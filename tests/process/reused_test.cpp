@@ -22,6 +22,7 @@ struct Kept {
 };
 const Kept all[] = {
     {"rounds", 19, 18},
+    {"wrong_ends", 14, 12},
     {"phases", 0, 0}, // no size comes back
     {"full", 14, 13, "capacity=64M"},
     {"share", 0, 0},

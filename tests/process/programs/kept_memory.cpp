@@ -68,6 +68,22 @@ void rounds() {
     show("free inside", release(one + 256));
 }
 
+/// Memory that the program frees by the wrong function is still its own.
+void wrong_ends() {
+    const auto end = [](CUdeviceptr memory) {
+        show("free host", ASK("cuMemFreeHost", cuMemFreeHost)(reinterpret_cast<void*>(memory)));
+        show("unregister", ASK("cuMemHostUnregister", cuMemHostUnregister)(reinterpret_cast<void*>(memory)));
+    };
+    for (int i = 0; i < 8; ++i) {
+        const CUdeviceptr one = must_allocate(mib);
+        end(one);
+        const CUdeviceptr other = must_allocate(mib);
+        std::printf("two %d\n", one != other);
+        show("free", release(one));
+        show("free", release(other));
+    }
+}
+
 /// Never comes back for a size.
 void phases() {
     for (int i = 1; i < 20; ++i)
@@ -190,7 +206,7 @@ void others() {
     }
     for (int i = 0; i < 4; ++i)
         show("free", release(must_allocate(mib)));
-    must(ASK("cuCtxSynchronize", cuCtxSynchronize)(), "wait"); // the pool gives back what it has
+    must(ASK("cuStreamSynchronize", cuStreamSynchronize)(stream), "wait"); // the pool gives back what it has
     show_free();
 }
 
@@ -210,6 +226,7 @@ void hold() {
 int main(int argc, char** argv) {
     context = make_context();
     return run_scenario(argc > 1 ? argv[1] : "", {{"rounds", rounds},
+                                                  {"wrong_ends", wrong_ends},
                                                   {"phases", phases},
                                                   {"full", full},
                                                   {"share", share},
