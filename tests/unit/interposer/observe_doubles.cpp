@@ -89,6 +89,7 @@ template void write(const trace::Advise&) noexcept;
 template void write(const trace::Content&) noexcept;
 template void write(const trace::Comparison&) noexcept;
 template void write(const trace::Pool&) noexcept;
+template void write(const trace::Copy&) noexcept;
 
 template <class Record>
 void define(const Record& record) noexcept {
