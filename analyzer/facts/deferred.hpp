@@ -6,8 +6,8 @@
 
 namespace umadvisor::facts {
 
-/// Whether the driver was not called: a later record, of umadvisor's own, has the call that was made for this
-/// one and its neighbours.
+/// Returns whether the driver was not called for the record. A later record, of umadvisor's own, has the call
+/// that was made for it and its neighbours.
 inline bool is_deferred(const trace::Prefetch& record) {
     return record.reason == trace::Reason::joined && record.origin == trace::Origin::program;
 }

@@ -8,7 +8,7 @@ namespace umadvisor::reports {
 
 namespace {
 
-/// Of what umadvisor attach and --when did, the text says when: "condition held at 1.2 s: ...".
+/// Returns the notice's text. That of a mark or a condition gets its time: "condition held at 1.2 s: ...".
 std::string with_time(const advice::Report& report, const trace::Notice& notice) {
     constexpr std::string_view condition = "condition held";
     std::string text(notice.text);

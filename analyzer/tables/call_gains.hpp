@@ -1,5 +1,5 @@
-/// What calls gain that an action answers in the driver's stead, against those of the same call site that the
-/// driver answered.
+/// The gain of calls that an action answers in the driver's stead: the driver's time for calls of the same site
+/// is compared with theirs.
 #pragma once
 
 #include "analyzer/ids/call_site.hpp"

@@ -151,7 +151,7 @@ bool start_late(std::size_t mode, const runtime::Asked& asked) {
     return true;
 }
 
-/// Of a recording alone: one that begins later says which modes are on then (note_modes()).
+/// Notes the switch in the recording that runs. A later recording notes the modes that are on when it begins.
 void note_switch(std::size_t mode, const char* state) {
     if (record::keeps())
         record::note("--act %s: switched %s on request", action_of(mode).name, state);

@@ -68,12 +68,11 @@ struct AllocationScope {
     std::size_t row = 0; ///< bytes from row to row; 0: not known
 };
 
-/// The program asks for pinned memory (`out`), or to have memory of its own pinned (`address`). An action that
-/// answers in the driver's stead fills in the record: status, reason.
+/// The program asks for pinned memory. An action that answers in the driver's stead fills in the record:
+/// status, reason.
 struct HostAllocationScope {
     trace::Alloc& record; ///< with entry, memory and flags
-    void** out;           ///< null: registration
-    void* address;        ///< null: allocation
+    void** out;
     std::size_t bytes;
 };
 
@@ -160,7 +159,7 @@ struct Action {
     bool (*instead_of_free)(FreeingScope& freeing) noexcept = nullptr;
     /// Someone needs memory: gives all that is kept back to the driver. Returns whether there was anything.
     bool (*give_back)() noexcept = nullptr;
-    /// Adds what is kept, on this device and on the host. -1: on all devices.
+    /// Adds what the action keeps on the device (-1: on all devices) and on the host.
     void (*add_kept)(CUdevice device, Kept& kept) noexcept = nullptr;
     /// The program shares this memory with other processes, or (0) all device memory with other devices.
     void (*on_share)(std::uint64_t address) noexcept = nullptr;
@@ -234,7 +233,7 @@ bool give_back_own() noexcept;
 /// How other processes are asked; none before the first call. Returns whether they gave anything back.
 void set_siblings(bool (*ask)() noexcept) noexcept;
 
-/// What all actions keep. -1: on all devices.
+/// Returns what all actions keep on the device (-1: on all devices) and on the host.
 Kept kept(CUdevice device) noexcept;
 
 /// The time for a Wait that begins now; 0 without an action.

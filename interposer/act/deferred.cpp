@@ -117,11 +117,8 @@ void wait_for_maker() {
     }
 }
 
-} // namespace
-
-namespace {
-
-/// Whether a call that is only counted may show, or come before, what is deferred. Those that ask do neither.
+/// Returns whether a call that is only counted may show, or come before, what is deferred. Questions do
+/// neither.
 constexpr bool orders_work(std::string_view name) {
     for (const std::string_view question : {"Get", "IsCapturing", "CanAccessPeer"})
         if (name.find(question) != std::string_view::npos)

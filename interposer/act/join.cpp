@@ -5,6 +5,7 @@
 /// only where the driver has accepted one of the same run just before, and would accept this one.
 #include "interposer/act/action.hpp"
 #include "interposer/act/deferred.hpp"
+#include "interposer/act/in_context.hpp"
 #include "interposer/act/placement.hpp"
 #include "interposer/attach/real.hpp"
 #include "interposer/observe/allocations.hpp"
@@ -71,13 +72,12 @@ void make_run(bool) noexcept {
     if (all.bytes == 0)
         return;
     const bool elsewhere = real<Entry::cuCtxGetCurrent>()(&now) != CUDA_SUCCESS || now != context;
-    if (elsewhere && real<Entry::cuCtxPushCurrent_v2>()(context) != CUDA_SUCCESS)
+    const InContext inside(context, elsewhere);
+    if (elsewhere && !inside)
         return;
     const CUresult answer =
         prefetch_range({all.allocation, all.address, all.bytes}, all.device,
                        reinterpret_cast<CUstream>(all.stream), trace::Reason::joined, stack);
-    if (elsewhere)
-        real<Entry::cuCtxPopCurrent_v2>()(&now);
     if (answer != CUDA_SUCCESS)
         modes::join.fail(answer);
 }

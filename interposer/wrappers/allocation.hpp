@@ -89,14 +89,12 @@ CUresult allocate(act::AllocationScope asked, const Call& call) noexcept {
     return static_cast<CUresult>(record.status);
 }
 
-/// Pins memory: by the driver's function, or by an action. `out` is null if the program's own memory at
-/// `address` is to be pinned. `record` has the flags.
+/// Allocates pinned memory: by the driver's function, or by an action. `record` has the flags.
 template <Entry E, class... Arguments>
-CUresult pin(trace::Alloc& record, void** out, void* address, std::size_t bytes,
-             Arguments... arguments) noexcept {
+CUresult pin(trace::Alloc& record, void** out, std::size_t bytes, Arguments... arguments) noexcept {
     record.entry = attach::index(E);
     record.start = record::now();
-    act::HostAllocationScope asked{record, out, address, bytes};
+    act::HostAllocationScope asked{record, out, bytes};
     if (!act::notify<&act::Action::instead_of_host_allocation>(asked))
         return timed<E>(record, arguments...);
     record.duration = record::now() - record.start;
@@ -188,7 +186,7 @@ struct allocate_host : WhilePaused {
     static CUresult call(void** out, std::size_t bytes) noexcept {
         trace::Alloc record;
         record.memory = trace::Memory::pinned;
-        const CUresult result = pin<E>(record, out, nullptr, bytes, out, bytes);
+        const CUresult result = pin<E>(record, out, bytes, out, bytes);
         finish_allocation(record, number(answered(result, out)), bytes);
         return result;
     }
@@ -200,7 +198,7 @@ struct allocate_host_flags : WhilePaused {
         trace::Alloc record;
         record.memory = trace::Memory::pinned;
         record.flags = flags;
-        const CUresult result = pin<E>(record, out, nullptr, bytes, out, bytes, flags);
+        const CUresult result = pin<E>(record, out, bytes, out, bytes, flags);
         finish_allocation(record, number(answered(result, out)), bytes);
         return result;
     }
@@ -212,7 +210,7 @@ struct register_host : WhilePaused {
         trace::Alloc record;
         record.memory = trace::Memory::registered;
         record.flags = flags;
-        const CUresult result = pin<E>(record, nullptr, address, bytes, address, bytes, flags);
+        const CUresult result = timed<E>(record, address, bytes, flags);
         finish_allocation(record, number(address), bytes);
         return result;
     }

@@ -16,7 +16,8 @@ std::vector<OptionSpec> with_live_options(std::vector<OptionSpec> own);
 /// What is wrong with them; empty: nothing.
 std::string live_trouble(const Arguments& arguments);
 
-/// Whether the program is in standby with them and the variables of this process: it may end without a trace.
+/// Returns whether the options, or the variables of this process, start the program in standby, so that it may
+/// end without a trace.
 bool records_on_request(const Arguments& arguments);
 
 /// Adds the variables of the shim that they set.
