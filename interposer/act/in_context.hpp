@@ -24,10 +24,4 @@ private:
     bool pushed_;
 };
 
-/// Whether the driver would answer an allocation in the current context with the error of earlier work.
-inline bool context_has_failed() noexcept {
-    const CUresult answer = attach::real<attach::Entry::cuStreamQuery>()(CU_STREAM_LEGACY);
-    return answer != CUDA_SUCCESS && answer != CUDA_ERROR_NOT_READY;
-}
-
 } // namespace umadvisor::act
