@@ -23,8 +23,8 @@ struct KeptUpload {
     State state = State::unused;
 };
 
-/// Memory for an upload to `context`, which is current. Null: there are too many, or the share of free memory
-/// is used up, of which the first call of the process and each later one ask; or (`answer`) the driver refused.
+/// Memory for an upload to `context`, which is current: on the device at most an eighth of what is free, on the
+/// host a sixteenth. Null: that is in use, or there are too many; or, by `answer`, the driver refused.
 KeptUpload* keep_upload(CUcontext context, std::uint64_t bytes, CUresult& answer) noexcept;
 
 /// Has both sides hold the bytes at `source`, in a stream of its own: waits for nothing that the program does.

@@ -103,13 +103,13 @@ struct Uploads {
         set(written, 9, whole);
     }
 
-    /// What writes the source on the device's side, behind work that takes a while.
+    /// What writes the source on the device's side, behind work that takes a while. Only after some rounds.
     void write_source(int round) {
-        if (!is("behind") && !is("legacy") && !is("blocking") && !is("waiting"))
+        if (round < 10 || (!is("behind") && !is("legacy") && !is("blocking") && !is("waiting")))
             return;
         const CUstream writer = is("blocking") ? nullptr : stream;
-        const auto set_later = ASK("cuMemsetD8Async", cuMemsetD8Async);
-        must(set_later(written, static_cast<unsigned char>(round < 20 ? 9 : round), whole, writer), "set");
+        must(ASK("cuMemsetD8Async", cuMemsetD8Async)(written, static_cast<unsigned char>(round), whole, writer),
+             "set");
         must(ASK("cuMemcpyDtoHAsync", cuMemcpyDtoHAsync_v2)(source, written, whole, writer), "download");
     }
 
