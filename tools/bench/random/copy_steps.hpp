@@ -140,7 +140,7 @@ inline void repeat_step(Worker& worker) {
         return;
     constexpr std::size_t bytes = (1u << 20) + 4096;
     Buffer &target = *passage.target, &source = *passage.source;
-    for (std::size_t count = 1 + worker.random.below(6); count != 0; --count) {
+    for (std::size_t count = 2 + worker.random.below(12); count != 0; --count) {
         passage.asynchronous = worker.random.one_in(2);
         passage.stream = passage.asynchronous ? &worker.any_stream() : &worker.legacy();
         if (source.kind == Kind::pageable || worker.random.one_in(2))
