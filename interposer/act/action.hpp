@@ -120,7 +120,9 @@ struct Action {
 
     void (*before_launch)(LaunchScope& launch) noexcept = nullptr;
     void (*after_launch)(LaunchScope& launch) noexcept = nullptr;
-    /// Returns whether the action has made the copy that the record describes (`stream` as an explicit handle).
+    /// Return whether the action has made the copy that the record describes (`stream` as an explicit handle).
+    /// All actions are asked the former before any is asked the latter: whether the bytes need to move at all.
+    bool (*instead_of_moving)(trace::Copy& copy) noexcept = nullptr;
     bool (*instead_of_copy)(trace::Copy& copy) noexcept = nullptr;
     /// The copy has been made, and its record is complete.
     void (*after_copy)(trace::Copy& copy) noexcept = nullptr;

@@ -10,6 +10,7 @@
 /// allocation and within pageable memory; copies on streams of another context than the current one; a second
 /// copy in a context while one is staged; call sites as reason_to_leave() says.
 #include "interposer/act/cores.hpp"
+#include "interposer/act/deferred.hpp"
 #include "interposer/act/devices.hpp"
 #include "interposer/act/host.hpp"
 #include "interposer/act/plan.hpp"
@@ -349,6 +350,8 @@ bool instead_of_copy(trace::Copy& copy) noexcept {
         copy.reason = left;
         return false;
     }
+    if (calls_are_deferred()) // they come before this copy
+        make_deferred_calls();
     // Before a ring is borrowed: the stream's earlier work may wait for another thread's copy, which needs the
     // ring.
     CUresult answer = real<Entry::cuStreamSynchronize>()(stream);

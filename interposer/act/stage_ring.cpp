@@ -124,10 +124,19 @@ void touch(char* memory, std::size_t bytes) noexcept {
         *const_cast<volatile char*>(memory + at) = 0;
 }
 
-/// Bytes [offset, offset + bytes) of those that move.
-void copy_part(const StageJob& job, std::size_t offset, std::size_t bytes) noexcept {
+/// Once a slice differs, others are not looked at.
+void compare_part(StageJob& job, std::size_t offset, std::size_t bytes) noexcept {
+    const std::atomic_ref differs(job.differs);
+    if (!differs.load(std::memory_order_relaxed) && std::memcmp(job.to + offset, job.from + offset, bytes) != 0)
+        differs.store(true, std::memory_order_relaxed);
+}
+
+/// Bytes [offset, offset + bytes) of those that move, or are compared.
+void copy_part(StageJob& job, std::size_t offset, std::size_t bytes) noexcept {
     if (job.from == nullptr)
         return touch(job.to + offset, bytes);
+    if (job.compares)
+        return compare_part(job, offset, bytes);
     const auto copy = job.manner.past_caches ? &copy_past_caches
                                              : [](char* to, const char* from, std::size_t length) noexcept {
                                                    std::memcpy(to, from, length);

@@ -67,8 +67,8 @@ inline void copy_past_caches(char* to, const char* from, std::size_t bytes) noex
     std::memcpy(to, from, bytes);
 }
 
-/// A copy that the threads share, slice by slice; without `from`, new memory that they touch. It belongs to the
-/// pool between put() and wait().
+/// A copy that the threads share, slice by slice; without `from`, new memory that they touch; or a comparison.
+/// It belongs to the pool between put() and wait().
 struct StageJob {
     char* to;
     const char* from;
@@ -77,6 +77,8 @@ struct StageJob {
                                true};         ///< its threads: all of the pool or stage_few_threads
     std::size_t width = 0;                    ///< bytes of a row; 0: both ends are in one piece
     std::size_t to_pitch = 0, from_pitch = 0; ///< bytes from row to row
+    bool compares = false;                    ///< both ends, in one piece, and changes neither
+    bool differs = false;                     ///< the ends do; set before wait() returns
     std::size_t claimed = 0;                  ///< bytes that threads have claimed; exceeds `bytes` once all are
     unsigned users = 0; ///< threads that copy slices of it, plus 1 while it is in the pool's list
     StageJob* next = nullptr;

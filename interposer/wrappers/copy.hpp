@@ -20,7 +20,8 @@ public:
     template <Entry E, class... Arguments>
     CUresult make(Arguments... arguments) noexcept {
         const CUresult result = timed_call<E>(record_, [&] {
-            if (act::notify<&act::Action::instead_of_copy>(record_))
+            if (act::notify<&act::Action::instead_of_moving>(record_) ||
+                act::notify<&act::Action::instead_of_copy>(record_))
                 return CUDA_SUCCESS;
             make_earlier_calls();
             return attach::real<E>()(arguments...);

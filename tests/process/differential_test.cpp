@@ -46,7 +46,8 @@ std::string steps_of(int seed) {
 
 BOOST_DATA_TEST_CASE(programs_get_the_same,
                      data::make({"prefetch", "relieve", "rewrite=all", "rewrite=64K+", "stage",
-                                 "auto,rewrite=all", "reuse", "pinned", "pools", "join", "batch", "auto"}) *
+                                 "auto,rewrite=all", "reuse", "pinned", "pools", "join", "batch", "skip",
+                                 "auto"}) *
                          data::make({1, 3}),
                      act, seed) {
     compare(run_bare(steps_of(seed)), steps_of(seed), act, "");
@@ -55,7 +56,7 @@ BOOST_DATA_TEST_CASE(programs_get_the_same,
 /// What the actions do has to be ordered by what CUDA promises, and by nothing that only happens to be so.
 BOOST_DATA_TEST_CASE(programs_get_the_same_of_a_driver_that_works_late,
                      data::make({"prefetch", "relieve", "rewrite=all", "stage", "auto,rewrite=all", "reuse",
-                                 "pinned", "pools", "join", "batch", "auto"}) *
+                                 "pinned", "pools", "join", "batch", "skip", "auto"}) *
                          data::make({1, 3}),
                      act, seed) {
     compare(run_bare(steps_of(seed)), steps_of(seed), act, "", simcuda + "-late");

@@ -25,7 +25,7 @@ SMALL_CARD = "20M"
 # Arrays, which stay on the card, have to fit it: it only looks full.
 SPILL = "rewrite=spill --pretend-memory 1M"
 
-ACTIONS = ("prefetch", "relieve", "rewrite=all", "stage", "auto,rewrite=all", "reuse,pools", "pinned,join", "batch", "auto")
+ACTIONS = ("prefetch", "relieve", "rewrite=all", "stage", "auto,rewrite=all", "reuse,pools", "pinned,join,skip", "batch", "auto")
 
 
 @dataclass(frozen=True)

@@ -131,6 +131,38 @@ inline void uploads_step(Worker& worker) {
     end(worker, passage, false);
 }
 
+/// The same large upload several times, in this step and in others, with changes of either end between them.
+inline void repeat_step(Worker& worker) {
+    Passage passage;
+    passage.source = worker.any([](const Buffer& each) { return each.on_host() && each.large(); });
+    passage.target = worker.any([](const Buffer& each) { return each.only_device() && each.large(); });
+    if (!passage.source || !passage.target)
+        return;
+    constexpr std::size_t bytes = (1u << 20) + 4096;
+    Buffer &target = *passage.target, &source = *passage.source;
+    for (std::size_t count = 2 + worker.random.below(12); count != 0; --count) {
+        passage.asynchronous = worker.random.one_in(2);
+        passage.stream = passage.asynchronous ? &worker.any_stream() : &worker.legacy();
+        if (source.kind == Kind::pageable || worker.random.one_in(2))
+            worker.settle(source);
+        else
+            worker.order(source, *passage.stream);
+        worker.order(target, *passage.stream);
+        if (source.last == nullptr && worker.random.one_in(8))
+            worker.random.fill(worker.any_place(source, 64), 64);
+        unsigned char* const to = worker.any_place(target, bytes);
+        const cudaMemcpyKind kind = direction(worker, target, source);
+        worker.expect(passage.asynchronous ? cudaMemcpyAsync(to, source.at, bytes, kind, passage.stream->handle)
+                                           : cudaMemcpy(to, source.at, bytes, kind));
+        end(worker, passage, passage.promised());
+        if (worker.random.one_in(4)) {
+            worker.order(target, *passage.stream);
+            worker.expect(cudaMemsetAsync(to, 3, bytes / 2, passage.stream->handle));
+            target.last = passage.stream;
+        }
+    }
+}
+
 inline void copy_rows_step(Worker& worker) {
     Passage passage;
     if (!begin(worker, passage))
