@@ -30,6 +30,17 @@ Status read_status(const nlohmann::json& answer) {
     return status;
 }
 
+std::string kept_text(const Status& status) {
+    std::string text;
+    const auto add = [&](std::uint64_t bytes, std::string_view memory) {
+        if (bytes != 0)
+            text += fmt::format("{}{} {}", text.empty() ? "kept: " : ", ", text::bytes_text(bytes), memory);
+    };
+    add(status.kept_device_bytes, "device");
+    add(status.kept_pinned_bytes, "pinned");
+    return text;
+}
+
 std::string status_text(const Status& status) {
     std::string line = status.mode.empty() ? "mode unknown" : status.mode;
     if (status.recording) {
@@ -58,10 +69,8 @@ std::string status_text(const Status& status) {
             modes += (modes.empty() ? "" : ",") + each.mode;
     if (!modes.empty())
         line += ", --act " + modes;
-    if (status.kept_device_bytes != 0)
-        line += fmt::format(", keeps {} of the device", text::bytes_text(status.kept_device_bytes));
-    if (status.kept_pinned_bytes != 0)
-        line += fmt::format(", keeps {} pinned", text::bytes_text(status.kept_pinned_bytes));
+    if (const std::string kept = kept_text(status); !kept.empty())
+        line += ", " + kept;
     return line + (status.watched ? ", watched" : "");
 }
 

@@ -35,6 +35,8 @@ struct Status {
 /// From an answer, which may lack any of them.
 Status read_status(const nlohmann::json& answer);
 
+/// "kept: 1.2 GiB device, 64 MiB pinned", of what the program has freed; empty: nothing is kept.
+std::string kept_text(const Status& status);
 /// "standby, 2 recordings so far, last: /tmp/app.42.umtrace".
 std::string status_text(const Status& status);
 

@@ -11,13 +11,14 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from suite import act_order, act_programs, act_times, advice, cmake_sample, comparison, contest, differential, frameworks, habits  # noqa: E402
-from suite import clock, interval, live_cycles, managed_bytes, program_list, python_lines, samples, verdicts  # noqa: E402
+from suite import clock, interval, live_cycles, managed_bytes, out_of_memory, program_list, python_lines, repairs, samples, verdicts  # noqa: E402
 from suite.advised import Advised as RealAdvised  # noqa: E402
 from suite.bundle import Bundle as RealBundle  # noqa: E402
 from suite.cases import NOT_RUN, Cases, Failure  # noqa: E402
 from suite.process import Outcome  # noqa: E402
 from suite.program import NotRun, Program, witness  # noqa: E402
 from suite.programs import Pace  # noqa: E402
+from suite.repair import Measured, Repair  # noqa: E402
 
 COMPLETE = {"complete": True, "closed": True, "chunks_missing": 0, "chunks_damaged": 0, "chunks_lost": 0,
             "records_unknown": 0, "summary": "trace complete", "lines": []}
@@ -32,6 +33,8 @@ SHELL = f'case "$LD_PRELOAD" in *{SHIM}*) preloaded=yes; : >"$UMADVISOR_OUTPUT" 
 
 
 class Bundle:
+    sim = True
+
     def environment(self, **extra):
         return {"PATH": "/usr/bin:/bin", **extra}
 
@@ -237,6 +240,63 @@ class Contests(unittest.TestCase):
         ways = {way: lambda w=way: order.append(w) or Outcome(0, self.timed(1), "", 0.0) for way in ("bare", "act")}
         contest.hold([contest.Contest("one", ways)], 3, 60)
         self.assertEqual(order, ["bare", "act", "act", "bare", "bare", "act"])
+
+
+class Repairs(unittest.TestCase):
+    """A program of which it is written what it takes in each form, and an umadvisor that runs it."""
+
+    PROGRAM = 'case "$1${ACT}" in fixed) t=4 ;; yes) t=5 ;; *) t=12 ;; esac; printf "result %s\\nelapsed ms: $t\\n" '
+    UMADVISOR = """#!/bin/sh
+        case "$1" in
+        report) echo '{"actions": {"lines": [{"gain_ns": 6000000}, {"gain_ns": null}]}}' ;;
+        *) case "$*" in *--act*) export ACT=yes ;; esac; while [ "$1" != -- ]; do shift; done; shift; exec "$@" ;;
+        esac"""
+
+    def measure(self, result, **more):
+        with tempfile.TemporaryDirectory() as folder:
+            bundle = Bundle()
+            for name, text in (("umadvisor", self.UMADVISOR), ("program", f"#!/bin/sh\n{self.PROGRAM}{result}\n")):
+                setattr(bundle, name, Path(folder) / name)
+                (Path(folder) / name).write_text(text)
+                (Path(folder) / name).chmod(0o755)
+            return Measured(Repair("one", (bundle.program,), "reuse"), bundle, 2, bundle.environment(), **more)
+
+    def test_the_share_of_the_gain_by_hand(self):
+        measured = self.measure("7")
+        self.assertEqual((measured.times["bare"], measured.times["recorded"]), ([12, 12], [12, 12]))
+        self.assertEqual((measured.times["act"], measured.times["hand"]), ([5, 5], [4, 4]))
+        self.assertEqual((measured.of_hand, measured.differs, measured.stated), (0.875, 0, [6, 6]))
+        self.assertIn("gained 7.0, stated 6.0 ms; of the hand's gain 0.88; output equal", measured.text())
+        figures = {each["metric"]: each["value"] for each in measured.figures()}
+        self.assertEqual((figures["one.of_hand"], figures["one.act_over_recorded"], figures["one.stated.ms"]), (0.875, 0.417, 6))
+
+    def test_another_result_is_seen(self):
+        self.assertEqual(self.measure("${ACT:-no}").differs, 2)
+        self.assertEqual(self.measure("${ACT:-no}", forms=("recorded", "act")).differs, 2)
+
+    def test_a_program_that_fails_or_says_no_time(self):
+        for result in ("7; exit 3", "7 | grep -v elapsed"):
+            with self.subTest(result), self.assertRaises(Failure):
+                self.measure(result)
+
+    def test_steps_that_fail_earlier(self):
+        def steps(_bundle, _folder, act):
+            return [["step 0: device 1", "refused"], ["step 1: host 2", "refused" if act else "done"], ["step 2: free 0", "done"]]
+        with unittest.mock.patch.object(out_of_memory, "steps", steps):
+            failed, refused, count = out_of_memory.earlier(None, ".")
+            self.assertEqual((failed, refused, count), (["step 1: host 2"], ["step 0: device 1"], 3))
+            said = []
+            self.assertEqual(out_of_memory.measure(None, said.append)[0]["value"], 1)
+            with self.assertRaisesRegex(Failure, "1 of 3 steps"):
+                repairs.Repairs(Cases(), Bundle(), 1).out_of_memory()
+
+    def test_the_metrics(self):
+        cases = Cases()
+        with unittest.mock.patch.object(Cases, "check", lambda self, part, name, body: self.add(part, name, "ok", "")):
+            repairs.check_repairs(cases, Bundle(), 1, 1)
+        self.assertEqual([row[1] for row in cases.rows], [
+            "reuse.of_hand.min", "pinned.of_hand.min", "pools.of_hand", "prefetch.of_hand", "scalar.of_hand", "batch.ratio",
+            "auto.torch.ratio", "pool.reuse.us", "auto.worst", "oom.earlier", "differential.mismatches"])
 
 
 class Witness(unittest.TestCase):

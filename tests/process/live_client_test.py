@@ -295,6 +295,16 @@ class Top(LiveTest):
         self.assertRegex(lines[0], r"^ *pid  program +state +h2d +d2h +waits")
         self.assertRegex(lines[1], r"live_server.py  standby  [\d.]+ [GM]B/s +0 +25%")
 
+    def test_what_is_kept(self):
+        server = self.serve("keep")
+        ran = self.run_client("top", server.pid, "--once", "--json", "--interval", "100ms")
+        memory = json.loads(ran.stdout)["processes"][0]["memory"]
+        self.assertEqual((memory["kept_device_bytes"], memory["kept_pinned_bytes"]), (5 << 28, 64 << 20))
+        ran = self.run_client("top", server.pid, "--once", "--interval", "100ms")
+        self.assertTrue(ran.stdout.endswith(f"{server.pid} (live_server.py) kept: 1.25 GiB device, 64 MiB pinned\n"), ran.stdout)
+        self.assertIn(", kept: 1.25 GiB device, 64 MiB pinned", self.run_client("attach", server.pid, "status").stdout)
+        self.assertNotIn("kept", self.run_client("top", self.serve().pid, "--once", "--interval", "100ms").stdout)
+
     @alone
     def test_processes_that_end_or_answer_with_nonsense(self):
         server, ending = self.serve(), self.serve()
@@ -325,7 +335,10 @@ class Top(LiveTest):
         self.assertIn(str(server.pid).encode(), shown)
         self.read_until(terminal, rb"\.\w+:\d+ in ")
         self.assertNotIn(b"reading", self.read_for(terminal, 1.5))  # how far it is
+        keeping = self.serve("keep")
         server.kill()
+        self.read_until(terminal, b"kept: 1.25 GiB device, 64 MiB pinned")
+        keeping.kill()
         self.read_until(terminal, b"no process with a control socket")
         os.write(terminal, b"q")
         self.read_until(terminal, b"\x1b\\[\\?1049l")  # the screen before

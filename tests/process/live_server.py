@@ -15,6 +15,7 @@ import time
 
 BEHAVIOUR, FOLDER, TRACE = sys.argv[1], sys.argv[2], (sys.argv + [""])[3]
 START = time.monotonic_ns()
+KEPT = (5 << 28, 64 << 20) if BEHAVIOUR == "keep" else (0, 0)
 recording = {"file": "", "count": 0, "on": False, "begun_ns": 0}
 
 
@@ -40,7 +41,7 @@ def answer(words):
         return {"ok": True, "protocol": 1, "version": "1.0.0", "pid": os.getpid(), "program": "live_server.py", "mode": "standby",
                 "recording": recording["on"], "file": recording["file"], "recordings": recording["count"],
                 "watched": False, "begun_ns": recording["begun_ns"],
-                "trigger": "copy.h2d.bytes/s > 1GiB", "act": [{"mode": "prefetch", "on": True}, {"mode": "stage", "on": False}]}
+                "kept_device_bytes": KEPT[0], "kept_pinned_bytes": KEPT[1], "trigger": "copy.h2d.bytes/s > 1GiB", "act": [{"mode": "prefetch", "on": True}, {"mode": "stage", "on": False}]}
     if command == "start":
         recording.update(file=values.get("output", f"{os.getcwd()}/live_server.py.{os.getpid()}.umtrace"), on=True,
                          begun_ns=time.monotonic_ns())

@@ -67,6 +67,9 @@ int print_once(Chosen chosen, std::chrono::nanoseconds interval, const Arguments
         const std::optional<text::Terminal> shown_on = terminal({});
         for (const std::string& line : top_lines(watch.processes(), shown_on ? shown_on->width : 0))
             std::cout << line << "\n";
+        for (const live::Watched& watched : watch.processes())
+            if (const std::string kept = live::kept_text(watched.status); !kept.empty())
+                std::cout << watched.process().text() << " " << kept << "\n";
     }
     return whole ? done : operational_error;
 }

@@ -30,7 +30,9 @@ ordered_json top_json(const live::Watched& process, const std::optional<std::vec
                      {"managed_bytes", counters.managed_bytes},
                      {"pinned_bytes", counters.pinned_bytes},
                      {"allocations", counters.allocations},
-                     {"refused", counters.refused}};
+                     {"refused", counters.refused},
+                     {"kept_device_bytes", process.status.kept_device_bytes},
+                     {"kept_pinned_bytes", process.status.kept_pinned_bytes}};
     one["lines"] = lines ? ordered_json::array() : ordered_json();
     if (lines)
         for (const live::HeldLine& line : *lines)

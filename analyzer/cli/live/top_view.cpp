@@ -63,6 +63,8 @@ void TopView::draw_below(Screen& screen, const live::Watched& process, std::size
     screen.write(row++, live::status_text(process.status));
     for (const std::string& line : filled(top_figures(process), screen.width()))
         screen.write(row++, line);
+    if (const std::string kept = live::kept_text(process.status); !kept.empty())
+        screen.write(row++, kept);
     if (!process.counters)
         return;
     const HeldByLine::Held& held = held_.of(process.process(), *process.counters);

@@ -16,6 +16,7 @@ from .process import run
 from .results import figure
 
 PROGRAMS = Path(__file__).resolve().parents[1] / "programs"
+ROUNDS = 200  # batches of each mode, in turn
 DEEP = 40  # frames of a stack, beside those of the benchmark itself
 OTHER_CODE = 512  # KiB run before each call where the driver is a simulated one, which leaves our own code in the caches
 OPERATIONS = ("launch", "launch-structure", "copy", "allocation", "event", "graph-launch")

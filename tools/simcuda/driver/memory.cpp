@@ -1,6 +1,7 @@
 // Device allocations.
 #include "tools/simcuda/driver/memory.hpp"
 #include "tools/simcuda/driver/capture.hpp"
+#include "tools/simcuda/driver/card.hpp"
 #include "tools/simcuda/driver/graph.hpp"
 #include "tools/simcuda/driver/managed.hpp"
 #include "tools/simcuda/driver/pool.hpp"
@@ -26,6 +27,7 @@ std::uint64_t round_up(std::uint64_t bytes, std::uint64_t unit) {
 // Managed pages share the device with plain allocations, which are never evicted.
 void limit_managed_memory(int device) {
     Driver& state = driver();
+    publish_device_use(device);
     state.memory->set_capacity(residency::device_processor(static_cast<unsigned>(device)),
                                state.config.capacity -
                                    state.devices[static_cast<std::size_t>(device)].allocated);
@@ -35,9 +37,7 @@ void limit_managed_memory(int device) {
 bool has_room(int ordinal, std::uint64_t bytes, const CUmemPoolHandle_st* pool) {
     const auto lacks = [&] {
         const std::uint64_t mapped = pool ? std::min(pool->mapped, bytes) : 0;
-        return driver().devices[static_cast<std::size_t>(ordinal)].allocated + bytes + held_by_pools(ordinal) -
-                   mapped >
-               driver().config.capacity;
+        return device_use(ordinal) + bytes - mapped + used_by_others(ordinal) > driver().config.capacity;
     };
     if (lacks()) {
         trim_pools();
@@ -143,6 +143,14 @@ CUresult allocate_async(CUdeviceptr* address, std::size_t bytes, CUstream handle
 }
 
 } // namespace
+
+std::uint64_t simcuda::device_use(int device) {
+    return driver().devices[static_cast<std::size_t>(device)].allocated + held_by_pools(device);
+}
+
+void simcuda::publish_device_use(int device) {
+    publish_use(device, device_use(device));
+}
 
 CUresult simcuda::allocate_pooled(CUmemPoolHandle_st& pool, CUdeviceptr* address, std::uint64_t bytes) {
     return allocate_on(pool.location.id, address, bytes, &pool);
@@ -270,8 +278,7 @@ extern "C" CUresult CUDAAPI cuMemGetInfo_v2(size_t* free, size_t* total) {
     {
         const Guard guard(driver().mutex);
         const int device = current_context()->device;
-        const std::uint64_t taken =
-            driver().devices[static_cast<std::size_t>(device)].allocated + held_by_pools(device);
+        const std::uint64_t taken = device_use(device) + used_by_others(device);
         left = driver().config.capacity - std::min(driver().config.capacity, taken);
     }
     if (free) {

@@ -2,6 +2,7 @@
 #include "tools/simcuda/driver/pool.hpp"
 #include "tools/simcuda/driver/capture.hpp"
 #include "tools/simcuda/driver/managed.hpp"
+#include "tools/simcuda/driver/memory.hpp"
 #include "tools/simcuda/driver/shared.hpp"
 #include "tools/simcuda/driver/stream.hpp"
 
@@ -137,6 +138,7 @@ CUresult allocate(CUmemPoolHandle_st& pool, CUdeviceptr* address, std::uint64_t 
     if (made == CUDA_SUCCESS) {
         if (pool.mapped >= bytes) {
             pool.mapped -= bytes;
+            publish_device_use(pool.location.id);
         } else if (pool.memory == device_memory) {
             driver().clock.advance(residency::transfer_time(bytes, driver().prices.pool_map));
         }
@@ -232,6 +234,7 @@ void simcuda::trim_pool(CUmemPoolHandle_st& pool, std::uint64_t reserved) {
     if (pool.mapped > keep) {
         driver().clock.advance(residency::transfer_time(pool.mapped - keep, driver().prices.pool_map));
         pool.mapped = keep;
+        publish_device_use(pool.location.id);
     }
 }
 

@@ -1,4 +1,5 @@
 #include "tools/simcuda/driver/report.hpp"
+#include "tools/simcuda/driver/card.hpp"
 
 #include <algorithm>
 #include <cinttypes>
@@ -70,6 +71,8 @@ void set_sharing(Driver& state, std::string_view name) {
 void apply(Driver& state, const std::string& key, const std::string& value) {
     if (key == "capacity") {
         state.config.capacity = parse_bytes(value);
+    } else if (key == "card") {
+        share_card(value);
     } else if (key == "contiguous") {
         state.config.contiguous = value != "0";
     } else if (key == "devices") {

@@ -6,6 +6,7 @@ namespace simcuda {
 
 /// Reads SIMCUDA_REPORT and SIMCUDA_CONFIG, a list KEY=VALUE,KEY=VALUE,... of
 ///     capacity=SIZE        memory of each device, with K, M, G or KiB, MiB, GiB (8GiB)
+///     card=FILE            processes that name the same file share the memory of the devices
 ///     contiguous=1         all devices' memory is one range of `capacity` addresses: it fragments (0)
 ///     devices=N            number of devices (1)
 ///     host_nodes=N         NUMA nodes of the host (1), with a device each: device n is nearest to node n % N,

@@ -1,6 +1,7 @@
 // Virtual memory management (CUDA driver API, "Virtual Memory Management"): addresses, memory, and the one
 // mapped to the other. Each piece of memory is a file of its own, mapped behind the addresses.
 #include "tools/simcuda/driver/driver.hpp"
+#include "tools/simcuda/driver/memory.hpp"
 
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -37,6 +38,7 @@ struct Physical {
     void take(std::uint64_t change) const {
         if (on_device()) {
             driver().devices[static_cast<std::size_t>(properties.location.id)].allocated += change;
+            publish_device_use(properties.location.id);
         }
     }
 };
