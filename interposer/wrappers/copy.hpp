@@ -71,6 +71,7 @@ CUresult copy_later(const CopyBox& box, CUstream stream, Arguments... arguments)
 
 /// Destination, source, bytes: the shape of cuMemcpy, HtoD, DtoH and DtoD.
 struct copy : WhileRecording {
+    static constexpr bool is_deferred = true;
     template <Entry E, class Destination, class Source>
     static CUresult call(Destination destination, Source source, std::size_t bytes) noexcept {
         return copy_now<E>({destination, source, bytes}, destination, source, bytes);

@@ -32,7 +32,7 @@ struct Uploads {
             open = true;
         }
         if (choice == Choice::defer) {
-            batch->defer(copy);
+            batch->defer(copy, reinterpret_cast<const void*>(copy.source));
             return true;
         }
         if (open)
@@ -108,13 +108,15 @@ BOOST_FIXTURE_TEST_CASE(a_run_is_of_one_thread_and_stream_without_a_call_between
     of_stream.stream = 6;
     after_call.calls = 1;
     large.bytes = CopyBatch::less_than;
-    for (const SmallCopy& other : {of_thread, of_stream, after_call, large})
+    SmallCopy synchronous = copy_to(2);
+    synchronous.synchronous = true;
+    for (const SmallCopy& other : {of_thread, of_stream, after_call, large, synchronous})
         BOOST_TEST((batch->choose(other) == Choice::leave));
     BOOST_TEST((batch->choose(copy_to(2)) == Choice::begin_if_idle));
     batch->interrupt(2);
     BOOST_TEST((batch->choose(copy_to(2)) == Choice::begin_if_idle));
     BOOST_TEST(upload(copy_to(2)));
-    for (const SmallCopy& other : {of_thread, of_stream, after_call, large})
+    for (const SmallCopy& other : {of_thread, of_stream, after_call, large, synchronous})
         BOOST_TEST((batch->choose(other) == Choice::leave));
     BOOST_TEST((batch->choose(copy_to(3)) == Choice::defer));
     finish();
@@ -231,6 +233,34 @@ BOOST_FIXTURE_TEST_CASE(what_is_given_up_waits_for_an_idle_stream_if_bytes_were_
         make();
         BOOST_TEST((batch->choose(copy) == (captured ? Choice::leave_if_idle : Choice::leave)));
         renew();
+    }
+}
+
+/// Nothing can be under way in the legacy stream when one of these has been made.
+BOOST_FIXTURE_TEST_CASE(synchronous_copies_that_gain_nothing_are_given_up_at_once, Uploads) {
+    std::vector<char> source(piece + 1, 'a');
+    SmallCopy copy{1, 0, 1, 0x10000, reinterpret_cast<std::uint64_t>(source.data()), piece, 7, 0, true};
+    BOOST_TEST(!upload(copy, {true, false}));
+    BOOST_TEST(!upload(copy, {true, false}));
+    copy.bytes = CopyBatch::most_synchronous + 1;
+    BOOST_TEST((batch->choose(copy) == Choice::leave));
+    copy.bytes = CopyBatch::most_synchronous;
+    BOOST_TEST(upload(copy, {true, false}));
+    BOOST_TEST(batch->is_synchronous());
+    make();
+    BOOST_TEST((batch->choose(copy) == Choice::leave));
+}
+
+/// The program may rely on their wait.
+BOOST_FIXTURE_TEST_CASE(the_first_synchronous_copies_of_a_run_are_made_by_the_driver, Uploads) {
+    std::vector<char> source(piece, 'a');
+    for (int run = 0; run < 3; ++run) {
+        SmallCopy copy{1, 0, 1, 0x10000, reinterpret_cast<std::uint64_t>(source.data()), piece, 7, 0, true};
+        std::uint64_t deferred = 0;
+        for (int i = 0; i < 20; ++i, copy.destination += 2 * piece)
+            deferred += upload(copy, {true, false}) ? 1 : 0;
+        finish();
+        BOOST_TEST(deferred == 18u);
     }
 }
 
