@@ -9,7 +9,6 @@ namespace umadvisor::policy {
 /// A small copy of the program's to the device, which is to be compared with those before it.
 struct SmallCopy {
     std::uint64_t thread; ///< of the program, by any number
-    std::uint32_t calls;  ///< of that thread before it, which were no copies
     std::uint64_t stream; ///< handle
     std::uint64_t destination, source, bytes;
     std::uint64_t destination_allocation, source_allocation; ///< ids
@@ -72,9 +71,9 @@ public:
 
     /// The driver has made the copy.
     void made(const SmallCopy& copy) noexcept;
-    /// The thread has made another copy.
+    /// The thread has made another copy. Of synchronous ones it does not matter which thread.
     void interrupt(std::uint64_t thread) noexcept {
-        if (thread == last_.thread)
+        if (thread == last_.thread || last_.synchronous)
             length_ = 0;
     }
 
@@ -107,7 +106,7 @@ public:
 
 private:
     bool continues(const SmallCopy& copy) const noexcept {
-        return copy.thread == last_.thread && copy.calls == last_.calls && copy.stream == last_.stream &&
+        return copy.thread == last_.thread && copy.stream == last_.stream &&
                copy.synchronous == last_.synchronous;
     }
     bool has_room(const SmallCopy& copy) const noexcept;

@@ -73,7 +73,6 @@ bool is_pageable_source(const trace::Copy& record) {
 bool describe(const trace::Copy& record, policy::SmallCopy& copy, std::uint32_t& device) {
     const auto stream = static_cast<std::uint64_t>(record.stream);
     copy = {reinterpret_cast<std::uint64_t>(&record::seat),
-            record::seat.calls,
             stream != 0 ? stream : reinterpret_cast<std::uint64_t>(CU_STREAM_LEGACY),
             record.destination,
             record.source,
@@ -250,11 +249,17 @@ void after_copy(trace::Copy& record) noexcept {
     policy::SmallCopy copy{};
     std::uint32_t device = 0;
     const bool counts = record.status == CUDA_SUCCESS && record.captured == 0 && describe(record, copy, device);
-    const record::Guard guard(mutex);
-    if (!counts)
+    if (!counts) {
+        const record::Guard guard(mutex);
         return batch.interrupt(reinterpret_cast<std::uint64_t>(&record::seat));
-    batch.made(copy);
-    now.stack = record.stack;
+    }
+    const record::Quiet quiet;
+    wait_for_call(batched, [&] {
+        const record::Guard guard(mutex);
+        batch.made(copy);
+        now.stack = record.stack;
+        return true;
+    });
 }
 
 void on_context_end(std::uint16_t number) noexcept {

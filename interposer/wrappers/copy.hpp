@@ -33,7 +33,7 @@ private:
     /// Those that are deferred, whose time does not count for this copy.
     void make_earlier_calls() noexcept {
         if (act::calls_are_deferred()) [[unlikely]] {
-            act::make_deferred_calls();
+            act::make_deferred_calls_if_any();
             record_.start = record::now();
         }
     }

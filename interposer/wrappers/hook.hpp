@@ -66,7 +66,6 @@ private:
             return attach::real<E>()(arguments...);
         const InsideWrapper inside;
         if constexpr (!Policy::is_deferred) {
-            ++record::seat.calls;
             if (act::calls_are_deferred()) [[unlikely]]
                 act::make_deferred_calls();
         }
