@@ -30,6 +30,7 @@
 //   structs_launched  a kernel follows each copy
 //   structs_other     another thread launches a kernel after every tenth copy
 //   structs_freed     the target is freed after the copies, and asked for again
+//   structs_made      memory is allocated for each
 //   structs_wrong     some copies have a bad address or are partly outside their memory
 //   structs_seen      a stream that waits for nothing else sees the last one, without a call after it
 #include "driver_program.hpp"
@@ -306,7 +307,31 @@ struct Structs {
         set(memory.device, 5, bytes, nullptr);
     }
 
+    /// Into memory of its own each.
+    void make_all(int round) {
+        static const auto allocate = ASK("cuMemAlloc", cuMemAlloc_v2);
+        static const auto release = ASK("cuMemFree", cuMemFree_v2);
+        CUdeviceptr all[count] = {};
+        unsigned long sum = 0;
+        for (std::size_t i = 0; i < count; ++i) {
+            Item item(i + static_cast<std::size_t>(round));
+            must(allocate(&all[i], sizeof item), "device");
+            must(put(all[i], &item, sizeof item), "copy");
+        }
+        for (const CUdeviceptr each : all) {
+            Item item(0);
+            must(ASK("cuMemcpyDtoH", cuMemcpyDtoH_v2)(&item, each, sizeof item), "download");
+            sum = sum * 31 + item.number + item.bytes[30];
+            must(release(each), "free");
+        }
+        std::printf("%lu\n", sum);
+    }
+
     void run() {
+        for (int round = 0; is("structs_made") && round < rounds; ++round)
+            make_all(round);
+        if (is("structs_made"))
+            return memory.release();
         must(ASK("cuStreamCreate", cuStreamCreate)(&blocking, CU_STREAM_DEFAULT), "stream");
         for (int round = 0; round < (is("structs_again") ? 5 * rounds : rounds); ++round) {
             begin(round);
