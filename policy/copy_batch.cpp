@@ -7,14 +7,14 @@ namespace umadvisor::policy {
 
 CopyBatch::Choice CopyBatch::choose(const SmallCopy& copy) const noexcept {
     const bool goes_on = length_ != 0 && continues(copy);
-    if (copy.bytes >= less_than || (open_ && !goes_on))
+    if (!is_small(copy) || (open_ && !goes_on))
         return Choice::leave;
     if (open_ && closing_ && copies_ == 0)
-        return manner_.captured ? Choice::leave_if_idle : Choice::leave;
+        return manner_.captured && !copy.synchronous ? Choice::leave_if_idle : Choice::leave;
     if (open_)
         return has_room(copy) ? Choice::defer : Choice::make_first;
     if (!goes_on)
-        return total_ >= patience_ + worth_it ? Choice::begin : Choice::leave;
+        return total_ >= patience_ + worth_it && !copy.synchronous ? Choice::begin : Choice::leave;
     return length_ >= patience_ && !left_ ? Choice::begin_if_idle : Choice::leave;
 }
 
@@ -71,12 +71,12 @@ std::uint64_t CopyBatch::place(const SmallCopy& copy) const noexcept {
     return adjoins(copy) ? used_ : (used_ + captured_alignment - 1) / captured_alignment * captured_alignment;
 }
 
-void CopyBatch::defer(const SmallCopy& copy) noexcept {
+void CopyBatch::defer(const SmallCopy& copy, const void* bytes) noexcept {
     const bool joins = adjoins(copy);
     std::uint64_t source = copy.source;
     if (manner_.captured) {
         const std::uint64_t at = place(copy);
-        std::memcpy(memory_ + at, reinterpret_cast<const void*>(copy.source), copy.bytes);
+        std::memcpy(memory_ + at, bytes, copy.bytes);
         source = reinterpret_cast<std::uint64_t>(memory_ + at);
         used_ = at + copy.bytes;
     }

@@ -9,10 +9,10 @@ namespace umadvisor::policy {
 /// A small copy of the program's to the device, which is to be compared with those before it.
 struct SmallCopy {
     std::uint64_t thread; ///< of the program, by any number
-    std::uint32_t calls;  ///< of that thread before it, which were no copies
     std::uint64_t stream; ///< handle
     std::uint64_t destination, source, bytes;
     std::uint64_t destination_allocation, source_allocation; ///< ids
+    bool synchronous = false;                                ///< of pageable memory, in the legacy stream
 
     std::uint64_t end() const noexcept { return destination + bytes; }
 };
@@ -24,6 +24,10 @@ struct SmallCopy {
 /// The driver reads the source of such a copy at the call if the stream has no work, and else in the order of
 /// the stream, since work may still write it. So bytes are captured where a run begins without such work:
 /// copies of the run itself write no source. Of a run that is there already only the first can be known.
+///
+/// Of a synchronous copy the driver waits for all that the legacy stream orders before it reads the source. So
+/// it makes the first of each run, which is the wait, and later ones are deferred only where nothing is to be
+/// waited for, with their bytes captured.
 class CopyBatch {
 public:
     /// Copies that the driver makes before one is deferred. After a batch that was hardly worth it, twice as
@@ -31,6 +35,7 @@ public:
     static constexpr std::uint32_t least_patience = 2, most_patience = 1u << 20;
     static constexpr std::uint32_t worth_it = 4;            ///< calls that a batch has spared
     static constexpr std::uint64_t less_than = 32u << 10;   ///< bytes of a copy
+    static constexpr std::uint64_t most_synchronous = 4096; ///< bytes of a synchronous one
     static constexpr std::uint32_t most_copies = 1024;      ///< the device is not to wait for more
     static constexpr std::uint64_t most_bytes = 1u << 20;   ///< nor for more than these
     static constexpr std::uint64_t captured_alignment = 64; ///< of a piece in memory of ours
@@ -50,6 +55,10 @@ public:
         leave_if_idle, ///< else defer: the stream would have no work without what was deferred
     };
 
+    static constexpr bool is_small(const SmallCopy& copy) noexcept {
+        return copy.synchronous ? copy.bytes <= most_synchronous : copy.bytes < less_than;
+    }
+
     /// Arrays as cuMemcpyBatchAsync takes them.
     struct Pieces {
         std::uint64_t destination[most_copies], source[most_copies];
@@ -62,9 +71,9 @@ public:
 
     /// The driver has made the copy.
     void made(const SmallCopy& copy) noexcept;
-    /// The thread has made another copy.
+    /// The thread has made another copy. Of synchronous ones it does not matter which thread.
     void interrupt(std::uint64_t thread) noexcept {
-        if (thread == last_.thread)
+        if (thread == last_.thread || last_.synchronous)
             length_ = 0;
     }
 
@@ -77,13 +86,14 @@ public:
         memory_ = memory;
         used_ = 0;
     }
-    /// The copy, for which there is room, is deferred; reads the source if its bytes are captured.
-    void defer(const SmallCopy& copy) noexcept;
+    /// The copy, for which there is room, is deferred; reads its bytes there if they are captured.
+    void defer(const SmallCopy& copy, const void* bytes) noexcept;
 
     /// Whether nothing is deferred.
     bool is_empty() const noexcept { return copies_ == 0; }
     Manner manner() const noexcept { return manner_; }
     std::uint64_t stream() const noexcept { return last_.stream; }
+    bool is_synchronous() const noexcept { return last_.synchronous; }
     const Pieces& pieces() const noexcept { return pieces_; }
 
     /// What was deferred is made, by so many calls. The run goes on.
@@ -96,7 +106,8 @@ public:
 
 private:
     bool continues(const SmallCopy& copy) const noexcept {
-        return copy.thread == last_.thread && copy.calls == last_.calls && copy.stream == last_.stream;
+        return copy.thread == last_.thread && copy.stream == last_.stream &&
+               copy.synchronous == last_.synchronous;
     }
     bool has_room(const SmallCopy& copy) const noexcept;
     /// Whether it writes what a deferred copy writes.

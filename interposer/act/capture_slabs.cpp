@@ -18,6 +18,7 @@ constexpr std::uint32_t slabs_of_context = 2, most_contexts = 8;
 struct OfContext {
     std::uint16_t number; ///< 0: free
     bool busy;            ///< one thread makes or asks for slabs
+    bool stream_tried;    ///< whether it was to be made
     CaptureSlab slabs[slabs_of_context];
 };
 
@@ -67,8 +68,17 @@ void make(CaptureSlab& slab, std::uint16_t number) {
     slab.context = number;
 }
 
-bool is_free(CaptureSlab& slab) {
-    if (slab.context == 0)
+/// The same for the stream.
+void make_stream(OfContext& entry) {
+    CUstream stream = nullptr;
+    entry.stream_tried = true;
+    if (real<Entry::cuStreamCreate>()(&stream, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS)
+        for (CaptureSlab& slab : entry.slabs)
+            slab.ours = stream;
+}
+
+bool is_free(CaptureSlab& slab, bool with_stream) {
+    if (slab.context == 0 || (with_stream && slab.ours == nullptr))
         return false;
     if (slab.in_use && real<Entry::cuEventQuery>()(slab.read) == CUDA_SUCCESS)
         slab.in_use = false;
@@ -77,7 +87,7 @@ bool is_free(CaptureSlab& slab) {
 
 } // namespace
 
-CaptureSlab* free_slab(CUcontext context) noexcept {
+CaptureSlab* free_slab(CUcontext context, bool with_stream) noexcept {
     const std::uint16_t number = observe::context_number(context);
     bool fresh = false;
     OfContext* const entry = number != 0 ? borrow(number, fresh) : nullptr;
@@ -85,12 +95,16 @@ CaptureSlab* free_slab(CUcontext context) noexcept {
         return nullptr;
     CaptureSlab* found = nullptr;
     const observe::RelaxedCapture relaxed;
-    for (CaptureSlab& slab : entry->slabs) {
-        if (fresh)
+    if (fresh) {
+        entry->stream_tried = false;
+        for (CaptureSlab& slab : entry->slabs)
             make(slab, number);
-        if (found == nullptr && is_free(slab))
-            found = &slab;
     }
+    if (with_stream && !entry->stream_tried)
+        make_stream(*entry);
+    for (CaptureSlab& slab : entry->slabs)
+        if (found == nullptr && is_free(slab, with_stream))
+            found = &slab;
     give_back(*entry);
     return found;
 }

@@ -23,7 +23,8 @@ constexpr timespec short_pause{0, 1'000};
 enum class Thread : std::uint8_t { none, runs, refused, ended };
 
 record::Mutex mutex{record::Lock::actions}; ///< guards what follows, and what add() changes
-constinit const Deferrable* kind = nullptr; ///< null: nothing is deferred
+constinit const Deferrable* kind = nullptr; ///< null: nothing is deferred, and no call is waited for
+constinit bool only_waits = false;          ///< for another call: nothing has been deferred
 constinit bool making = false;
 constinit bool pending = false;        ///< something is deferred, and not only until another call
 constinit bool over_meanwhile = false; ///< another call of the program waits for the thread that makes calls
@@ -171,18 +172,30 @@ void make_deferred_calls(bool over) noexcept {
     }
 }
 
-bool detail::defer(const Deferrable& asked, bool (*add)(void* what), void* what) noexcept {
-    if (!thread_runs())
+void make_deferred_calls_if_any() noexcept {
+    {
+        const record::Guard guard(mutex);
+        if (kind == nullptr || only_waits)
+            return;
+    }
+    make_deferred_calls();
+}
+
+bool detail::defer(const Deferrable& asked, bool (*add)(void* what), void* what, bool later) noexcept {
+    if (!later && !thread_runs())
         return false;
     bool first = false;
     {
         const record::Guard guard(mutex);
         if (making || (kind != nullptr && kind != &asked) || !add(what))
             return false;
-        ++added;
-        first = !pending;
-        pending = true;
+        only_waits = later && (kind == nullptr || only_waits);
         kind = &asked;
+        if (!later) {
+            ++added;
+            first = !pending;
+            pending = true;
+        }
         record::deferred().store(true, std::memory_order_relaxed);
     }
     if (first)

@@ -22,7 +22,7 @@ struct Deferrable {
     bool until_over = false;
 };
 
-/// Whether something is deferred, or is being made. One load.
+/// Whether something is deferred, is being made, or waits for another call. One load.
 inline bool calls_are_deferred() noexcept {
     return record::deferred().load(std::memory_order_relaxed);
 }
@@ -31,8 +31,12 @@ inline bool calls_are_deferred() noexcept {
 /// driver may wait for a thread that waits here. `over`: see Deferrable.
 [[gnu::cold, gnu::noinline]] void make_deferred_calls(bool over = true) noexcept;
 
+/// The same before a call that an action notices by itself: nothing is made, and nothing is over, if another
+/// call is only waited for.
+[[gnu::cold, gnu::noinline]] void make_deferred_calls_if_any() noexcept;
+
 namespace detail {
-bool defer(const Deferrable& kind, bool (*add)(void* what), void* what) noexcept;
+bool defer(const Deferrable& kind, bool (*add)(void* what), void* what, bool later) noexcept;
 }
 
 /// Calls add() under a lock, under which make() is never begun, and defers what it has added if it returns
@@ -41,7 +45,15 @@ bool defer(const Deferrable& kind, bool (*add)(void* what), void* what) noexcept
 template <class Add>
 bool defer(const Deferrable& kind, Add&& add) noexcept {
     return detail::defer(
-        kind, [](void* what) { return (*static_cast<Add*>(what))(); }, &add);
+        kind, [](void* what) { return (*static_cast<Add*>(what))(); }, &add, false);
+}
+
+/// Calls add() in the same way, which defers nothing yet: if it returns true, make() is called when the program
+/// makes another call, to say so.
+template <class Add>
+bool wait_for_call(const Deferrable& kind, Add&& add) noexcept {
+    return detail::defer(
+        kind, [](void* what) { return (*static_cast<Add*>(what))(); }, &add, true);
 }
 
 } // namespace umadvisor::act

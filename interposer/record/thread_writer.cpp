@@ -111,12 +111,7 @@ bool prepare_threads() noexcept {
 void forget_threads() noexcept {
     pthread_setspecific(writer_key, nullptr); // else the thread's end would seal a chunk of the parent
     pthread_key_delete(writer_key);
-    seat = {.writer = nullptr,
-            .inside_wrapper = seat.inside_wrapper,
-            .thread = 0,
-            .sequence = 0,
-            .part = 0,
-            .calls = 0};
+    seat = {.writer = nullptr, .inside_wrapper = seat.inside_wrapper, .thread = 0, .sequence = 0, .part = 0};
 }
 
 ThreadWriter* seat_thread() noexcept {

@@ -75,7 +75,6 @@ struct ThreadSeat {
     std::uint32_t thread; ///< Linux thread id; 0: not asked yet
     std::uint32_t sequence; ///< next event chunk of this thread
     std::uint32_t part;     ///< in which the thread was defined last
-    std::uint32_t calls; ///< calls with a wrapper of the thread's, but for those that an action may make later
 };
 extern constinit thread_local ThreadSeat seat;
 

@@ -114,7 +114,10 @@ CUresult give_up(FreeScope& scope, Address address) noexcept {
     return static_cast<CUresult>(record.status);
 }
 
+/// Orders no work, and nothing that is deferred can be of memory that is yet to be: a program may allocate
+/// memory for each structure that it uploads.
 struct allocate_device : WhilePaused {
+    static constexpr bool is_deferred = true;
     template <Entry E>
     static CUresult call(CUdeviceptr* out, std::size_t bytes) noexcept {
         trace::Alloc record;

@@ -34,7 +34,7 @@ private:
     /// Those that are deferred, whose time does not count for this copy.
     void make_earlier_calls() noexcept {
         if (act::calls_are_deferred()) [[unlikely]] {
-            act::make_deferred_calls();
+            act::make_deferred_calls_if_any();
             record_.start = record::now();
         }
     }
@@ -72,6 +72,7 @@ CUresult copy_later(const CopyBox& box, CUstream stream, Arguments... arguments)
 
 /// Destination, source, bytes: the shape of cuMemcpy, HtoD, DtoH and DtoD.
 struct copy : WhileRecording {
+    static constexpr bool is_deferred = true;
     template <Entry E, class Destination, class Source>
     static CUresult call(Destination destination, Source source, std::size_t bytes) noexcept {
         return copy_now<E>({destination, source, bytes}, destination, source, bytes);

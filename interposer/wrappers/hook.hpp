@@ -66,7 +66,6 @@ private:
             return attach::real<E>()(arguments...);
         const InsideWrapper inside;
         if constexpr (!Policy::is_deferred) {
-            ++record::seat.calls;
             if (act::calls_are_deferred()) [[unlikely]]
                 act::make_deferred_calls();
         }
@@ -75,7 +74,8 @@ private:
 };
 
 /// A policy that acts while calls are recorded. One whose calls an action may make later sets `is_deferred`: it
-/// has those that are deferred made itself, before it makes its own.
+/// has those that are deferred made itself, before it makes its own. So does one whose calls may come before
+/// them.
 struct WhileRecording {
     static constexpr bool is_deferred = false;
     static constexpr record::Taking from = record::Taking::everything;

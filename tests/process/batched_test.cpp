@@ -40,6 +40,42 @@ Batched batch_unseen(const Folder& folder, const std::string& what, const std::s
 
 } // namespace
 
+BOOST_DATA_TEST_CASE(structures_on_the_stack_become_fewer_calls,
+                     data::make({"structs", "structs_close", "structs_again", "structs_behind", "structs_other",
+                                 "structs_freed", "structs_made", "structs_wrong", "structs_written",
+                                 "structs_mixed", "structs_seen"}),
+                     what) {
+    const Batched found = batch_unseen(folder, what);
+    BOOST_TEST(found.deferred > 0u);
+    BOOST_TEST(found.calls > 0u);
+    BOOST_TEST(found.calls < found.deferred);
+}
+
+BOOST_DATA_TEST_CASE(a_driver_that_works_late_shows_no_other_order_of_structures,
+                     data::make({"structs", "structs_close", "structs_again", "structs_behind",
+                                 "structs_launched", "structs_other", "structs_freed", "structs_made",
+                                 "structs_written", "structs_mixed", "structs_seen"}),
+                     what) {
+    batch_unseen(folder, what, late());
+}
+
+BOOST_AUTO_TEST_CASE(structures_with_a_kernel_after_each_are_left_alone) {
+    BOOST_TEST(batch_unseen(folder, "structs_launched").deferred == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(close_structures_become_one_piece) {
+    const Batched found = batch_unseen(folder, "structs_close");
+    BOOST_TEST(found.pieces < found.deferred / 2);
+}
+
+BOOST_AUTO_TEST_CASE(structures_are_made_one_by_one_where_the_driver_makes_no_batch) {
+    const std::string refusing = "SIMCUDA_CONFIG=fail=cuMemcpyBatchAsync_v2:0:801";
+    run_unseen(folder, program + "structs", "batch", refusing);
+    const std::vector<Json> copies = dump(folder, "Copy", {{"reason", "batched"}});
+    BOOST_TEST(std::any_of(copies.begin(), copies.end(),
+                           [](const Json& copy) { return copy.at("entry") == "cuMemcpyHtoDAsync_v2"; }));
+}
+
 /// Of 200 copies a round at most 198 are deferred. How many calls they become depends on how the threads run.
 BOOST_DATA_TEST_CASE(small_uploads_become_fewer_calls,
                      data::make({"neighbours", "scattered", "reused", "downloaded", "recorded", "counted",
@@ -87,6 +123,14 @@ BOOST_AUTO_TEST_CASE(calls_of_the_mode_may_fail) {
             failures.push_back(std::string(entry) + failure);
     for (const std::string& failure : failures)
         run_unseen(folder, program + "scattered", "batch", "SIMCUDA_CONFIG=fail=" + failure);
+}
+
+BOOST_AUTO_TEST_CASE(calls_of_the_mode_for_structures_may_fail) {
+    for (const char* const failure :
+         {"cuMemHostAlloc:2:2", "cuStreamCreate:2:2", "cuStreamCreate:3:2", "cuEventCreate:1:2",
+          "cuEventRecord:1:800", "cuStreamWaitEvent:1:800", "cuMemcpyBatchAsync_v2:1:800",
+          "cuMemcpyBatchAsync_v2:0:800", "cuStreamQuery:1:800", "cuStreamQuery:0:800", "cuCtxGetCurrent:0:800"})
+        run_unseen(folder, program + "structs", "batch", std::string("SIMCUDA_CONFIG=fail=") + failure);
 }
 
 /// Calls that are not recorded make what is deferred all the same.

@@ -34,6 +34,7 @@ constexpr Step steps[] = {
     {"copy", 90, copy_step},
     {"uploads", 30, uploads_step},
     {"repeat", 6, repeat_step},
+    {"structures", 20, structures_step},
     {"copy_rows", 30, copy_rows_step},
     {"copy_box", 16, copy_box_step},
     {"set", 40, set_step},

@@ -20,6 +20,19 @@
 //   large        every fiftieth copy is of 64 KiB
 //   combined     the source is write-combined
 //   paused       the program does nothing for a while before it waits
+// Of structures on the stack, synchronously:
+//   structs           to places apart from each other; the structure changes at once
+//   structs_close     to places that follow each other
+//   structs_again     to the same few places again and again
+//   structs_behind    the first of each round comes behind a kernel in a blocking stream
+//   structs_written   a host function in a blocking stream writes the first of each round
+//   structs_mixed     every other ten copies are asynchronous, from pinned memory
+//   structs_launched  a kernel follows each copy
+//   structs_other     another thread launches a kernel after every tenth copy
+//   structs_freed     the target is freed after the copies, and asked for again
+//   structs_made      memory is allocated for each
+//   structs_wrong     some copies have a bad address or are partly outside their memory
+//   structs_seen      a stream that waits for nothing else sees the last one, without a call after it
 #include "driver_program.hpp"
 
 #include <chrono>
@@ -217,6 +230,145 @@ void run_threads() {
         std::printf("%lu %lu\n", sums[0][round], sums[1][round]);
 }
 
+struct Item {
+    std::uint64_t number;
+    unsigned char bytes[40];
+
+    explicit Item(std::size_t i) : number(i * 3) {
+        for (std::size_t k = 0; k < sizeof bytes; ++k)
+            bytes[k] = static_cast<unsigned char>(i * 7 + k);
+    }
+};
+
+CUresult put(CUdeviceptr to, const void* from, std::size_t length) {
+    static const auto call = ASK("cuMemcpyHtoD", cuMemcpyHtoD_v2);
+    return call(to, from, length);
+}
+
+/// The memory is cleared here, since a round of fewer copies leaves the rest as it is.
+void set(CUdeviceptr at, unsigned char value, std::size_t length, CUstream stream) {
+    static const auto call = ASK("cuMemsetD8Async", cuMemsetD8Async);
+    must(call(at, value, length, stream), "set");
+}
+
+struct Structs {
+    std::string_view what;
+    Memory memory{};
+    CUstream blocking = nullptr;
+    std::uint64_t written = 0; ///< by the host function
+    static constexpr std::size_t stride = 96;
+
+    bool is(std::string_view name) const { return what == name; }
+
+    CUresult one(std::size_t i, int round) {
+        Item item(i + static_cast<std::size_t>(round));
+        const std::size_t at = is("structs_close")   ? i * sizeof item
+                               : is("structs_again") ? i % 7 * stride
+                                                     : i * stride;
+        if (is("structs_written") && i == 0)
+            return put(memory.device, &written, sizeof written);
+        if (is("structs_mixed") && i / 10 % 2 == 1)
+            return upload(memory.device + at - 5 * stride, memory.host + at, stride, nullptr);
+        if (is("structs_wrong") && i % 40 == 20)
+            return put(16, &item, sizeof item);
+        if (is("structs_wrong") && i % 40 == 30)
+            return put(memory.device + bytes - 8, &item, sizeof item);
+        const CUresult answer = put(memory.device + at, &item, sizeof item);
+        item = Item(i + 99); // the driver has read it
+        __asm__ volatile("" : : "r"(&item) : "memory");
+        return answer;
+    }
+
+    void between(std::size_t i) {
+        if (is("structs_launched"))
+            set(memory.device + i * stride, 9, 8, blocking);
+        if (is("structs_other") && i % 10 == 9)
+            std::thread([&] {
+                must(ASK("cuCtxSetCurrent", cuCtxSetCurrent)(context), "current");
+                set(memory.device + i * stride, 9, 8, blocking);        // over the last
+                set(memory.device + (i + 1) * stride, 8, 48, blocking); // under the next
+            }).join();
+    }
+
+    static void write(void* number) { ++*static_cast<std::uint64_t*>(number); }
+
+    void begin(int round) {
+        if (is("structs_behind"))
+            set(memory.device, static_cast<unsigned char>(round), bytes, blocking);
+        if (is("structs_written"))
+            must(ASK("cuLaunchHostFunc", cuLaunchHostFunc)(blocking, &write, &written), "host function");
+        if (is("structs_mixed"))
+            memory.fill(round);
+    }
+
+    void renew() {
+        must(ASK("cuMemFree", cuMemFree_v2)(memory.device), "free");
+        must(ASK("cuMemAlloc", cuMemAlloc_v2)(&memory.device, bytes), "device");
+        set(memory.device, 5, bytes, nullptr);
+    }
+
+    /// Into memory of its own each.
+    void make_all(int round) {
+        static const auto allocate = ASK("cuMemAlloc", cuMemAlloc_v2);
+        static const auto release = ASK("cuMemFree", cuMemFree_v2);
+        CUdeviceptr all[count] = {};
+        unsigned long sum = 0;
+        for (std::size_t i = 0; i < count; ++i) {
+            Item item(i + static_cast<std::size_t>(round));
+            must(allocate(&all[i], sizeof item), "device");
+            must(put(all[i], &item, sizeof item), "copy");
+        }
+        for (const CUdeviceptr each : all) {
+            Item item(0);
+            must(ASK("cuMemcpyDtoH", cuMemcpyDtoH_v2)(&item, each, sizeof item), "download");
+            sum = sum * 31 + item.number + item.bytes[30];
+            must(release(each), "free");
+        }
+        std::printf("%lu\n", sum);
+    }
+
+    void run() {
+        for (int round = 0; is("structs_made") && round < rounds; ++round)
+            make_all(round);
+        if (is("structs_made"))
+            return memory.release();
+        must(ASK("cuStreamCreate", cuStreamCreate)(&blocking, CU_STREAM_DEFAULT), "stream");
+        for (int round = 0; round < (is("structs_again") ? 5 * rounds : rounds); ++round) {
+            begin(round);
+            int good = 0, sum = 0;
+            for (std::size_t i = 0; i < count; ++i) {
+                const CUresult answer = one(i, round);
+                good += answer == CUDA_SUCCESS;
+                sum += answer;
+                between(i);
+            }
+            if (is("structs_freed"))
+                renew();
+            std::printf("%d %d %lu\n", good, sum, memory.sum());
+        }
+        memory.release();
+    }
+};
+
+/// The program only looks: a stream that is ordered with nothing has waited for the last copy all the time.
+void run_seen() {
+    Structs structs{"structs"};
+    const CUstream other = make_stream();
+    const Item last(count - 1);
+    unsigned expected = 0;
+    std::memcpy(&expected, &last, sizeof expected);
+    must(ASK("cuStreamWaitValue32", cuStreamWaitValue32_v2)(other, structs.memory.device + (count - 1) * 96,
+                                                            expected, CU_STREAM_WAIT_VALUE_EQ),
+         "wait for value");
+    for (std::size_t i = 0; i < count; ++i)
+        must(structs.one(i, 0), "copy");
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    CUresult answer = CUDA_ERROR_NOT_READY;
+    for (int i = 0; i < 1000 && answer == CUDA_ERROR_NOT_READY; ++i)
+        answer = ASK("cuStreamQuery", cuStreamQuery)(other);
+    std::printf("%d\n", static_cast<int>(answer));
+}
+
 /// No call of the program makes what is deferred: the other stream's copy comes all the same.
 void run_written() {
     Uploads uploads{"scattered"};
@@ -250,6 +402,10 @@ int main(int, char** arguments) {
         run_threads();
     else if (what == "written")
         run_written();
+    else if (what == "structs_seen")
+        run_seen();
+    else if (what.starts_with("structs"))
+        Structs{what}.run();
     else
         Uploads{what}.run();
     return 0;

@@ -16,7 +16,7 @@ using Choice = CopyBatch::Choice;
 
 struct Uploads {
     SmallCopy copy_to(std::uint64_t number) const {
-        return {1, 0, 5, 0x10000 + number * piece, 0x900000 + number * piece, piece, 7, 8};
+        return {1, 5, 0x10000 + number * piece, 0x900000 + number * piece, piece, 7, 8};
     }
     /// Returns whether it was deferred, else the driver has made it.
     bool upload(const SmallCopy& copy, CopyBatch::Manner manner = {false, false}) {
@@ -32,7 +32,7 @@ struct Uploads {
             open = true;
         }
         if (choice == Choice::defer) {
-            batch->defer(copy);
+            batch->defer(copy, reinterpret_cast<const void*>(copy.source));
             return true;
         }
         if (open)
@@ -103,22 +103,27 @@ BOOST_FIXTURE_TEST_CASE(only_the_first_copy_can_begin_behind_work, Uploads) {
 BOOST_FIXTURE_TEST_CASE(a_run_is_of_one_thread_and_stream_without_a_call_between, Uploads) {
     upload(copy_to(0));
     upload(copy_to(1));
-    SmallCopy of_thread = copy_to(2), of_stream = copy_to(2), after_call = copy_to(2), large = copy_to(2);
+    SmallCopy of_thread = copy_to(2), of_stream = copy_to(2), large = copy_to(2);
     of_thread.thread = 2;
     of_stream.stream = 6;
-    after_call.calls = 1;
     large.bytes = CopyBatch::less_than;
-    for (const SmallCopy& other : {of_thread, of_stream, after_call, large})
+    SmallCopy synchronous = copy_to(2);
+    synchronous.synchronous = true;
+    for (const SmallCopy& other : {of_thread, of_stream, large, synchronous})
         BOOST_TEST((batch->choose(other) == Choice::leave));
     BOOST_TEST((batch->choose(copy_to(2)) == Choice::begin_if_idle));
     batch->interrupt(2);
     BOOST_TEST((batch->choose(copy_to(2)) == Choice::begin_if_idle));
     BOOST_TEST(upload(copy_to(2)));
-    for (const SmallCopy& other : {of_thread, of_stream, after_call, large})
+    for (const SmallCopy& other : {of_thread, of_stream, large, synchronous})
         BOOST_TEST((batch->choose(other) == Choice::leave));
     BOOST_TEST((batch->choose(copy_to(3)) == Choice::defer));
     finish();
     BOOST_TEST((batch->choose(copy_to(3)) == Choice::leave));
+    upload(copy_to(0));
+    finish();
+    upload(copy_to(1));
+    BOOST_TEST((batch->choose(copy_to(2)) == Choice::leave)); // a call was between them
 }
 
 BOOST_FIXTURE_TEST_CASE(a_copy_that_ends_meanwhile_changes_nothing, Uploads) {
@@ -163,8 +168,7 @@ BOOST_FIXTURE_TEST_CASE(what_overlaps_waits_unless_pieces_have_an_order, Uploads
 BOOST_FIXTURE_TEST_CASE(captured_bytes_are_those_of_the_call, Uploads) {
     std::vector<char> source(64, 'a');
     const auto copy_of = [&](std::uint64_t number) {
-        return SmallCopy{1,  0, 5, 0x10000 + number * 64, reinterpret_cast<std::uint64_t>(source.data()),
-                         64, 7, 8};
+        return SmallCopy{1, 5, 0x10000 + number * 64, reinterpret_cast<std::uint64_t>(source.data()), 64, 7, 8};
     };
     for (std::uint64_t i = 0; i < 4; ++i) {
         std::memset(source.data(), static_cast<int>('a' + i), source.size());
@@ -231,6 +235,34 @@ BOOST_FIXTURE_TEST_CASE(what_is_given_up_waits_for_an_idle_stream_if_bytes_were_
         make();
         BOOST_TEST((batch->choose(copy) == (captured ? Choice::leave_if_idle : Choice::leave)));
         renew();
+    }
+}
+
+/// Nothing can be under way in the legacy stream when one of these has been made.
+BOOST_FIXTURE_TEST_CASE(synchronous_copies_that_gain_nothing_are_given_up_at_once, Uploads) {
+    std::vector<char> source(piece + 1, 'a');
+    SmallCopy copy{1, 1, 0x10000, reinterpret_cast<std::uint64_t>(source.data()), piece, 7, 0, true};
+    BOOST_TEST(!upload(copy, {true, false}));
+    BOOST_TEST(!upload(copy, {true, false}));
+    copy.bytes = CopyBatch::most_synchronous + 1;
+    BOOST_TEST((batch->choose(copy) == Choice::leave));
+    copy.bytes = CopyBatch::most_synchronous;
+    BOOST_TEST(upload(copy, {true, false}));
+    BOOST_TEST(batch->is_synchronous());
+    make();
+    BOOST_TEST((batch->choose(copy) == Choice::leave));
+}
+
+/// The program may rely on their wait.
+BOOST_FIXTURE_TEST_CASE(the_first_synchronous_copies_of_a_run_are_made_by_the_driver, Uploads) {
+    std::vector<char> source(piece, 'a');
+    for (int run = 0; run < 3; ++run) {
+        SmallCopy copy{1, 1, 0x10000, reinterpret_cast<std::uint64_t>(source.data()), piece, 7, 0, true};
+        std::uint64_t deferred = 0;
+        for (int i = 0; i < 20; ++i, copy.destination += 2 * piece)
+            deferred += upload(copy, {true, false}) ? 1 : 0;
+        finish();
+        BOOST_TEST(deferred == 18u);
     }
 }
 

@@ -163,6 +163,26 @@ inline void repeat_step(Worker& worker) {
     }
 }
 
+/// The same of a structure on the stack, synchronously; it changes after each copy.
+inline void structures_step(Worker& worker) {
+    Buffer* const found = worker.any([](const Buffer& each) { return each.only_device(); });
+    if (!found)
+        return;
+    Buffer& target = *found;
+    worker.order(target, worker.legacy());
+    unsigned char structure[5 << 10];
+    const std::size_t count = 2 + worker.random.below(40);
+    const std::size_t most = std::min(target.bytes / count, sizeof structure);
+    const bool adjoin = worker.random.one_in(2);
+    const std::size_t bytes = most == 0 ? 0 : worker.random.length(most);
+    for (std::size_t i = 0; i < count && bytes != 0; ++i) {
+        worker.random.fill(structure, bytes);
+        worker.expect(cudaMemcpy(adjoin ? target.at + i * bytes : worker.any_place(target, bytes), structure,
+                                 bytes, cudaMemcpyHostToDevice));
+    }
+    target.last = &worker.legacy();
+}
+
 inline void copy_rows_step(Worker& worker) {
     Passage passage;
     if (!begin(worker, passage))

@@ -69,6 +69,8 @@ CUresult copy(const char* what, bool asynchronous, bool per_thread, CUstream str
     if (target == End::pageable || (!asynchronous && (target == End::pinned || source == End::pinned)))
         return now(what, stream, per_thread, call);
     if (source == End::pageable || reads_at_once(source, bytes, stream, per_thread)) {
+        if (!asynchronous) // earlier work comes first, and may write the source; the transfer may be later
+            force(so_far(stream_of(stream, per_thread)));
         const std::shared_ptr<char[]> held(new char[bytes]);
         std::memcpy(held.get(), reinterpret_cast<const void*>(address_of(from)), bytes);
         return later(what, stream, per_thread, [=] { return real(to, pointer_to<From>(held.get())); });
