@@ -1,5 +1,6 @@
 #include "interposer/act/deferred.hpp"
 
+#include "interposer/act/kept_registrations.hpp"
 #include "interposer/attach/entries.hpp"
 #include "interposer/record/clock.hpp"
 #include "interposer/record/confined.hpp"
@@ -132,11 +133,14 @@ constexpr bool orders_work(std::string_view name) {
 extern "C" __attribute__((visibility("hidden"))) void
 umadvisor_before_counted_call(std::size_t entry) noexcept {
     // Calls of the driver's own exports are not the program's.
-    if (!record::seat.inside_wrapper && orders_work(attach::entry_names[entry])) {
-        record::seat.inside_wrapper = true;
+    if (record::seat.inside_wrapper)
+        return;
+    record::seat.inside_wrapper = true;
+    if (orders_work(attach::entry_names[entry]))
         make_deferred_calls();
-        record::seat.inside_wrapper = false;
-    }
+    if (registrations_are_kept())
+        end_registrations_before(entry, nullptr, 0);
+    record::seat.inside_wrapper = false;
 }
 
 void make_deferred_calls(bool over) noexcept {
@@ -165,10 +169,15 @@ void make_deferred_calls(bool over) noexcept {
         pending = false;
         if (is_over || !mine->until_over) {
             kind = nullptr;
-            record::deferred().store(false, std::memory_order_relaxed);
+            record::deferred().store(registrations_are_kept(), std::memory_order_relaxed);
         }
         return;
     }
+}
+
+void look_at_calls() noexcept {
+    const record::Guard guard(mutex);
+    record::deferred().store(kind != nullptr || registrations_are_kept(), std::memory_order_relaxed);
 }
 
 bool detail::defer(const Deferrable& asked, bool (*add)(void* what), void* what) noexcept {

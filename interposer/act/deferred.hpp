@@ -22,7 +22,7 @@ struct Deferrable {
     bool until_over = false;
 };
 
-/// Whether something is deferred, or is being made. One load.
+/// Whether something is deferred, or is being made; or calls are looked at for another reason. One load.
 inline bool calls_are_deferred() noexcept {
     return record::deferred().load(std::memory_order_relaxed);
 }
@@ -30,6 +30,10 @@ inline bool calls_are_deferred() noexcept {
 /// Makes what is deferred. If another thread does so already, waits for it: for a second at most, since the
 /// driver may wait for a thread that waits here. `over`: see Deferrable.
 [[gnu::cold, gnu::noinline]] void make_deferred_calls(bool over = true) noexcept;
+
+/// Registrations are kept now, or none is any more (kept_registrations.hpp): whether calls are looked at follows.
+/// Called with no lock.
+void look_at_calls() noexcept;
 
 namespace detail {
 bool defer(const Deferrable& kind, bool (*add)(void* what), void* what) noexcept;
