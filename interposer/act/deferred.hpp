@@ -31,8 +31,8 @@ inline bool calls_are_deferred() noexcept {
 /// driver may wait for a thread that waits here. `over`: see Deferrable.
 [[gnu::cold, gnu::noinline]] void make_deferred_calls(bool over = true) noexcept;
 
-/// Registrations are kept now, or none is any more (kept_registrations.hpp): whether calls are looked at follows.
-/// Called with no lock.
+/// Registrations are kept now, or none is any more (kept_registrations.hpp): whether calls are looked at
+/// follows. Called with no lock.
 void look_at_calls() noexcept;
 
 namespace detail {
