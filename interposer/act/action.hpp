@@ -76,6 +76,14 @@ struct HostAllocationScope {
     std::size_t bytes;
 };
 
+/// The program registers host memory. An action that answers in the driver's stead fills in the record: status,
+/// reason.
+struct RegistrationScope {
+    trace::Alloc& record; ///< with entry, memory and flags
+    void* address;
+    std::size_t bytes;
+};
+
 /// The program frees device memory or pinned memory, or ends a registration. The allocation is no longer in the
 /// index; if its id is 0, it was not there: the program may have freed it before. An action that keeps it fills
 /// in the record: status, reason.
@@ -157,7 +165,8 @@ struct Action {
     void (*show_threshold)(CUmemoryPool pool, cuuint64_t& bytes) noexcept = nullptr;
     /// The program is about to reset the device.
     void (*before_reset)(CUdevice device) noexcept = nullptr;
-    /// Returns whether the action has answered, before the driver is asked.
+    /// Return whether the action has answered, before the driver is asked.
+    bool (*instead_of_registration)(RegistrationScope& registration) noexcept = nullptr;
     bool (*instead_of_free)(FreeingScope& freeing) noexcept = nullptr;
     /// Someone needs memory: gives all that is kept back to the driver. Returns whether there was anything.
     bool (*give_back)() noexcept = nullptr;

@@ -1,5 +1,6 @@
 #include "interposer/act/deferred.hpp"
 
+#include "interposer/act/kept_registrations.hpp"
 #include "interposer/attach/entries.hpp"
 #include "interposer/record/clock.hpp"
 #include "interposer/record/confined.hpp"
@@ -129,15 +130,18 @@ constexpr bool orders_work(std::string_view name) {
 
 } // namespace
 
-/// Called by the pass-through of an entry point while something is deferred (attach/exports_x86_64.S).
+/// Called by the pass-through of an entry point while calls are looked at (attach/exports_x86_64.S).
 extern "C" __attribute__((visibility("hidden"))) void
 umadvisor_before_counted_call(std::size_t entry) noexcept {
     // Calls of the driver's own exports are not the program's.
-    if (!record::seat.inside_wrapper && orders_work(attach::entry_names[entry])) {
-        record::seat.inside_wrapper = true;
+    if (record::seat.inside_wrapper)
+        return;
+    record::seat.inside_wrapper = true;
+    if (calls_are_deferred() && orders_work(attach::entry_names[entry]))
         make_deferred_calls();
-        record::seat.inside_wrapper = false;
-    }
+    if (registrations_are_kept() && finds_registrations(attach::entry_names[entry]))
+        end_all_registrations();
+    record::seat.inside_wrapper = false;
 }
 
 void make_deferred_calls(bool over) noexcept {
@@ -166,7 +170,7 @@ void make_deferred_calls(bool over) noexcept {
         pending = false;
         if (is_over || !mine->until_over) {
             kind = nullptr;
-            record::deferred().store(false, std::memory_order_relaxed);
+            set_attention(Attention::deferred, false);
         }
         return;
     }
@@ -196,7 +200,7 @@ bool detail::defer(const Deferrable& asked, bool (*add)(void* what), void* what,
             first = !pending;
             pending = true;
         }
-        record::deferred().store(true, std::memory_order_relaxed);
+        set_attention(Attention::deferred, true);
     }
     if (first)
         ring(rung);

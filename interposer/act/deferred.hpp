@@ -5,9 +5,7 @@
 /// Only calls may be deferred of which neither the program nor another process can see when they are made.
 #pragma once
 
-#include "interposer/record/taking.hpp"
-
-#include <atomic>
+#include "interposer/act/attention.hpp"
 
 namespace umadvisor::act {
 
@@ -24,7 +22,7 @@ struct Deferrable {
 
 /// Whether something is deferred, is being made, or waits for another call. One load.
 inline bool calls_are_deferred() noexcept {
-    return record::deferred().load(std::memory_order_relaxed);
+    return has_attention(Attention::deferred);
 }
 
 /// Makes what is deferred. If another thread does so already, waits for it: for a second at most, since the

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "interposer/attach/real.hpp"
+#include "interposer/observe/contexts.hpp"
 
 namespace umadvisor::act {
 
@@ -23,5 +24,25 @@ public:
 private:
     bool pushed_;
 };
+
+/// Whether a wait for the current context may be less than that of a free: contexts of several devices share
+/// all pinned memory, and a green context is only a part of one.
+inline bool has_several_contexts() noexcept {
+    if (observe::any_is_joined())
+        return true;
+    int devices = 0, used = 0;
+    if (attach::real<attach::Entry::cuDeviceGetCount>()(&devices) != CUDA_SUCCESS)
+        return true;
+    for (int ordinal = 0; devices > 1 && ordinal < devices; ++ordinal) {
+        CUdevice device = 0;
+        unsigned flags = 0;
+        int active = 1;
+        if (attach::real<attach::Entry::cuDeviceGet>()(&device, ordinal) != CUDA_SUCCESS ||
+            attach::real<attach::Entry::cuDevicePrimaryCtxGetState>()(device, &flags, &active) != CUDA_SUCCESS)
+            return true;
+        used += active;
+    }
+    return used > 1;
+}
 
 } // namespace umadvisor::act

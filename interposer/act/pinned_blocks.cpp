@@ -75,26 +75,6 @@ CUcontext current_context() {
     return real<Entry::cuCtxGetCurrent>()(&context) == CUDA_SUCCESS ? context : nullptr;
 }
 
-/// Whether a wait for the current context may be less than that of a free: contexts of several devices share
-/// all pinned memory, and a green context is only a part of one.
-bool has_several_contexts() {
-    if (observe::any_is_joined())
-        return true;
-    int devices = 0, used = 0;
-    if (real<Entry::cuDeviceGetCount>()(&devices) != CUDA_SUCCESS)
-        return true;
-    for (int ordinal = 0; devices > 1 && ordinal < devices; ++ordinal) {
-        CUdevice device = 0;
-        unsigned flags = 0;
-        int active = 1;
-        if (real<Entry::cuDeviceGet>()(&device, ordinal) != CUDA_SUCCESS ||
-            real<Entry::cuDevicePrimaryCtxGetState>()(device, &flags, &active) != CUDA_SUCCESS)
-            return true;
-        used += active;
-    }
-    return used > 1;
-}
-
 void give_to_driver(const KeptBlock& block) {
     const observe::RelaxedCapture relaxed;
     const InContext inside(reinterpret_cast<CUcontext>(block.owner));

@@ -38,9 +38,9 @@ resolve_and_go:                     // x17: the entry's number
     br x16
     .size resolve_and_go, .-resolve_and_go
 
-// A call that is only counted, while calls of the program are deferred (act/deferred.hpp).
-    .type make_deferred_and_go, %function
-make_deferred_and_go:               // x17: the entry's number
+// A call that is only counted, while every call is looked at (act/attention.hpp).
+    .type look_and_go, %function
+look_and_go:               // x17: the entry's number
     keep_arguments_and_call umadvisor_before_counted_call
     adrp x9, umadvisor_counters
     ldr x9, [x9, :lo12:umadvisor_counters]
@@ -53,10 +53,10 @@ make_deferred_and_go:               // x17: the entry's number
     add x16, x16, :lo12:umadvisor_real_table
     ldr x16, [x16, x17, lsl #3]
     br x16
-    .size make_deferred_and_go, .-make_deferred_and_go
+    .size look_and_go, .-look_and_go
 
-// record::deferred(): a byte in the page of record/taking.hpp.
-#define DEFERRED _ZN9umadvisor6record6detail11taking_pageE + 4
+// record::attention(): a byte in the page of record/taking.hpp.
+#define ATTENTION _ZN9umadvisor6record6detail11taking_pageE + 4
 
 // The load is an acquire: whoever sees a wrapper here has to see the driver's addresses that it goes on to.
 number = 0
@@ -65,13 +65,13 @@ number = 0
     symbol: hint #34; adrp x16, umadvisor_export_table + 8 * number;                                                   \
     add x16, x16, :lo12:umadvisor_export_table + 8 * number; ldar x16, [x16]; br x16; .size symbol, .-symbol;          \
     .p2align 4;                                                                                                        \
-    counted_##symbol: hint #34; adrp x9, DEFERRED; ldrb w9, [x9, :lo12:DEFERRED]; cbnz w9, deferred_##symbol;          \
+    counted_##symbol: hint #34; adrp x9, ATTENTION; ldrb w9, [x9, :lo12:ATTENTION]; cbnz w9, looked_at_##symbol;          \
     adrp x9, umadvisor_counters; ldr x9, [x9, :lo12:umadvisor_counters];                   \
     add x9, x9, #((8 * number) & 0xfff); add x9, x9, #((8 * number) >> 12), lsl #12;                                   \
     1: ldxr x10, [x9]; add x10, x10, #1; stxr w11, x10, [x9]; cbnz w11, 1b;                                            \
     adrp x16, umadvisor_real_table + 8 * number;                                                                       \
     ldr x16, [x16, :lo12:umadvisor_real_table + 8 * number]; br x16;                                                   \
-    deferred_##symbol: mov x17, #number; b make_deferred_and_go;                                                       \
+    looked_at_##symbol: mov x17, #number; b look_and_go;                                                       \
     unresolved_##symbol: mov x17, #number; b resolve_and_go;                                                           \
     number = number + 1;
 #include "interposer/driver_api.def"

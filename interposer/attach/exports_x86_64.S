@@ -53,28 +53,28 @@ resolve_and_go:
     jmp *(%r10,%r11,8)
     .size resolve_and_go, .-resolve_and_go
 
-// A call that is only counted, while calls of the program are deferred (act/deferred.hpp).
-    .type make_deferred_and_go, @function
-make_deferred_and_go:
+// A call that is only counted, while every call is looked at (act/attention.hpp).
+    .type look_and_go, @function
+look_and_go:
     keep_arguments_and_call umadvisor_before_counted_call
     mov umadvisor_counters(%rip), %r10
     lock incq (%r10,%r11,8)
     lea umadvisor_real_table(%rip), %r10
     jmp *(%r10,%r11,8)
-    .size make_deferred_and_go, .-make_deferred_and_go
+    .size look_and_go, .-look_and_go
 
-// record::deferred(): a byte in the page of record/taking.hpp.
-#define DEFERRED _ZN9umadvisor6record6detail11taking_pageE + 4
+// record::attention(): a byte in the page of record/taking.hpp.
+#define ATTENTION _ZN9umadvisor6record6detail11taking_pageE + 4
 
 number = 0
 #define API(symbol, handling)                                                                                          \
     .globl symbol; .type symbol, @function; .p2align 4;                                                                \
     symbol: endbr64; jmp *(umadvisor_export_table + 8 * number)(%rip); .size symbol, .-symbol;                         \
     .p2align 4;                                                                                                        \
-    counted_##symbol: endbr64; cmpb $0, DEFERRED(%rip); jne deferred_##symbol;                                         \
+    counted_##symbol: endbr64; cmpb $0, ATTENTION(%rip); jne looked_at_##symbol;                                         \
     mov umadvisor_counters(%rip), %r11; lock incq (8 * number)(%r11);                                                  \
     jmp *(umadvisor_real_table + 8 * number)(%rip);                                                                    \
-    deferred_##symbol: push $number; jmp make_deferred_and_go;                                                         \
+    looked_at_##symbol: push $number; jmp look_and_go;                                                         \
     unresolved_##symbol: push $number; jmp resolve_and_go;                                                             \
     number = number + 1;
 #include "interposer/driver_api.def"

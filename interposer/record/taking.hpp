@@ -28,11 +28,12 @@ inline constexpr std::size_t page_bytes = 65536;
 #endif
 struct alignas(page_bytes) TakingPage {
     std::atomic<Taking> word{Taking::nothing};
-    std::atomic<bool> keeps{false}, held{false}, watched{false}, deferred{false};
+    std::atomic<bool> keeps{false}, held{false}, watched{false};
+    std::atomic<std::uint8_t> attention{0};
     std::atomic<std::uint32_t> part{0};
 };
 inline constinit TakingPage taking_page{};
-static_assert(offsetof(TakingPage, deferred) == 4, "attach/exports_*.S read it there");
+static_assert(offsetof(TakingPage, attention) == 4, "attach/exports_*.S read it there");
 inline constexpr std::atomic<Taking>& taking = taking_page.word;
 inline constinit Clock ask_clock = nullptr;
 } // namespace detail
@@ -82,9 +83,10 @@ inline void set_held(bool held) noexcept {
     detail::taking_page.held.store(held, std::memory_order_relaxed);
 }
 
-/// Whether calls of the program wait to be made (act/deferred.hpp). In the same line; false in a forked child.
-inline std::atomic<bool>& deferred() noexcept {
-    return detail::taking_page.deferred;
+/// Why every call of the program is looked at before it is made (act/attention.hpp); 0: it is not. In the same
+/// line; 0 in a forked child.
+inline std::atomic<std::uint8_t>& attention() noexcept {
+    return detail::taking_page.attention;
 }
 
 /// The part of the process's recordings that is written now, from 1: a trace, or a lap of one that is a ring. A

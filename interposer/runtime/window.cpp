@@ -49,11 +49,11 @@ void record_change(PauseCause cause, std::uint64_t time) {
 bool takes_by_clock(Taking level) noexcept;
 
 /// Whether hooks run in a pause, too: while the program is watched; between recordings while a mode of --act is
-/// on; and while copies may be deferred, which have to be made before other calls. `held` alone says whether
-/// what hooks write belongs in a file.
+/// on; while copies may be deferred, which have to be made before other calls; and while calls are looked at
+/// for another reason. `held` alone says whether what hooks write belongs in a file.
 bool hooks_run_in_pauses() {
     return record::watched() || (options().has_recordings() && act::any_is_on()) || act::modes::batch.is_on() ||
-           act::calls_are_deferred();
+           act::calls_are_looked_at();
 }
 
 bool hooks_run() {

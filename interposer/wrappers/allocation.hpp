@@ -213,9 +213,15 @@ struct register_host : WhilePaused {
         trace::Alloc record;
         record.memory = trace::Memory::registered;
         record.flags = flags;
-        const CUresult result = timed<E>(record, address, bytes, flags);
+        record.entry = attach::index(E);
+        record.start = record::now();
+        act::RegistrationScope asked{record, address, bytes};
+        if (act::notify_started<&act::Action::instead_of_registration>(asked))
+            record.duration = record::now() - record.start;
+        else
+            timed<E>(record, address, bytes, flags);
         finish_allocation(record, number(address), bytes);
-        return result;
+        return static_cast<CUresult>(record.status);
     }
 };
 

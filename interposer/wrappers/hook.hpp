@@ -4,6 +4,7 @@
 
 #include "interposer/act/action.hpp"
 #include "interposer/act/deferred.hpp"
+#include "interposer/act/kept_registrations.hpp"
 #include "interposer/attach/real.hpp"
 #include "interposer/record/off_stack.hpp"
 #include "interposer/record/recorder.hpp"
@@ -65,9 +66,11 @@ private:
         if (record::seat.inside_wrapper || !record::has_thread_pages()) [[unlikely]]
             return attach::real<E>()(arguments...);
         const InsideWrapper inside;
-        if constexpr (!Policy::is_deferred) {
-            if (act::calls_are_deferred()) [[unlikely]]
-                act::make_deferred_calls();
+        if (act::calls_are_looked_at()) [[unlikely]] {
+            if constexpr (!Policy::is_deferred)
+                if (act::calls_are_deferred())
+                    act::make_deferred_calls();
+            act::see_registrations<E>(arguments...);
         }
         return Policy::template call<E>(arguments...);
     }

@@ -109,4 +109,52 @@ BOOST_AUTO_TEST_CASE(what_is_kept_is_given_back_when_the_driver_has_no_memory) {
     BOOST_TEST(calls.at("cuMemFreeHost") == 4);
 }
 
+namespace {
+
+const std::string registering = programs + "/registered_memory ";
+
+/// Registrations that the trace says were kept, and were handed out.
+Blocks registrations(const Folder& folder) {
+    return {dump(folder, "Free", {{"reason", "kept_registration"}}).size(),
+            dump(folder, "Alloc", {{"reason", "reused_registration"}}).size()};
+}
+
+/// The program registers the memory three times before the first registration is kept. One that has to be ended
+/// four times is kept no more.
+const Way uses[] = {
+    {"rounds", {18, 17}}, {"heap", {18, 17}},   {"once", {0, 0}},         {"copy", {18, 14}},
+    {"unmap", {4, 0}},    {"replace", {4, 0}},  {"part", {4, 0}},         {"move", {4, 0}},
+    {"empty", {4, 0}},    {"fork", {4, 0}},     {"shared", {0, 0}},       {"ask", {38, 30}},
+    {"wrong", {13, 3}},   {"kinds", {152, 76}}, {"contexts", {108, 102}}, {"capture", {37, 35}},
+};
+
+} // namespace
+
+BOOST_DATA_TEST_CASE(a_program_sees_no_registration_that_was_kept, data::make(uses), way) {
+    run_unseen(folder, registering + way.program, "pinned");
+    BOOST_TEST(registrations(folder) == way.expected);
+}
+
+BOOST_DATA_TEST_CASE(a_driver_that_works_late_sees_ended_registrations, data::make(uses), way) {
+    const std::string late = "LD_LIBRARY_PATH='" + simcuda + "-late:" + simcuda + "'";
+    run_unseen(folder, registering + way.program, "pinned", late, late);
+    BOOST_TEST(registrations(folder) == way.expected);
+}
+
+BOOST_AUTO_TEST_CASE(the_driver_makes_and_ends_registrations_that_are_not_kept) {
+    run_unseen(folder, registering + "rounds", "pinned", "SIMCUDA_REPORT=sim.json");
+    const Json calls = driver_report(folder).at("calls");
+    BOOST_TEST(calls.at("cuMemHostRegister_v2") == 3);
+    BOOST_TEST(calls.at("cuMemHostUnregister") == 2);
+    for (const Json& line : report(folder).at("actions").at("lines"))
+        BOOST_TEST(line.at("count") == (line.at("action") == "reuse_registration" ? 17 : 18), line);
+}
+
+BOOST_AUTO_TEST_CASE(registrations_of_a_context_that_has_failed_are_the_drivers) {
+    run_unseen(folder, registering + "rounds", "pinned", "SIMCUDA_CONFIG=fail=cuCtxSynchronize:0:719");
+    BOOST_TEST(registrations(folder) == (Blocks{0, 0}));
+    run_unseen(folder, registering + "rounds", "pinned", "SIMCUDA_CONFIG=fail=cuStreamQuery:0:719");
+    BOOST_TEST(registrations(folder).reused == 0u);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

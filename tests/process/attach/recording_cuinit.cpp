@@ -12,9 +12,9 @@ std::uint64_t test_counters[umadvisor::attach::entry_count];
 __attribute__((visibility("hidden"))) std::uint64_t* umadvisor_counters = test_counters;
 }
 
-/// Nothing is deferred here. The pass-throughs read the flag.
+/// No call is looked at here. The pass-throughs read the word.
 extern "C" __attribute__((visibility("hidden"))) void umadvisor_before_counted_call(std::size_t) noexcept {
-    umadvisor::record::deferred().store(false);
+    umadvisor::record::attention().store(0);
 }
 
 void umadvisor::record::follow_modules() noexcept {} // no stacks are recorded here
