@@ -2,6 +2,7 @@
 
 #include "policy/mix.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace umadvisor::policy {
@@ -9,10 +10,9 @@ namespace umadvisor::policy {
 namespace {
 
 constexpr std::size_t probes = 8;
-constexpr std::size_t idle_probes = 4;
 
 std::size_t place_of(const BlockKind& kind) {
-    return mix(mix(kind.bytes, kind.flags), kind.context) % KeptBlocks::most_kinds;
+    return mix(mix(kind.bytes, kind.flags), mix(kind.place, kind.context)) % KeptBlocks::most_kinds;
 }
 
 } // namespace
@@ -41,38 +41,65 @@ KeptBlocks::Kind* KeptBlocks::enter(const BlockKind& kind) noexcept {
     return oldest;
 }
 
-std::uint64_t KeptBlocks::remove_first(Kind& kind) noexcept {
-    Block& block = blocks_[kind.first - 1];
-    const std::uint16_t next = block.next;
-    block.next = unused_;
-    unused_ = kind.first;
-    kind.first = next;
-    return block.address;
+/// Removes the block that `link` leads to.
+KeptBlock KeptBlocks::remove(const Kind& kind, std::uint16_t& link) noexcept {
+    const std::uint16_t number = link;
+    Block& block = blocks_[number - 1];
+    link = std::exchange(block.next, unused_);
+    unused_ = number;
+    --count_;
+    return {kind.kind, block.address, block.owner};
 }
 
-std::uint64_t KeptBlocks::take(const BlockKind& kind) noexcept {
+/// What leads to the block of the kind that was kept first. The kind has one.
+std::uint16_t& KeptBlocks::oldest(Kind& kind) noexcept {
+    std::uint16_t* link = &kind.first;
+    while (blocks_[*link - 1].next != 0)
+        link = &blocks_[*link - 1].next;
+    return *link;
+}
+
+KeptBlocks::Source KeptBlocks::hand_out(const BlockKind& kind, KeptBlock& out) noexcept {
     ++requests_;
     Kind* const known = find(kind);
     if (known == nullptr)
-        return 0;
+        return Source::driver;
     known->asked = requests_;
     if (known->first != 0) {
         const std::uint32_t number = ++known->answered;
-        if (number % compared_every != 0 || number > compared_every * most_compared)
-            return remove_first(*known);
-        known->skip_next = true;
-        return 0;
+        if (number % compared_every == 0 && number <= compared_every * most_compared) {
+            known->skip_next = true;
+            return Source::compared;
+        }
+        out = remove(*known, known->first);
+        return Source::kept;
     }
-    if (known->given_up != 0) {
-        --known->given_up;
-        ++known->returns;
-    }
-    return 0;
+    if (known->given_up == 0)
+        return Source::driver;
+    --known->given_up;
+    ++known->returns;
+    return Source::compared;
 }
 
-bool KeptBlocks::give_up(const BlockKind& kind) noexcept {
-    Kind* const known = enter(kind);
+bool KeptBlocks::handed_out(const BlockKind& kind, std::uint64_t ticks) noexcept {
+    Kind* const known = find(kind);
     if (known == nullptr)
+        return false;
+    known->least_kept = known->reused % trial == 0 ? ticks : std::min(known->least_kept, ticks);
+    if (++known->reused % trial != 0 || known->refused)
+        return false;
+    known->refused = known->least_made != 0 && known->least_kept > known->least_made;
+    return known->refused;
+}
+
+void KeptBlocks::made(const BlockKind& kind, std::uint64_t ticks) noexcept {
+    if (Kind* const known = enter(kind))
+        known->least_made = known->least_made == 0 ? ticks : std::min(known->least_made, ticks);
+}
+
+bool KeptBlocks::wants(const BlockKind& kind) noexcept {
+    Kind* const known = enter(kind);
+    if (known == nullptr || known->refused)
         return false;
     if (known->returns >= least_returns)
         return !std::exchange(known->skip_next, false);
@@ -80,7 +107,7 @@ bool KeptBlocks::give_up(const BlockKind& kind) noexcept {
     return false;
 }
 
-bool KeptBlocks::keep(const KeptBlock& block) noexcept {
+bool KeptBlocks::keep(const KeptBlock& block, std::uint64_t now) noexcept {
     Kind* const known = find(block.kind);
     if (known == nullptr)
         return false;
@@ -91,20 +118,26 @@ bool KeptBlocks::keep(const KeptBlock& block) noexcept {
         number = ++used_;
     else
         return false;
-    blocks_[number - 1] = {block.address, known->first};
+    blocks_[number - 1] = {block.address, block.owner, now, known->first};
     known->first = number;
+    ++count_;
     return true;
 }
 
-bool KeptBlocks::remove_idle(KeptBlock& out) noexcept {
-    for (std::size_t i = 0; i < idle_probes; ++i) {
-        Kind& kind = kinds_[looked_at_];
-        if (kind.first != 0 && requests_ - kind.asked > idle_after) {
-            out = {kind.kind, remove_first(kind)};
+bool KeptBlocks::remove_old(std::uint16_t context, std::uint64_t now, KeptBlock& out) noexcept {
+    for (Kind& kind : kinds_) {
+        if (count_ == 0)
+            return false;
+        if (kind.first == 0 || (context != 0 && kind.kind.context != context))
+            continue;
+        const bool idle = requests_ - kind.asked > old_after;
+        std::uint16_t& link = oldest(kind);
+        if (!idle && now <= blocks_[link - 1].since + old_after_ns)
+            continue;
+        out = remove(kind, link);
+        if (idle)
             kind.returns = 0; // it has to come back anew
-            return true;
-        }
-        looked_at_ = (looked_at_ + 1) % most_kinds;
+        return true;
     }
     return false;
 }
@@ -112,7 +145,7 @@ bool KeptBlocks::remove_idle(KeptBlock& out) noexcept {
 bool KeptBlocks::remove_any(KeptBlock& out) noexcept {
     for (Kind& kind : kinds_)
         if (kind.first != 0) {
-            out = {kind.kind, remove_first(kind)};
+            out = remove(kind, kind.first);
             return true;
         }
     return false;
@@ -126,13 +159,15 @@ bool KeptBlocks::holds(std::uint64_t address) const noexcept {
     return false;
 }
 
-void KeptBlocks::forget_context(std::uint16_t context) noexcept {
+std::uint64_t KeptBlocks::forget_context(std::uint16_t context) noexcept {
+    std::uint64_t bytes = 0;
     for (Kind& kind : kinds_)
         if (kind.kind.context == context && kind.kind.bytes != 0) {
             while (kind.first != 0)
-                remove_first(kind);
+                bytes += remove(kind, kind.first).kind.bytes;
             kind = {};
         }
+    return bytes;
 }
 
 } // namespace umadvisor::policy

@@ -7,11 +7,13 @@
 
 namespace umadvisor::policy {
 
-/// Blocks of one kind can stand in for each other. The size is exact: a block that was larger than what is
-/// asked for would show in cuMemGetAddressRange.
+/// Blocks of one kind can stand in for each other: every query about them has the same answer. So the size is
+/// exact.
 struct BlockKind {
-    std::uint64_t bytes = 0;
+    std::uint64_t bytes = 0; ///< 0: none
+    std::uint64_t place = 0; ///< a NUMA node plus 1, or the only address that will do; 0: any place
     std::uint32_t flags = 0;
+    std::uint16_t entry = 0;   ///< of the driver, where it matters
     std::uint16_t context = 0; ///< number (observe/contexts.hpp)
 
     bool operator==(const BlockKind&) const = default;
@@ -20,69 +22,95 @@ struct BlockKind {
 struct KeptBlock {
     BlockKind kind;
     std::uint64_t address = 0;
+    std::uint64_t owner = 0; ///< handle of the context
+};
+
+/// How much may be kept.
+struct KeptBudget {
+    std::uint64_t limit = 0, used = 0; ///< bytes
+
+    bool has_room(std::uint64_t bytes) const noexcept { return used <= limit && bytes <= limit - used; }
 };
 
 /// Keeps blocks of kinds for which the program has come back: it has asked for a block of the same kind after
-/// it had given one up, `least_returns` times. Kinds that it no longer asks for are idle. Memory: fixed, 30
-/// KiB. Not thread-safe.
+/// it had given one up, `least_returns` times. A kind is refused for good if, of `trial` blocks that are handed
+/// out, none was faster than the fastest that the driver made.
+///
+/// Of several blocks of a kind the newest is handed out, so those that the program no longer needs grow old:
+/// after `old_after_ns`, or `old_after` requests for other kinds. Memory: fixed, 64 KiB. Not thread-safe.
 class KeptBlocks {
 public:
     static constexpr std::size_t most_kinds = 256, most_blocks = 1024;
     static constexpr std::uint32_t least_returns = 2;
-    static constexpr std::uint64_t idle_after = 1024; ///< requests for other kinds
+    static constexpr std::uint32_t trial = 8; ///< blocks that are handed out before a kind may be refused
+    static constexpr std::uint64_t old_after = 1024;
+    static constexpr std::uint64_t old_after_ns = 2'000'000'000;
     /// One request of each kind in so many is left to the driver, and one block given up after it, up to
     /// `most_compared` of them.
     static constexpr std::uint32_t compared_every = 64, most_compared = 16;
 
     constexpr KeptBlocks() noexcept = default;
 
-    /// The program asks for a block. Returns the address of one that is kept, and no longer is. 0: there is
-    /// none, or the driver is to answer, so that its time can be compared.
-    std::uint64_t take(const BlockKind& kind) noexcept;
+    /// Who answers a request.
+    enum class Source : std::uint8_t {
+        kept,     ///< a block that is kept no longer
+        driver,   ///< none is kept
+        compared, ///< the driver, whose time is to be known (made)
+    };
+    /// The program asks for a block, which is `out` if a kept one answers.
+    Source hand_out(const BlockKind& kind, KeptBlock& out) noexcept;
+    /// That took so many ticks, with what it takes to keep the block. Returns whether the kind is refused from
+    /// now on.
+    bool handed_out(const BlockKind& kind, std::uint64_t ticks) noexcept;
+    /// The driver made one in so many ticks.
+    void made(const BlockKind& kind, std::uint64_t ticks) noexcept;
 
     /// The program gives up a block. Returns whether it is worth keeping.
-    bool give_up(const BlockKind& kind) noexcept;
-
-    /// Keeps the block. Returns false if there are too many.
-    bool keep(const KeptBlock& block) noexcept;
-
-    /// Removes a block of an idle kind. Looks at a few kinds only. Returns false if none of these is idle.
-    bool remove_idle(KeptBlock& out) noexcept;
-
-    /// Removes a block of any kind. Returns false if nothing is kept.
-    bool remove_any(KeptBlock& out) noexcept;
+    bool wants(const BlockKind& kind) noexcept;
+    /// Keeps the block from `now` on, in nanoseconds. Returns false if there are too many.
+    bool keep(const KeptBlock& block, std::uint64_t now) noexcept;
 
     /// Whether the block at this address is kept.
     bool holds(std::uint64_t address) const noexcept;
 
-    /// Forgets the blocks and kinds of a context.
-    void forget_context(std::uint16_t context) noexcept;
+    /// Each call removes one block to be given back: an old one of this context (0: of any); or any. Returns
+    /// false if there is none.
+    bool remove_old(std::uint16_t context, std::uint64_t now, KeptBlock& out) noexcept;
+    bool remove_any(KeptBlock& out) noexcept;
+
+    /// Forgets the kinds of a context and its blocks. Returns the bytes of these.
+    std::uint64_t forget_context(std::uint16_t context) noexcept;
 
 private:
     struct Kind {
         BlockKind kind;
-        std::uint64_t asked = 0; ///< when, in requests
+        std::uint64_t asked = 0;                      ///< when, in requests
+        std::uint64_t least_made = 0, least_kept = 0; ///< ticks to make one and to hand one out; 0: not known
         std::uint32_t returns = 0;
         std::uint32_t given_up = 0; ///< and not asked for again
         std::uint32_t answered = 0; ///< requests, with kept blocks or compared
-        bool skip_next = false;     ///< the next block given up is the driver's, as one was that was asked for
-        std::uint16_t first = 0;    ///< block, from 1 on; 0: none
+        std::uint32_t reused = 0;
+        bool skip_next = false; ///< the next block given up is the driver's, as one was that was asked for
+        bool refused = false;
+        std::uint16_t first = 0; ///< block, from 1 on, the newest; 0: none
     };
     struct Block {
-        std::uint64_t address = 0;
+        std::uint64_t address = 0, owner = 0;
+        std::uint64_t since = 0; ///< nanoseconds
         std::uint16_t next = 0;
     };
 
     Kind* find(const BlockKind& kind) noexcept;
     Kind* enter(const BlockKind& kind) noexcept;
-    std::uint64_t remove_first(Kind& kind) noexcept;
+    KeptBlock remove(const Kind& kind, std::uint16_t& link) noexcept;
+    std::uint16_t& oldest(Kind& kind) noexcept;
 
     Kind kinds_[most_kinds];
     Block blocks_[most_blocks];
     std::uint16_t unused_ = 0; ///< first of a list of blocks that were in use
     std::uint16_t used_ = 0;   ///< blocks that have ever been in use
+    std::uint16_t count_ = 0;  ///< that are kept
     std::uint64_t requests_ = 0;
-    std::size_t looked_at_ = 0;
 };
 
 } // namespace umadvisor::policy

@@ -1,6 +1,7 @@
 #include "interposer/act/action.hpp"
 
 #include "interposer/act/devices.hpp"
+#include "interposer/act/work_of_context.hpp"
 #include "interposer/observe/launch_detail.hpp"
 #include "interposer/observe/residency_sampler.hpp"
 #include "interposer/record/off_stack.hpp"
@@ -107,12 +108,14 @@ bool give_back_own() noexcept {
         for (Action* const* each = detail::actions; *each != nullptr; ++each)
             if ((*each)->give_back != nullptr && (*each)->started.load(std::memory_order_acquire))
                 any |= (*each)->give_back();
+    any |= give_back_for_waits();
     return any;
 }
 
 Kept kept(CUdevice device) noexcept {
     Kept kept;
     notify_started<&Action::add_kept>(device, kept);
+    kept.device_bytes += bytes_for_waits(device);
     return kept;
 }
 

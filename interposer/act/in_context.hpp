@@ -25,12 +25,6 @@ private:
     bool pushed_;
 };
 
-/// Whether the driver would answer an allocation in the current context with the error of earlier work.
-inline bool context_has_failed() noexcept {
-    const CUresult answer = attach::real<attach::Entry::cuStreamQuery>()(CU_STREAM_LEGACY);
-    return answer != CUDA_SUCCESS && answer != CUDA_ERROR_NOT_READY;
-}
-
 /// Whether a wait for the current context may be less than that of a free: contexts of several devices share
 /// all pinned memory, and a green context is only a part of one.
 inline bool has_several_contexts() noexcept {

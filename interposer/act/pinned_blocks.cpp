@@ -3,6 +3,7 @@
 #include "interposer/act/host.hpp"
 #include "interposer/act/in_context.hpp"
 #include "interposer/act/touched_blocks.hpp"
+#include "interposer/act/work_of_context.hpp"
 #include "interposer/attach/real.hpp"
 #include "interposer/base/hash.hpp"
 #include "interposer/base/table.hpp"
@@ -13,7 +14,7 @@
 #include "interposer/record/mutex.hpp"
 #include "interposer/record/quiet.hpp"
 #include "interposer/record/recorder.hpp"
-#include "policy/pinned_blocks.hpp"
+#include "policy/kept_blocks.hpp"
 
 #include <atomic>
 #include <cstring>
@@ -24,30 +25,32 @@ namespace {
 
 using attach::Entry;
 using attach::real;
-using policy::PinnedBlock;
-using policy::PinnedKind;
+using policy::BlockKind;
+using policy::KeptBlock;
+using Source = policy::KeptBlocks::Source;
 
 /// The kind of a block that the program has.
 struct InUse {
     std::uint64_t address; ///< 0: free; 1: gone
-    PinnedKind kind;
+    BlockKind kind;
 
     bool free() const noexcept { return address == 0; }
     bool gone() const noexcept { return address == 1; }
     std::uint64_t hash() const noexcept { return base::hash(address); }
 };
 
-record::Mutex mutex{record::Lock::actions}; ///< guards the next two
-constinit policy::PinnedBlocks blocks;
+record::Mutex mutex{record::Lock::actions}; ///< guards the next three
+constinit policy::KeptBlocks blocks;
+constinit policy::KeptBudget budget;
 constinit base::Table<InUse, base::Searched::under_the_lock> in_use;
 
-constinit std::atomic<std::uint64_t> kept_bytes{0}; ///< as of `blocks`, to be read without the lock
+constinit std::atomic<std::uint64_t> kept_bytes{0}; ///< as of `budget`, to be read without the lock
 
 /// Locks, and shows the bytes that are kept when it unlocks.
 class Change {
 public:
     Change() noexcept : guard_(mutex) {}
-    ~Change() { kept_bytes.store(blocks.bytes(), std::memory_order_relaxed); }
+    ~Change() { kept_bytes.store(budget.used, std::memory_order_relaxed); }
     Change(const Change&) = delete;
     Change& operator=(const Change&) = delete;
 
@@ -59,7 +62,7 @@ InUse* find(std::uint64_t address) {
     return in_use.find(base::hash(address), [&](const InUse& each) { return each.address == address; });
 }
 
-void note_in_use(std::uint64_t address, const PinnedKind& kind) {
+void note_in_use(std::uint64_t address, const BlockKind& kind) {
     InUse* slot = find(address); // a block that went with its context may have been there
     if (slot == nullptr)
         slot = in_use.add(base::hash(address));
@@ -72,8 +75,9 @@ CUcontext current_context() {
     return real<Entry::cuCtxGetCurrent>()(&context) == CUDA_SUCCESS ? context : nullptr;
 }
 
-void give_to_driver(const PinnedBlock& block) {
-    const InContext inside(reinterpret_cast<CUcontext>(block.context));
+void give_to_driver(const KeptBlock& block) {
+    const observe::RelaxedCapture relaxed;
+    const InContext inside(reinterpret_cast<CUcontext>(block.owner));
     if (!inside)
         return; // it is gone, and the block with it
     const CUresult answer = is_touched(block.address)
@@ -87,11 +91,12 @@ void give_to_driver(const PinnedBlock& block) {
 template <class Next>
 bool give_back(const Next& next) {
     for (bool any = false;; any = true) {
-        PinnedBlock block;
+        KeptBlock block;
         {
             const Change change;
             if (!next(block))
                 return any;
+            budget.used -= block.kind.bytes;
         }
         give_to_driver(block);
     }
@@ -119,7 +124,7 @@ bool knows(std::uint64_t entry) {
 
 /// Memory that is handed out again is empty, as pages are that the kernel has just given to the driver: a
 /// program may read it before it writes there.
-void hand_out(const HostAllocationScope& asked, const PinnedBlock& block) {
+void hand_out(const HostAllocationScope& asked, const KeptBlock& block) {
     void* const memory = reinterpret_cast<void*>(block.address);
     std::memset(memory, 0, block.kind.bytes);
     *asked.out = memory;
@@ -130,7 +135,7 @@ void hand_out(const HostAllocationScope& asked, const PinnedBlock& block) {
 void set_pinned_budget() noexcept {
     const std::uint64_t eighth = host_share() / 4;
     const Change change;
-    blocks.set_budget(eighth);
+    budget.limit = eighth;
 }
 
 bool allocate_pinned(HostAllocationScope& asked) noexcept {
@@ -141,18 +146,20 @@ bool allocate_pinned(HostAllocationScope& asked) noexcept {
     const std::uint16_t context = observe::current_context_number();
     if (context == 0)
         return false;
-    const PinnedKind kind{.bytes = asked.bytes,
-                          .node = observe::node_of_thread(),
-                          .flags = static_cast<std::uint32_t>(record.flags),
-                          .entry = static_cast<std::uint16_t>(record.entry),
-                          .context = context};
-    PinnedBlock block;
+    const BlockKind kind{.bytes = asked.bytes,
+                         .place = observe::node_of_thread(),
+                         .flags = static_cast<std::uint32_t>(record.flags),
+                         .entry = static_cast<std::uint16_t>(record.entry),
+                         .context = context};
+    KeptBlock block;
     bool kept = false;
     {
         const Change change;
-        kept = blocks.hand_out(kind, block);
+        kept = blocks.hand_out(kind, block) == Source::kept;
+        if (kept)
+            budget.used -= kind.bytes;
     }
-    if (kept && context_has_failed()) {
+    if (kept && error_of_work(context) != CUDA_SUCCESS) { // the driver is to say why
         give_to_driver(block);
         kept = false;
     }
@@ -189,7 +196,7 @@ bool keep_pinned(FreeingScope& freeing) noexcept {
     if (record.entry != attach::index(Entry::cuMemFreeHost))
         return false;
     const record::Quiet quiet;
-    PinnedBlock block;
+    KeptBlock block;
     block.address = record.address;
     {
         const record::Guard guard(mutex);
@@ -202,23 +209,25 @@ bool keep_pinned(FreeingScope& freeing) noexcept {
             return false;
         block.kind = known->kind;
         known->address = 1;
-        if (!modes::pinned.is_on() || !blocks.wants(block.kind) || block.kind.bytes != freeing.allocation.bytes)
+        if (!modes::pinned.is_on() || !blocks.wants(block.kind) || !budget.has_room(block.kind.bytes) ||
+            block.kind.bytes != freeing.allocation.bytes)
             block.kind = {};
     }
     if (!modes::pinned.is_on())
         give_back_pinned();
-    if (block.kind == PinnedKind{})
+    if (block.kind == BlockKind{})
         return false;
     const CUcontext context = current_context();
     if (!observe::nothing_is_captured() || context == nullptr ||
         observe::context_number(context) != block.kind.context || has_several_contexts() ||
-        real<Entry::cuCtxSynchronize>()() != CUDA_SUCCESS)
+        wait_as_free_does(block.kind.context) != CUDA_SUCCESS)
         return false;
-    block.context = reinterpret_cast<std::uint64_t>(context);
+    block.owner = reinterpret_cast<std::uint64_t>(context);
     {
         const Change change;
-        if (!blocks.keep(block, record::monotonic_nanoseconds()))
+        if (!budget.has_room(block.kind.bytes) || !blocks.keep(block, record::run_nanoseconds()))
             return false;
+        budget.used += block.kind.bytes;
     }
     record.status = CUDA_SUCCESS;
     record.reason = trace::Reason::kept_host;
@@ -231,17 +240,17 @@ void free_old_pinned() noexcept {
         return;
     const record::Quiet quiet;
     const std::uint16_t context = observe::current_context_number();
-    const std::uint64_t now = record::monotonic_nanoseconds();
-    give_back([&](PinnedBlock& old) { return blocks.remove_old(context, now, old); });
+    const std::uint64_t now = record::run_nanoseconds();
+    give_back([&](KeptBlock& old) { return blocks.remove_old(context, now, old); });
 }
 
 bool give_back_pinned() noexcept {
     if (kept_pinned_bytes() == 0 || !observe::nothing_is_captured())
         return false;
     const record::Quiet quiet;
-    const bool any = give_back([](PinnedBlock& each) { return blocks.remove_any(each); });
+    const bool any = give_back([](KeptBlock& each) { return blocks.remove_any(each); });
     const Change change;
-    blocks.set_budget(blocks.budget() / 2);
+    budget.limit /= 2;
     return any;
 }
 
@@ -250,8 +259,9 @@ std::uint64_t kept_pinned_bytes() noexcept {
 }
 
 void forget_pinned(std::uint16_t context_number) noexcept {
+    forget_work(context_number);
     const Change change;
-    blocks.forget(context_number);
+    budget.used -= blocks.forget_context(context_number);
 }
 
 } // namespace umadvisor::act

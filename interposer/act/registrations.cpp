@@ -6,6 +6,7 @@
 #include "interposer/act/kept_registrations.hpp"
 #include "interposer/act/pinned_blocks.hpp"
 #include "interposer/act/unmapping.hpp"
+#include "interposer/act/work_of_context.hpp"
 #include "interposer/attach/real.hpp"
 #include "interposer/observe/allocations.hpp"
 #include "interposer/observe/capture.hpp"
@@ -244,7 +245,7 @@ bool prepare_to_keep(Registration& each, bool watched) {
                          why);
         return false;
     }
-    return !has_several_contexts() && real<Entry::cuCtxSynchronize>()() == CUDA_SUCCESS;
+    return !has_several_contexts() && wait_as_free_does(each.context) == CUDA_SUCCESS;
 }
 
 constexpr std::string_view quiet_calls[] = {
@@ -337,7 +338,7 @@ bool register_again(RegistrationScope& asked) noexcept {
         end_kept_at(address, asked.bytes);
         return false;
     }
-    if (context_has_failed()) { // the driver answers with that
+    if (error_of_work(context) != CUDA_SUCCESS) { // the driver answers with that
         end_kept_at(address, asked.bytes);
         return false;
     }

@@ -2,6 +2,7 @@
 #include "interposer/act/action.hpp"
 #include "interposer/act/host.hpp"
 #include "interposer/act/in_context.hpp"
+#include "interposer/act/work_of_context.hpp"
 #include "interposer/observe/capture.hpp"
 #include "interposer/observe/contexts.hpp"
 #include "interposer/record/mutex.hpp"
@@ -20,6 +21,7 @@ using attach::Entry;
 using attach::real;
 using policy::BlockKind;
 using policy::KeptBlock;
+using Source = policy::KeptBlocks::Source;
 
 /// Of the memory that is free when a context's first block is kept, one part in so many may be kept.
 constexpr std::uint64_t share_of_free = 4;
@@ -36,15 +38,15 @@ struct Keeper {
     CUcontext context = nullptr; ///< null: the entry is unused
     std::uint16_t number = 0;    ///< of the context (observe/contexts.hpp)
     CUdevice device = -1;
-    std::uint64_t bytes = 0;  ///< kept, in whole units of the driver
-    std::uint64_t budget = 0; ///< bytes
+    policy::KeptBudget budget{}; ///< used in whole units of the driver
 };
 
-record::Mutex mutex{record::Lock::actions}; ///< guards the blocks, the keepers and what is shared
+record::Mutex mutex{record::Lock::actions}; ///< guards what follows
 constinit policy::KeptBlocks blocks;
 constinit Keeper keepers[16];
 constinit std::uint64_t shared[64]; ///< addresses of memory that other processes may use
 constinit std::size_t shared_count = 0;
+constinit std::uint64_t least_wait = 0; ///< ticks to keep a block when there is no work
 constinit std::atomic_flag refusal_noted{};
 
 Keeper* keeper_of(std::uint16_t number) {
@@ -62,7 +64,7 @@ bool enter_current(std::uint16_t number) {
         real<Entry::cuCtxGetDevice>()(&made.device) != CUDA_SUCCESS ||
         real<Entry::cuMemGetInfo_v2>()(&free, &total) != CUDA_SUCCESS)
         return false;
-    made.budget = free / share_of_free;
+    made.budget.limit = free / share_of_free;
     const record::Guard guard(mutex);
     const auto unused = std::ranges::find(keepers, nullptr, &Keeper::context);
     if (keeper_of(number) != nullptr)
@@ -75,14 +77,14 @@ bool enter_current(std::uint16_t number) {
 
 bool has_room(std::uint16_t context, std::uint64_t bytes) {
     const Keeper* const keeper = keeper_of(context);
-    return keeper != nullptr && bytes <= keeper->budget && keeper->bytes <= keeper->budget - bytes;
+    return keeper != nullptr && keeper->budget.has_room(bytes);
 }
 
 bool keep(const KeptBlock& block) {
     const record::Guard guard(mutex);
-    if (!has_room(block.kind.context, block.kind.bytes) || !blocks.keep(block))
+    if (!has_room(block.kind.context, block.kind.bytes) || !blocks.keep(block, record::run_nanoseconds()))
         return false;
-    keeper_of(block.kind.context)->bytes += in_units(block.kind.bytes);
+    keeper_of(block.kind.context)->budget.used += in_units(block.kind.bytes);
     return true;
 }
 
@@ -96,32 +98,46 @@ bool was_shared(std::uint64_t address) {
     return true;
 }
 
-/// Takes a block out of what is kept, by the given function of KeptBlocks. Returns its context; null: there is
-/// none.
-template <bool (policy::KeptBlocks::*Remove)(KeptBlock&) noexcept>
-CUcontext remove(KeptBlock& block) {
-    const record::Guard guard(mutex);
-    if (!(blocks.*Remove)(block))
-        return nullptr;
-    Keeper* const keeper = keeper_of(block.kind.context);
-    keeper->bytes -= in_units(block.kind.bytes);
-    return keeper->context;
+/// The block is kept no longer. With the lock held.
+void has_left(KeptBlock& block) {
+    Keeper& keeper = *keeper_of(block.kind.context);
+    keeper.budget.used -= in_units(block.kind.bytes);
+    block.owner = reinterpret_cast<std::uint64_t>(keeper.context);
 }
 
 /// Gives a block to the driver that is no longer kept. Returns whether the driver has it.
-bool free_block(const KeptBlock& block, CUcontext context) {
+bool free_block(const KeptBlock& block) {
     const observe::RelaxedCapture relaxed;
-    const InContext inside(context);
+    const InContext inside(reinterpret_cast<CUcontext>(block.owner));
     return inside && real<Entry::cuMemFree_v2>()(block.address) == CUDA_SUCCESS;
 }
 
-bool free_all() {
+/// Gives back the blocks that `next(block)` removes under the lock, up to `most` of them. Returns whether the
+/// driver has any.
+template <class Next>
+bool free_blocks(std::size_t most, const Next& next) {
     const record::Quiet quiet;
     bool any = false;
-    KeptBlock block;
-    while (const CUcontext context = remove<&policy::KeptBlocks::remove_any>(block))
-        any |= free_block(block, context);
+    for (std::size_t i = 0; i < most; ++i) {
+        KeptBlock block;
+        {
+            const record::Guard guard(mutex);
+            if (!next(block))
+                break;
+            has_left(block);
+        }
+        any |= free_block(block);
+    }
     return any;
+}
+
+bool free_all() {
+    return free_blocks(policy::KeptBlocks::most_blocks, [](KeptBlock& any) { return blocks.remove_any(any); });
+}
+
+void free_old() {
+    free_blocks(1,
+                [now = record::run_nanoseconds()](KeptBlock& old) { return blocks.remove_old(0, now, old); });
 }
 
 bool give_back_blocks() noexcept {
@@ -133,7 +149,20 @@ bool give_back_blocks() noexcept {
             "kept from now on");
     const record::Guard guard(mutex);
     for (Keeper& each : keepers)
-        each.budget /= 2;
+        each.budget.limit /= 2;
+    return true;
+}
+
+/// The driver makes a block, and its time is noted. Returns whether it did.
+bool make_compared(AllocationScope& asked, const BlockKind& kind) {
+    const std::uint64_t begun = record::now();
+    const CUresult answer = real<Entry::cuMemAlloc_v2>()(asked.out, kind.bytes);
+    const std::uint64_t ticks = record::now() - begun;
+    if (answer != CUDA_SUCCESS)
+        return false;
+    asked.record.status = CUDA_SUCCESS;
+    const record::Guard guard(mutex);
+    blocks.made(kind, 2 * ticks); // its free takes about as long again
     return true;
 }
 
@@ -141,27 +170,38 @@ bool instead_of_allocation(AllocationScope& asked) noexcept {
     if (asked.order != nullptr || asked.pitch != nullptr || asked.bytes == 0 || asked.out == nullptr ||
         !observe::nothing_is_captured())
         return false;
-    const BlockKind kind{asked.bytes, 0, observe::current_context_number()};
-    std::uint64_t address = 0;
+    const BlockKind kind{.bytes = asked.bytes, .context = observe::current_context_number()};
+    const std::uint64_t begun = record::now();
+    KeptBlock block;
+    Source source;
     {
         const record::Guard guard(mutex);
-        address = blocks.take(kind);
-        if (address != 0)
-            keeper_of(kind.context)->bytes -= in_units(kind.bytes);
+        source = blocks.hand_out(kind, block);
+        if (source == Source::kept)
+            has_left(block);
     }
-    if (address == 0) {
-        KeptBlock idle;
-        if (const CUcontext context = remove<&policy::KeptBlocks::remove_idle>(idle))
-            free_block(idle, context);
+    if (source == Source::compared)
+        return make_compared(asked, kind);
+    if (source == Source::driver) {
+        free_old();
         return false;
     }
-    if (context_has_failed()) { // the driver is to say so
-        keep({kind, address});
+    if (error_of_work(kind.context) != CUDA_SUCCESS) { // the driver is to say why
+        keep(block);
         return false;
     }
-    *asked.out = address;
+    *asked.out = block.address;
     asked.record.status = CUDA_SUCCESS;
     asked.record.reason = trace::Reason::reused_device;
+    const std::uint64_t ticks = record::now() - begun;
+    bool refused = false;
+    {
+        const record::Guard guard(mutex);
+        refused = blocks.handed_out(kind, ticks + least_wait);
+    }
+    if (refused)
+        record::note("--act reuse: device memory of %zu bytes is freed again, since the driver makes it faster",
+                     asked.bytes);
     return true;
 }
 
@@ -184,6 +224,17 @@ bool refuse_second_free(trace::Free& record) {
     return true;
 }
 
+/// Waits as the driver's free does. Returns whether all went well.
+bool wait_for_work(std::uint16_t context) {
+    const std::uint64_t begun = record::now();
+    if (wait_as_free_does(context) != CUDA_SUCCESS)
+        return false;
+    const std::uint64_t ticks = record::now() - begun;
+    const record::Guard guard(mutex);
+    least_wait = least_wait == 0 ? ticks : std::min(least_wait, ticks);
+    return true;
+}
+
 /// The driver's wait stays: cuMemFree returns when the context's work is done. An error of that work is left to
 /// the driver to report.
 bool instead_of_free(FreeingScope& freeing) noexcept {
@@ -199,11 +250,11 @@ bool instead_of_free(FreeingScope& freeing) noexcept {
         free_all();
         return false;
     }
-    const BlockKind kind{memory.bytes, 0, memory.context};
+    const BlockKind kind{.bytes = memory.bytes, .context = memory.context};
     bool known = false;
     {
         const record::Guard guard(mutex);
-        if (was_shared(memory.address) || !blocks.give_up(kind))
+        if (was_shared(memory.address) || !blocks.wants(kind))
             return false;
         known = keeper_of(kind.context) != nullptr;
         if (known && !has_room(kind.context, kind.bytes))
@@ -211,9 +262,7 @@ bool instead_of_free(FreeingScope& freeing) noexcept {
     }
     const record::Quiet quiet;
     if ((!known && !enter_current(kind.context)) || observe::current_context_number() != kind.context ||
-        !is_plain(memory.address) || real<Entry::cuCtxSynchronize>()() != CUDA_SUCCESS)
-        return false;
-    if (!keep({kind, memory.address}))
+        !is_plain(memory.address) || !wait_for_work(kind.context) || !keep({kind, memory.address}))
         return false;
     freeing.record.status = CUDA_SUCCESS;
     freeing.record.reason = trace::Reason::kept_device;
@@ -224,7 +273,7 @@ void add_kept(CUdevice device, Kept& kept) noexcept {
     const record::Guard guard(mutex);
     for (const Keeper& each : keepers)
         if (device < 0 || each.device == device)
-            kept.device_bytes += each.bytes;
+            kept.device_bytes += each.budget.used;
 }
 
 /// With peer access, other contexts use all memory of the device, and cuMemFree does not wait for them.
@@ -238,6 +287,7 @@ void on_share(std::uint64_t address) noexcept {
 }
 
 void on_context_end(std::uint16_t number) noexcept {
+    forget_work(number);
     const record::Guard guard(mutex);
     blocks.forget_context(number);
     if (Keeper* const keeper = keeper_of(number))

@@ -136,6 +136,7 @@ void contexts() {
 
 /// Sizes from a few classes, in threads; each block holds what its thread wrote there.
 void threads() {
+    constexpr std::size_t looked_at = 4096;
     std::vector<std::thread> all;
     bool right[4] = {};
     for (unsigned number = 0; number < 4; ++number)
@@ -151,16 +152,16 @@ void threads() {
             bool all_right = true;
             for (int i = 0; i < 2000; ++i) {
                 if (blocks.empty() || random() % 2 == 0) {
-                    const std::size_t bytes = 256u << random() % 6;
+                    const std::size_t bytes = std::size_t{1} << (20 + random() % 4);
                     blocks.push_back({must_allocate(bytes), bytes, static_cast<std::uint8_t>(random())});
-                    must(ASK("cuMemsetD8", cuMemsetD8_v2)(blocks.back().memory, blocks.back().value, bytes),
+                    must(ASK("cuMemsetD8", cuMemsetD8_v2)(blocks.back().memory, blocks.back().value, looked_at),
                          "set");
                 } else {
                     std::swap(blocks[random() % blocks.size()], blocks.back());
                     const Block block = blocks.back();
                     blocks.pop_back();
-                    std::vector<std::uint8_t> back(block.bytes);
-                    must(ASK("cuMemcpyDtoH", cuMemcpyDtoH_v2)(back.data(), block.memory, block.bytes), "copy");
+                    std::vector<std::uint8_t> back(looked_at);
+                    must(ASK("cuMemcpyDtoH", cuMemcpyDtoH_v2)(back.data(), block.memory, looked_at), "copy");
                     for (const std::uint8_t byte : back)
                         all_right = all_right && byte == block.value;
                     must(release(block.memory), "free");

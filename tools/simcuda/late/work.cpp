@@ -114,7 +114,11 @@ LATE(cuGraphExecDestroy, (CUgraphExec graph), {
 // Allocations are made at once, so no memory has two owners.
 LATE_PAIR(cuMemFreeAsync, _ptsz, (CUdeviceptr memory, CUstream stream),
           { return later("cuMemFreeAsync", stream, per_thread, [=] { return real(memory, stream); }); })
-// These two wait for all streams (docs/driver.md).
+// These wait for all streams (docs/driver.md).
+LATE(cuMemFree_v2, (CUdeviceptr memory), {
+    force_all();
+    return real(memory);
+})
 LATE(cuMemFreeHost, (void* memory), {
     force_all();
     return real(memory);
