@@ -35,7 +35,9 @@ WastedBytes wasted_at(const advice::Report& report, const tables::ActionSite& si
 }
 
 std::string basis_of(tables::Measure measure, const tables::ActionGain& compared, bool known) {
-    const bool copies = measure == tables::Measure::copies, calls = measure == tables::Measure::calls;
+    const bool copies = measure == tables::Measure::copies;
+    const bool before = measure == tables::Measure::earlier || measure == tables::Measure::pools;
+    const bool calls = measure == tables::Measure::calls || measure == tables::Measure::pools;
     const auto count = [&](std::uint64_t number) {
         return text::count_text(number, copies ? "copy" : calls ? "call" : "round");
     };
@@ -47,10 +49,10 @@ std::string basis_of(tables::Measure measure, const tables::ActionGain& compared
         return "gain unknown: in rounds of less than 1 ms the driver's thrashing detection decides how long "
                "page faults take in the long run (umadvisor ab times both)";
     const std::string both = fmt::format("{} with it, {} {}", count(compared.with), count(compared.without),
-                                         copies                                ? "that the driver made"
-                                         : calls                               ? "that the driver answered"
-                                         : measure == tables::Measure::earlier ? "before it"
-                                                                               : "left without it");
+                                         copies   ? "that the driver made"
+                                         : before ? "before it"
+                                         : calls  ? "that the driver answered"
+                                                  : "left without it");
     return known ? "the program's own time: " + both : fmt::format("no difference: {} took equally long", both);
 }
 

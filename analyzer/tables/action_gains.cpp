@@ -168,8 +168,17 @@ void ActionGains::add(const trace::Sync& record, std::uint32_t thread) {
 }
 
 void ActionGains::add(const trace::Alloc& record, std::uint32_t) {
+    if (!acts_)
+        return;
+    calls_.add(record, kind_of(record.reason), record.origin);
+    const std::string_view entry = dictionary_.symbol(record.entry);
+    if (entry.starts_with("cuMemAllocAsync") || entry.starts_with("cuMemAllocFromPoolAsync"))
+        pools_.add(record);
+}
+
+void ActionGains::add(const trace::Pool& record, std::uint32_t) {
     if (acts_)
-        calls_.add(record, kind_of(record.reason), record.origin);
+        pools_.add(record);
 }
 
 void ActionGains::add(const trace::Free& record, std::uint32_t) {
@@ -375,11 +384,12 @@ void ActionGains::finish() {
             tell_relief(stack, site);
     }
     tell_copies();
-    for (const auto& [site, gain] : calls_.gains())
-        sites_[site] = {.ticks = gain.alike ? 0 : gain.ticks,
-                        .with = gain.with,
-                        .without = gain.without,
-                        .alike = gain.alike};
+    for (const auto& gains : {calls_.gains(), pools_.gains()})
+        for (const auto& [site, gain] : gains)
+            sites_[site] = {.ticks = gain.alike ? 0 : gain.ticks,
+                            .with = gain.with,
+                            .without = gain.without,
+                            .alike = gain.alike};
 }
 
 } // namespace umadvisor::tables

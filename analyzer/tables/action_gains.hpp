@@ -5,6 +5,7 @@
 #include "analyzer/reader/thread_cursor.hpp"
 #include "analyzer/tables/actions.hpp"
 #include "analyzer/tables/call_gains.hpp"
+#include "analyzer/tables/pool_gains.hpp"
 #include "trace/copy_records.hpp"
 #include "trace/event_records.hpp"
 #include "trace/graph_records.hpp"
@@ -34,6 +35,7 @@ struct ActionGain {
 /// Relief: the rounds before the advice against those after it.
 /// Copies: those that the driver made against those that an action made, of one call site and like length.
 /// Calls that an action answered: those of the call site that the driver answered (call_gains.hpp).
+/// Pools: allocations before their threshold was raised against those after it (pool_gains.hpp).
 /// Where a run has nothing without the action, no gain is reported: what bytes cost on the machine says little
 /// about what a program would have waited for.
 ///
@@ -49,6 +51,7 @@ public:
     void add(const trace::Copy& record, std::uint32_t thread);
     void add(const trace::Alloc& record, std::uint32_t thread);
     void add(const trace::Free& record, std::uint32_t thread);
+    void add(const trace::Pool& record, std::uint32_t thread);
     void add(const trace::Sync& record, std::uint32_t thread);
     void add(const trace::GraphLaunch& record, std::uint32_t thread);
     /// `shape`: nullptr where it is lost.
@@ -125,6 +128,7 @@ private:
     std::map<std::uint32_t, Thread> threads_;
     std::map<std::tuple<ids::StackId, facts::Direction, int>, Copies> copies_;
     CallGains calls_;
+    PoolGains pools_;
     std::map<ActionSite, ActionGain> sites_;
 };
 

@@ -30,6 +30,7 @@ enum class Measure : std::uint8_t {
     earlier, ///< the rounds before it
     copies,  ///< copies that the driver made
     calls,   ///< calls of the same call site that the driver answered
+    pools,   ///< allocations of the same call site before the pool kept memory
 };
 
 struct ActionText {

@@ -35,8 +35,10 @@ BOOST_DATA_TEST_CASE(a_pool_keeps_what_each_round_asks_for, data::make({"refill"
     const std::uint64_t after = driver_report(folder).at("clock_ns");
     BOOST_TEST(after < before / 10 * 8);
     BOOST_TEST(own_calls(folder) == std::vector{raised}, boost::test_tools::per_element());
-    BOOST_TEST(
-        says(run_sim(folder, advisor + " report x.umtrace").out, "pools whose release threshold was raised"));
+    const Json lines = report(folder).at("actions").at("lines");
+    BOOST_TEST_REQUIRE(lines.size() == 1u);
+    BOOST_TEST(lines[0].at("action") == "hold_pool");
+    BOOST_TEST(lines[0].at("gain_ns").get<double>() > 0.5 * static_cast<double>(before - after));
 }
 
 BOOST_DATA_TEST_CASE(others_are_left_alone, data::make({"shared", "set", "steady"}), what) {
@@ -54,6 +56,8 @@ BOOST_AUTO_TEST_CASE(memory_that_is_wanted_elsewhere_is_given_back) {
     const std::vector<std::string> expected{raised, "set_attribute pool_pressure 0", "trim pool_pressure 0",
                                             raised};
     BOOST_TEST(own_calls(folder) == expected, boost::test_tools::per_element());
+    BOOST_TEST(
+        says(run_sim(folder, advisor + " report x.umtrace").out, "pools whose release threshold was raised"));
 }
 
 BOOST_AUTO_TEST_CASE(a_pool_that_is_destroyed_is_forgotten) {

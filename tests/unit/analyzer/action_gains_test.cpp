@@ -282,4 +282,57 @@ BOOST_AUTO_TEST_CASE(what_staging_takes_is_no_fault_of_the_program) {
     BOOST_TEST(saving(true) < 8 * 27e6); // by the driver it would take 26 ms
 }
 
+namespace {
+
+/// Rounds that allocate in the order of a stream, with `took` each.
+struct PoolRounds : Scenario {
+    PoolRounds() { builder.add(trace::Option{.option = "ACT", .value = "pools"}); }
+    void allocate_in_order(int count, std::uint64_t took) {
+        for (int i = 0; i < count; ++i) {
+            trace::Alloc record{.allocation = trace::AllocationId{++allocations},
+                                .bytes = 8 * mib,
+                                .memory = trace::Memory::device};
+            record.stack = site;
+            call(record, "cuMemAllocAsync", took);
+        }
+    }
+    void raise() {
+        trace::Pool record{.action = trace::PoolAction::set_attribute,
+                           .origin = trace::Origin::umadvisor,
+                           .reason = trace::Reason::pool_refills};
+        record.stack = wait;
+        call(record, "cuMemPoolSetAttribute");
+    }
+    json line() { return json_of(path())["actions"]["lines"][0]; }
+
+    std::uint64_t site = stack(), wait = stack(), allocations = 0;
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_CASE(a_pool_gains_what_allocations_take_less_after_it_was_raised, PoolRounds) {
+    allocate_in_order(4, 50 * us);
+    raise();
+    allocate_in_order(100, 2 * us);
+    const json shown = line();
+    BOOST_TEST(shown["action"] == "hold_pool");
+    BOOST_TEST(shown["gain_ns"] == 100 * 48 * us);
+    BOOST_TEST(contains(text_of(path()), "the program's own time: 100 calls with it, 4 calls before it"));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_pool_whose_allocations_take_as_long_gains_nothing, PoolRounds) {
+    allocate_in_order(4, 50 * us);
+    raise();
+    allocate_in_order(100, 50 * us);
+    BOOST_TEST(line()["gain_ns"].is_null());
+    BOOST_TEST(
+        contains(text_of(path()), "no difference: 100 calls with it, 4 calls before it took equally long"));
+}
+
+BOOST_FIXTURE_TEST_CASE(of_a_pool_that_was_raised_at_once_no_gain_is_known, PoolRounds) {
+    raise();
+    allocate_in_order(100, 2 * us);
+    BOOST_TEST(line()["gain_ns"].is_null());
+}
+
 BOOST_AUTO_TEST_SUITE_END()
