@@ -141,9 +141,11 @@ ReliefStep ReliefPolicy::choose(Entry& entry, std::uint64_t address, std::uint64
         return give(Remedy::read_mostly, residency::block_bytes);
     const std::uint64_t hot = entry.last - round_down(entry.first, residency::granule_bytes);
     const unsigned contested = prefetched_ ? window : 2; // prefetching learns in the first rounds
-    if ((hot <= small_bytes && !prefetched_) || (tally.thrashed >= contested && hot <= contested_bytes))
+    const bool left_to_prefetches = prefetched_ && bytes <= small_bytes; // SmallTurns tries what is best
+    if (!left_to_prefetches &&
+        ((hot <= small_bytes && !prefetched_) || (tally.thrashed >= contested && hot <= contested_bytes)))
         return give(Remedy::accessed_by, residency::granule_bytes);
-    if (prefetched_ && tally.thrashed != 0 && tally.moved < most_rounds)
+    if (prefetched_ && !left_to_prefetches && tally.thrashed != 0 && tally.moved < most_rounds)
         return {};
     const bool written = tally.written + tally.changed != 0;
     if (!written && tally.moved < most_rounds)

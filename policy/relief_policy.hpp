@@ -58,8 +58,9 @@ public:
     ReliefStep launch(std::uint64_t allocation, std::uint64_t address, std::uint64_t bytes,
                       std::uint64_t now) noexcept;
 
-    /// Small shared memory is prefetched in both directions, so only what the driver finds thrashing gets
-    /// accessed-by advice: device accesses to host memory are slow.
+    /// Allocations of up to 64 KiB that are shared and written are left to SmallTurns. Small parts of larger
+    /// ones are prefetched, so only what the driver finds thrashing gets accessed-by advice: device accesses to
+    /// host memory are slow.
     void leave_turns_to_prefetches() noexcept { prefetched_ = true; }
 
     /// Whether the content of what migrated back to the host is to be compared.

@@ -32,6 +32,12 @@ public:
     /// with; 0 after the last.
     std::uint32_t list(std::uint64_t holder, std::uint32_t from, observe::Touched& out) const noexcept;
 
+    /// Whether `holder` is known to point to managed memory.
+    bool points(std::uint64_t holder) const noexcept {
+        const Holder& known = holders_[holder % slots];
+        return known.id == holder && known.count != 0;
+    }
+
     /// All that `holder` points to was found on the device in this epoch of ResidencyMap.
     void settle(std::uint64_t holder, std::uint64_t epoch) noexcept;
     bool settled(std::uint64_t holder, std::uint64_t epoch) const noexcept;

@@ -46,6 +46,7 @@ void leave_copies_to_program(std::uint64_t address) {
         return;
     const record::Guard guard(knowledge.mutex);
     knowledge.turns.leave(allocation.id);
+    knowledge.small_turns.leave(allocation.id, allocation.bytes);
 }
 
 void before_launch(LaunchScope& launch) noexcept {
@@ -88,6 +89,7 @@ void on_prefetch(const trace::Prefetch& done) noexcept {
     if (is_shared_by_devices(allocation)) // a program that prefetches itself knows which part belongs where
         leave_shared_to_faults(allocation);
     const record::Guard guard(knowledge.mutex);
+    knowledge.small_turns.leave(allocation.id, allocation.bytes);
     policy::ResidencyView view;
     if (!knowledge.residency.see(allocation.id, allocation.address, allocation.bytes, view))
         return;
@@ -157,6 +159,7 @@ void on_free(const observe::Allocation& allocation) noexcept {
         return;
     knowledge.residency.forget(allocation.id);
     knowledge.turns.forget(allocation.id);
+    knowledge.small_turns.forget(allocation.id);
     knowledge.names.remove(allocation.id);
 }
 
@@ -170,6 +173,7 @@ void leave_to_faults(std::uint64_t address, std::uint64_t bytes, bool alone) noe
     leave_shared_to_faults(allocation);
     const std::uint64_t last = bytes != 0 ? address + bytes : allocation.address + allocation.bytes;
     const record::Guard guard(knowledge.mutex);
+    knowledge.small_turns.leave(allocation.id, allocation.bytes);
     policy::ResidencyView view;
     if (knowledge.residency.see(allocation.id, allocation.address, allocation.bytes, view))
         knowledge.residency.leave_alone(allocation.id, address, last, alone);
@@ -200,6 +204,8 @@ observe::LookRange prefetching_looks(const observe::Allocation& allocation,
         return observe::LookRange::of(allocation);
     if (occasion.moment != trace::SampleMoment::before_launch)
         return residency.on_trial(allocation.id) ? observe::LookRange::of(allocation) : observe::LookRange{};
+    if (knowledge.leaves_small(allocation.id))
+        return {};
     if (residency.untouched(allocation.id, occasion.host_faults)) {
         knowledge.host_returns.looking(allocation.id); // a look would find nothing
         return {};
@@ -215,14 +221,17 @@ void prefetching_sees(const observe::Allocation& allocation, observe::LookRange 
         knowledge.residency.looking(allocation.id, range.first, range.last);
         return;
     }
-    if (!knowledge.residency.on_host(allocation.id, range.first, range.last))
+    if (!knowledge.residency.on_host(allocation.id, range.first, range.last)) {
         knowledge.host_returns.host_has(allocation.id, range.first, range.last);
+        knowledge.small_turns.host_has(allocation.id);
+    }
     knowledge.residency.found_on_host(allocation.id, range.first, range.last);
 }
 
 bool was_brought(const observe::Allocation& allocation) noexcept {
     const record::Guard guard(knowledge.mutex);
-    return knowledge.host_returns.has_brought(allocation.id);
+    return knowledge.host_returns.has_brought(allocation.id) ||
+           knowledge.small_turns.has_returned(allocation.id);
 }
 
 constinit Action modes::prefetch{

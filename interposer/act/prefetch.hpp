@@ -13,6 +13,7 @@
 #include "policy/prefetch_plan.hpp"
 #include "policy/residency_map.hpp"
 #include "policy/round_trials.hpp"
+#include "policy/small_turns.hpp"
 
 namespace umadvisor::act {
 
@@ -27,6 +28,12 @@ struct Knowledge {
     policy::LaunchSequence sequence;
     policy::ComparedRounds compared_rounds;
     policy::DeviceTurns turns;
+    policy::SmallTurns small_turns;
+
+    /// Whether the next launch that reaches the allocation is left to faults, which take less time.
+    bool leaves_small(std::uint64_t allocation) const noexcept {
+        return !residency.crowded() && small_turns.way(allocation) == policy::SmallTurns::Way::faults;
+    }
 };
 extern constinit Knowledge knowledge;
 
@@ -114,6 +121,14 @@ struct ThreadKnowledge {
     LeftRound left;
 };
 ThreadKnowledge& of_thread() noexcept;
+
+/// Under the lock: a launch with this call stack is about to reach the allocation. Returns whether it is small
+/// memory that is left to faults (policy::SmallTurns).
+bool leave_small(const observe::Allocation& allocation, std::uint64_t stack, std::uint64_t now) noexcept;
+/// Notes how small memory is to move from now on; the first few times.
+void note_choice(const policy::SmallTurns::Choice& choice) noexcept;
+/// Bytes of the plan without those of small memory, whose rounds SmallTurns compares. Locks knowledge.mutex.
+std::uint64_t bytes_to_compare(const policy::PrefetchPlan& in) noexcept;
 
 /// Prefetches to the device what the launch reaches and what that points to, and evicts to make room.
 void bring_to_device(const observe::Touched& touched, Launching launch) noexcept;

@@ -91,6 +91,7 @@ std::uint32_t bring(const policy::PrefetchRange* ranges, std::uint32_t count, CU
         const record::Guard guard(knowledge.mutex);
         knowledge.residency.moved(range.allocation, range.address, range.address + range.bytes,
                                   policy::BlockState::host);
+        knowledge.small_turns.returned(range.allocation);
     }
     return brought;
 }
@@ -139,6 +140,11 @@ void plan_returns(LaunchScope& launch) noexcept {
             allocation.address, allocation.bytes, reinterpret_cast<std::uint64_t>(launch.stream), now);
         if (next.site == 0 || launch.return_count + 2 > LaunchScope::most_returns)
             continue;
+        if (knowledge.small_turns.way(allocation.id) == policy::SmallTurns::Way::both) {
+            if (!knowledge.residency.crowded())
+                launch.returns[launch.return_count++] = {allocation.id, allocation.address, allocation.bytes};
+            continue;
+        }
         const policy::HostReturns::Span span =
             knowledge.host_returns.ahead_of_wait(next, allocation.id, allocation.address, allocation.bytes,
                                                  knowledge.residency.tried_block(allocation.id));
@@ -176,7 +182,8 @@ bool LeftRound::begin(std::uint64_t stack, std::uint64_t bytes) noexcept {
     const std::uint64_t now = record::run_nanoseconds();
     {
         const record::Guard guard(knowledge.mutex);
-        if (knowledge.turns.tries() || !knowledge.compared_rounds.begins(stack, bytes, waits, now))
+        if (knowledge.turns.tries() || knowledge.small_turns.tries() ||
+            !knowledge.compared_rounds.begins(stack, bytes, waits, now))
             return false;
         least_end = now + policy::ComparedRounds::least_ns;
         deadline = knowledge.compared_rounds.deadline(stack, now);

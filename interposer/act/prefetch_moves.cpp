@@ -106,12 +106,17 @@ void select(const observe::Touched& touched, std::uint32_t device, CUstream stre
         const policy::ResidencyMap::Users users = residency.note_user(allocation.id, device);
         if (users == policy::ResidencyMap::Users::several_since_now)
             moves.newly_shared = allocation.id;
+        if (users != policy::ResidencyMap::Users::this_device)
+            knowledge.small_turns.leave(allocation.id, allocation.bytes);
         if (users == policy::ResidencyMap::Users::several_advised)
             knowledge.turns.leave(allocation.id);
         else if (users != policy::ResidencyMap::Users::this_device && !ahead)
             share(allocation, static_cast<CUdevice>(device), residency.device_bytes(device), moves);
-        if (users != policy::ResidencyMap::Users::this_device || residency.resident(allocation.id, device))
+        if (users != policy::ResidencyMap::Users::this_device || residency.resident(allocation.id, device) ||
+            knowledge.leaves_small(allocation.id))
             continue;
+        if (allocation.bytes > policy::SmallTurns::most_bytes)
+            knowledge.small_turns.disturb();
         selection.brought[i] = residency.worth_bringing(allocation.id, reinterpret_cast<std::uint64_t>(stream));
         if (selection.brought[i])
             selection.missing += policy::missing_bytes({&view, 1});
@@ -222,16 +227,20 @@ void plan_moves(const observe::Touched& touched, CUdevice device, CUstream strea
         knowledge.residency.launched(touched.managed[i].id, capacity);
 }
 
-/// The launch ends the rounds of what it reaches. Returns whether all of it is on the device already.
-bool begin(const observe::Touched& touched) {
+/// The launch ends the rounds of what it reaches. Returns whether all of it is on the device already, or is
+/// left to faults.
+bool begin(const observe::Touched& touched, std::uint64_t stack, policy::SmallTurns::Choice& choice) {
     std::uint64_t addresses[observe::Touched::max_managed];
     bool resident = true;
     const std::uint32_t device = observe::current_device();
+    const std::uint64_t now = record::run_nanoseconds();
     const record::Guard guard(knowledge.mutex);
     for (std::uint32_t i = 0; i < touched.managed_count; ++i) {
         const observe::Allocation& allocation = touched.managed[i];
         addresses[i] = allocation.address;
         knowledge.host_returns.launch(allocation.id);
+        if (leave_small(allocation, stack, now))
+            continue;
         const bool shared = knowledge.turns.concerns(allocation.id);
         if (!shared && knowledge.residency.resident(allocation.id, device))
             continue;
@@ -240,6 +249,7 @@ bool begin(const observe::Touched& touched) {
             knowledge.pointees.read(allocation); // while the host still has it
     }
     knowledge.sequence.add({addresses, touched.managed_count});
+    choice = knowledge.small_turns.take_choice();
     return resident;
 }
 
@@ -251,7 +261,9 @@ public:
     /// Returns whether all of it was on the device already.
     bool run(const observe::Touched& touched, unsigned depth = 0) {
         of_thread().reached.add(touched, reinterpret_cast<std::uint64_t>(launch_.stream));
-        bool resident = begin(touched);
+        policy::SmallTurns::Choice choice;
+        bool resident = begin(touched, launch_.stack, choice);
+        note_choice(choice);
         if (!resident && may_act())
             bring(touched);
         if (depth < most_depth)
@@ -276,7 +288,7 @@ private:
     /// Whether the round may be left alone. With evictions it may not: the residency map is right only if they
     /// are made.
     bool may_be_left(const Moves& moves) const {
-        std::uint64_t bytes = moves.in.bytes;
+        std::uint64_t bytes = bytes_to_compare(moves.in);
         for (std::uint32_t i = 0; i < moves.shared_count; ++i) {
             if (moves.shared[i].begins_copies || moves.shared[i].ends_copies)
                 return false;
@@ -292,6 +304,8 @@ private:
         moves.in.count = 0;
         for (std::uint32_t i = 0; i < moves.shared_count; ++i)
             moves.shared[i].brings = false;
+        const record::Guard guard(knowledge.mutex);
+        knowledge.small_turns.disturb();
     }
 
     static constexpr unsigned most_depth = 3;
