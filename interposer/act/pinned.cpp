@@ -5,6 +5,7 @@
 /// memory that is allocated is empty. Nothing is kept or handed out while the program captures, and a context
 /// whose work has failed gets the driver's answers.
 #include "interposer/act/action.hpp"
+#include "interposer/act/devices.hpp"
 #include "interposer/act/pinned_blocks.hpp"
 #include "interposer/act/registrations.hpp"
 #include "interposer/act/touched_blocks.hpp"
@@ -14,8 +15,10 @@ namespace umadvisor::act {
 
 namespace {
 
-bool start(const runtime::Options&, const DeviceCount&) noexcept {
+bool start(const runtime::Options&, const DeviceCount& devices) noexcept {
     set_pinned_budget();
+    if (devices.hmm != 0 || devices.read_host != 0)
+        keep_no_registrations();
     return true;
 }
 

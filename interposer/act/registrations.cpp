@@ -64,6 +64,7 @@ constinit std::uint64_t registration_turn = 0;
 constinit std::uint64_t registration_budget = 0;
 constinit bool has_registration_budget = false;
 constinit std::atomic<std::uint64_t> registration_bytes{0}; ///< kept
+constinit std::atomic<bool> keeps_none{false};
 constinit std::atomic_flag refusal_noted{};
 
 std::size_t number_of(const Registration& each) {
@@ -253,10 +254,15 @@ void end_all_registrations() noexcept {
     });
 }
 
+void keep_no_registrations() noexcept {
+    keeps_none.store(true, std::memory_order_relaxed);
+}
+
 bool register_again(RegistrationScope& asked) noexcept {
     trace::Alloc& record = asked.record;
     const auto address = reinterpret_cast<std::uint64_t>(asked.address);
-    if (address == 0 || asked.bytes == 0 || !observe::nothing_is_captured())
+    if (keeps_none.load(std::memory_order_relaxed) || address == 0 || asked.bytes == 0 ||
+        !observe::nothing_is_captured())
         return false;
     const record::Quiet quiet;
     wait_for_change(address, asked.bytes);

@@ -151,10 +151,17 @@ BOOST_AUTO_TEST_CASE(the_driver_makes_and_ends_registrations_that_are_not_kept) 
 }
 
 BOOST_AUTO_TEST_CASE(registrations_of_a_context_that_has_failed_are_the_drivers) {
-    run_unseen(folder, registering + "rounds", "pinned", "SIMCUDA_CONFIG=fail=cuCtxSynchronize:0:719");
+    run_unseen(folder, registering + "rounds", "pinned", "SIMCUDA_CONFIG=fail=cuMemFree_v2:0:719");
     BOOST_TEST(registrations(folder) == (Blocks{0, 0}));
-    run_unseen(folder, registering + "rounds", "pinned", "SIMCUDA_CONFIG=fail=cuStreamQuery:0:719");
+    run_unseen(folder, registering + "rounds", "pinned", "SIMCUDA_CONFIG=fail=cuEventQuery:0:719");
     BOOST_TEST(registrations(folder).reused == 0u);
+}
+
+/// Their kernels would reach the driver's pages, whatever the program maps there.
+BOOST_DATA_TEST_CASE(none_is_kept_where_kernels_reach_pageable_memory,
+                     data::make({"hmm", "numa", "cdmm", "pool"}), memory) {
+    run_unseen(folder, registering + "rounds", "pinned", std::string("SIMCUDA_CONFIG=memory=") + memory);
+    BOOST_TEST(registrations(folder) == (Blocks{0, 0}));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -39,6 +39,7 @@ constexpr Step steps[] = {
     {"copy_box", 16, copy_box_step},
     {"set", 40, set_step},
     {"launch", 100, launch_step},
+    {"register", 6, register_step},
     {"prefetch", 20, prefetch_step},
     {"advise", 12, advise_step},
     {"streams", 4, stream_step},

@@ -182,6 +182,34 @@ inline void read_step(Worker& worker) {
     }
 }
 
+/// Ends a registration and makes another, of the same memory and mostly of the same part; between them the
+/// memory is pageable for the driver.
+inline void register_step(Worker& worker) {
+    Buffer* const buffer = worker.any([](const Buffer& each) { return each.kind == Kind::registered; });
+    if (!buffer)
+        return;
+    worker.drop_graphs_of(*buffer);
+    worker.settle(*buffer);
+    worker.expect(cudaHostUnregister(buffer->at));
+    if (worker.random.one_in(4)) {
+        const std::size_t part = worker.random.length(buffer->bytes);
+        worker.expect(cudaHostRegister(buffer->at, part, cudaHostRegisterPortable));
+        worker.see(cudaHostRegister(buffer->at, buffer->bytes, cudaHostRegisterDefault));
+        worker.expect(cudaHostUnregister(buffer->at));
+    }
+    if (Buffer* const to = worker.any([](const Buffer& each) { return each.only_device(); })) {
+        const std::size_t bytes = worker.random.length(std::min(buffer->bytes, to->bytes));
+        Stream& stream = worker.any_stream();
+        worker.order(*to, stream);
+        worker.expect(cudaMemcpyAsync(to->at, buffer->at, bytes, cudaMemcpyHostToDevice, stream.handle));
+        to->last = buffer->last = &stream;
+        worker.settle(*buffer);
+        worker.random.fill(buffer->at, bytes); // the copy has the bytes from before
+    }
+    worker.expect(cudaHostRegister(buffer->at, buffer->bytes, cudaHostRegisterDefault));
+    worker.expect(cudaHostGetDevicePointer(reinterpret_cast<void**>(&buffer->on_device), buffer->at, 0));
+}
+
 /// Every byte of a buffer.
 inline void compare(Worker& worker, Buffer& buffer) {
     worker.settle(buffer);
