@@ -54,7 +54,7 @@ BOOST_AUTO_TEST_CASE(no_step_of_two_processes_is_refused_earlier) {
         if (entry.path().extension() == ".umtrace")
             kept +=
                 dump(folder, "Alloc", {{"reason", "reused_device"}}, entry.path().filename().string()).size();
-    BOOST_TEST(kept > 100u);
+    BOOST_TEST(kept > 20u);
     // A busy machine may take longer than the 10 ms in which memory should be given back: that is said, not
     // checked.
     for (std::size_t at = 0; (at = acted.err.find(slowest, at)) != std::string::npos; at += slowest.size())

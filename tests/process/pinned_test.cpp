@@ -160,7 +160,8 @@ BOOST_AUTO_TEST_CASE(registrations_of_a_context_that_has_failed_are_the_drivers)
 /// Their kernels would reach the driver's pages, whatever the program maps there.
 BOOST_DATA_TEST_CASE(none_is_kept_where_kernels_reach_pageable_memory,
                      data::make({"hmm", "numa", "cdmm", "pool"}), memory) {
-    run_unseen(folder, registering + "rounds", "pinned", std::string("SIMCUDA_CONFIG=memory=") + memory);
+    run_unseen(folder, registering + "rounds", "pinned --no-calibrate",
+               std::string("SIMCUDA_CONFIG=memory=") + memory);
     BOOST_TEST(registrations(folder) == (Blocks{0, 0}));
 }
 
