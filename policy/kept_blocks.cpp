@@ -3,6 +3,7 @@
 #include "policy/mix.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 namespace umadvisor::policy {
@@ -67,7 +68,7 @@ KeptBlocks::Source KeptBlocks::hand_out(const BlockKind& kind, KeptBlock& out) n
     known->asked = requests_;
     if (known->first != 0) {
         const std::uint32_t number = ++known->answered;
-        if (number % compared_every == 0 && number <= compared_every * most_compared) {
+        if (number % first_compared == 0 && std::has_single_bit(number / first_compared)) {
             known->skip_next = true;
             return Source::compared;
         }

@@ -45,9 +45,9 @@ public:
     static constexpr std::uint32_t trial = 8; ///< blocks that are handed out before a kind may be refused
     static constexpr std::uint64_t old_after = 1024;
     static constexpr std::uint64_t old_after_ns = 2'000'000'000;
-    /// One request of each kind in so many is left to the driver, and one block given up after it, up to
-    /// `most_compared` of them.
-    static constexpr std::uint32_t compared_every = 64, most_compared = 16;
+    /// The request of each kind with this number, and with twice, four, ... times it, is left to the driver,
+    /// and one block given up after it.
+    static constexpr std::uint32_t first_compared = 64;
 
     constexpr KeptBlocks() noexcept = default;
 

@@ -53,6 +53,11 @@ void ReliefPolicy::host_fault(std::uint64_t allocation, std::uint64_t first, std
     entry->last = std::max(entry->last, last);
 }
 
+void ReliefPolicy::written(std::uint64_t allocation) noexcept {
+    if (Entry* const entry = find(allocation))
+        entry->round.written = true;
+}
+
 void ReliefPolicy::thrashed(std::uint64_t allocation) noexcept {
     if (Entry* const entry = find_for_event(allocation))
         entry->round.thrashed = true;

@@ -33,6 +33,8 @@ public:
     // memory.
     void host_fault(std::uint64_t allocation, std::uint64_t first, std::uint64_t last, std::uint64_t faults,
                     bool write) noexcept;
+    /// The device is to write it.
+    void written(std::uint64_t allocation) noexcept;
     void thrashed(std::uint64_t allocation) noexcept;
     /// Read-mostly copies have ended: one side wrote, or the device had no room.
     void copies_ended(std::uint64_t allocation) noexcept;

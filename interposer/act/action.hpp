@@ -134,6 +134,8 @@ struct Action {
     bool (*instead_of_copy)(trace::Copy& copy) noexcept = nullptr;
     /// The copy has been made, and its record is complete.
     void (*after_copy)(trace::Copy& copy) noexcept = nullptr;
+    /// The program is about to set managed memory on the device. The record has all but the driver's answer.
+    void (*before_set)(const trace::Set& set) noexcept = nullptr;
     /// The program has waited for the device, and the host may touch what launches left there.
     void (*after_wait)(const Wait& wait) noexcept = nullptr;
     /// All actions have seen the wait.

@@ -65,6 +65,18 @@ void before_launch(LaunchScope& launch) noexcept {
     plan_ahead(launch);
 }
 
+/// A set is the device's first use of small memory in many a loop: the launches behind it find it there.
+void before_set(const trace::Set& set) noexcept {
+    observe::Allocation allocation;
+    if (!observe::allocations().find(set.address, allocation) ||
+        allocation.bytes > policy::SmallTurns::most_bytes || plan_leaves(trace::ActMode::prefetch, set.stack))
+        return;
+    const record::OffStack<observe::Touched> touched;
+    touched->managed[touched->managed_count++] = allocation;
+    look_before_launch(*touched);
+    bring_to_device(*touched, {reinterpret_cast<CUstream>(set.stream), set.stack});
+}
+
 void after_launch(LaunchScope& launch) noexcept {
     make_returns(launch);
     bring_ahead(launch);
@@ -239,6 +251,7 @@ constinit Action modes::prefetch{
     .before_launch = &before_launch,
     .after_launch = &after_launch,
     .after_copy = &after_copy,
+    .before_set = &before_set,
     .after_wait = &after_wait,
     .on_prefetch = &on_prefetch,
     .on_advice = &on_advice,

@@ -198,6 +198,11 @@ constinit Action modes::relieve{
     .name = "relieve",
     .start = &start,
     .before_launch = &before_launch,
+    .before_set =
+        [](const trace::Set& set) noexcept {
+            const record::Guard guard(relief_mutex);
+            policy.written(static_cast<std::uint64_t>(set.allocation));
+        },
     .end_round = &end_round,
     .on_advice = [](const trace::Advise& advice) noexcept { leave_unrelieved(advice.address); },
     .on_attachment = [](const trace::Attach& attachment) noexcept { leave_unrelieved(attachment.address); },

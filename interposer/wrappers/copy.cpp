@@ -113,6 +113,10 @@ trace::Set begin_set(CUdeviceptr address, std::uint64_t bytes, std::uint64_t val
     const observe::End end = observe::classify(address, bytes);
     record.memory = end.memory;
     record.allocation = end.allocation;
+    if (act::acting() && record.memory == trace::Memory::managed && !record.captured) {
+        record.stack = record::stack();
+        act::notify<&act::Action::before_set>(record);
+    }
     return record;
 }
 

@@ -117,6 +117,17 @@ BOOST_AUTO_TEST_CASE(what_the_kernels_of_a_graph_reach_is_there_before_its_launc
     BOOST_TEST((before_each == std::vector<std::size_t>{3, 2, 2, 2, 2, 0}));
 }
 
+/// simcuda holds up what thrashes, so that prefetches pay; a set and a launch reach it in each round.
+BOOST_AUTO_TEST_CASE(small_memory_goes_both_ways) {
+    const std::string command = sim + "repairs_programs scalar";
+    const Outcome bare = run_bare(folder, command), acted = run_acted(folder, command, "auto");
+    const auto result = [](const Outcome& of) { return of.out.substr(0, of.out.find('\n')); };
+    BOOST_TEST(result(acted) == result(bare), acted.err);
+    BOOST_TEST(notices(report(folder), "is prefetched in both directions"));
+    BOOST_TEST(dump(folder, "Prefetch", {{"location", "device"}}).size() > 3900u); // of 4000 rounds
+    BOOST_TEST(dump(folder, "Prefetch", {{"location", "host"}}).size() > 3900u);
+}
+
 /// Which no allocation call has returned.
 BOOST_AUTO_TEST_CASE(variables_are_prefetched) {
     const auto [bare, repaired] = prefetch(Folder(), "static_managed");

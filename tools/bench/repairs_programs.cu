@@ -4,7 +4,7 @@
 //   register       a buffer page-locked for each transfer; fixed: once
 //   pools          a pool that gives its memory back at each wait; fixed: a release threshold
 //   prefetch       a managed range prefetched in slices; fixed: at once
-//   scalar         a managed number that kernel and host touch in each round; fixed: a page-locked copy of one
+//   scalar         a managed number that device and host use in each round; fixed: a page-locked copy
 //   on the device pool_refill    one GiB of a pool, freed and asked for again after a wait; prints the median
 //   time of the request
 // Prints `result N`, the same in both forms, and `elapsed ms: N`.
@@ -224,6 +224,7 @@ Result scalar(bool fixed) {
     unsigned sum = 0;
     const example::Stopwatch watch;
     for (std::size_t i = 0; i < rounds; ++i) {
+        CHECK(cudaMemsetAsync(number, 0, sizeof *number, nullptr));
         LAUNCH(count, 1, 32, nullptr, number);
         if (fixed)
             CHECK(cudaMemcpyAsync(copy, number, sizeof *copy, cudaMemcpyDeviceToHost, nullptr));
