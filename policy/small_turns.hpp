@@ -65,7 +65,7 @@ public:
     static constexpr std::uint64_t most_bytes = 64 * 1024; ///< what one fault of the host moves
     static constexpr unsigned shared = 2;                  ///< rounds in a row before a trial
     static constexpr unsigned judged = 8;                  ///< rounds, the last ones of a trial
-    static constexpr unsigned settling = 16; ///< rounds with faults until the driver has come to rest
+    static constexpr unsigned settling = 20; ///< rounds with faults until the driver has come to rest
     static constexpr unsigned first_again = 64, growth = 4; ///< rounds until the other way is tried again
     static constexpr std::uint64_t share = 128;             ///< trials cost one part in so many
 

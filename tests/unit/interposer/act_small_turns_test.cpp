@@ -62,8 +62,8 @@ struct Loop {
 BOOST_FIXTURE_TEST_CASE(both_directions_are_tried_from_the_third_round_on_and_kept_if_better, Loop) {
     const Times times = thrashing_from(66 * us, 550 * us);
     BOOST_TEST((next(2, times) == std::map<Way, int>{{Way::to_device, 2}}));
-    BOOST_TEST((next(4, times) == std::map<Way, int>{{Way::both, 4}}));
-    BOOST_TEST((next(16, times) == std::map<Way, int>{{Way::faults, 16}}));
+    BOOST_TEST((next(8, times) == std::map<Way, int>{{Way::both, 8}}));
+    BOOST_TEST((next(20, times) == std::map<Way, int>{{Way::faults, 20}}));
     BOOST_TEST(
         (next(300, times) == std::map<Way, int>{{Way::both, 300}})); // the trial has to be paid for first
     const SmallTurns::Choice choice = turns.take_choice();
@@ -78,7 +78,7 @@ BOOST_FIXTURE_TEST_CASE(both_directions_are_tried_from_the_third_round_on_and_ke
 
 BOOST_FIXTURE_TEST_CASE(what_is_fastest_with_faults_costs_next_to_nothing, Loop) {
     const Times times = thrashing_from(65 * us, 21 * us);
-    rounds(22, times);
+    rounds(31, times);
     BOOST_TEST((turns.take_choice().way == Way::faults));
     BOOST_TEST((next(200, times) == std::map<Way, int>{{Way::faults, 200}}));
     for (const int count : {3'000, 100'000}) {
@@ -92,21 +92,21 @@ BOOST_FIXTURE_TEST_CASE(what_is_fastest_with_faults_costs_next_to_nothing, Loop)
 
 BOOST_FIXTURE_TEST_CASE(what_is_equal_is_left_to_faults, Loop) {
     const auto times = [](Way, int) { return 60 * us; };
-    rounds(22, times);
+    rounds(31, times);
     BOOST_TEST((turns.way(7) == Way::faults));
     BOOST_TEST((turns.take_choice().way == Way::faults));
     rounds(10'000, times); // trials that cost nothing grow rarer all the same
-    BOOST_TEST(ways[Way::both] <= 4 * 5);
+    BOOST_TEST(ways[Way::both] <= 8 * 5);
     BOOST_TEST(turns.take_choice().allocation == 0u); // and change nothing
 }
 
 BOOST_FIXTURE_TEST_CASE(rounds_that_take_long_now_and_then_decide_nothing, Loop) {
-    noise = [](int i) { return i % 3 == 1 ? 900 * us : i % 5 * us; };
-    rounds(30, thrashing_from(66 * us, 550 * us));
+    noise = [](int i) { return i % 6 == 1 ? 150 * us : i % 5 * us; };
+    rounds(60, thrashing_from(66 * us, 550 * us));
     BOOST_TEST((turns.way(7) == Way::both));
     Loop other;
     other.noise = noise;
-    other.rounds(30, thrashing_from(66 * us, 21 * us));
+    other.rounds(60, thrashing_from(66 * us, 21 * us));
     BOOST_TEST((other.turns.way(7) == Way::faults));
 }
 
@@ -133,14 +133,14 @@ BOOST_FIXTURE_TEST_CASE(what_stays_where_it_is_is_not_tried, Loop) {
 
 BOOST_FIXTURE_TEST_CASE(where_the_last_launch_is_not_known_only_the_device_is_tried, Loop) {
     known = false;
-    rounds(30, [](Way way, int) { return way == Way::faults ? 500 * us : 100 * us; });
+    rounds(40, [](Way way, int) { return way == Way::faults ? 500 * us : 100 * us; });
     BOOST_TEST(ways[Way::both] == 2);
     BOOST_TEST((turns.way(7) == Way::to_device));
     BOOST_TEST((turns.take_choice().way == Way::to_device));
 }
 
 BOOST_FIXTURE_TEST_CASE(several_launches_of_a_round_go_one_way, Loop) {
-    for (int i = 0; i < 40; ++i) {
+    for (int i = 0; i < 60; ++i) {
         turns.host_has(7);
         const Way first = turns.launch(7, int_bytes, site, waits, now);
         const Way second = turns.launch(7, int_bytes, site + 1, waits, now + us);
@@ -188,7 +188,7 @@ BOOST_FIXTURE_TEST_CASE(what_the_program_has_placed_is_left, Loop) {
     rounds(100, thrashing_from(66 * us, 21 * us), 8);
     BOOST_TEST(ways.size() == 1u);
     turns.forget(7);
-    rounds(30, thrashing_from(66 * us, 21 * us)); // another allocation at its place
+    rounds(60, thrashing_from(66 * us, 21 * us)); // another allocation at its place
     BOOST_TEST((turns.way(7) == Way::faults));
 }
 
