@@ -37,11 +37,9 @@ constexpr bool finds_registrations(std::string_view name) {
         "cuKernel",
         "cuLaunch",
         "cuLibrary",
-        "cuMemAlloc",
         "cuMemFreeAsync",
         "cuMemFree_v2",
         "cuMemGetInfo",
-        "cuMemHostAlloc",
         "cuMemHostRegister",
         "cuMemHostUnregister",
         "cuModule",
@@ -65,10 +63,13 @@ enum class NamedMemory : std::uint8_t {
     copied, ///< (to, from, bytes)
     set,    ///< (to, value, count of at most 4 bytes)
     freed,  ///< (address)
+    made,   ///< where the driver chooses: perhaps where memory was that is registered
 };
 constexpr NamedMemory named_memory(std::string_view name) {
     if (name == "cuMemFreeHost")
         return NamedMemory::freed;
+    if (name.starts_with("cuMemAlloc") || name.starts_with("cuMemHostAlloc"))
+        return NamedMemory::made;
     if (name.starts_with("cuMemsetD") && !name.starts_with("cuMemsetD2"))
         return NamedMemory::set;
     for (const std::string_view each : {"cuMemcpyHtoD", "cuMemcpyDtoH", "cuMemcpyDtoD"})
@@ -80,8 +81,9 @@ constexpr NamedMemory named_memory(std::string_view name) {
     return NamedMemory::unknown;
 }
 
-/// Ends those that share pages with the memory; or all.
+/// End those that share pages with the memory; those whose memory is gone; all.
 void end_registrations_at(std::uint64_t address, std::uint64_t bytes) noexcept;
+void end_unmapped_registrations() noexcept;
 void end_all_registrations() noexcept;
 
 template <class Argument>
@@ -109,6 +111,8 @@ void see_registrations(const Arguments&... arguments) noexcept {
             end_registrations_at(words[0], 4 * words[2]);
         } else if constexpr (named == NamedMemory::freed) {
             end_registrations_at(words[0], 1);
+        } else if constexpr (named == NamedMemory::made) {
+            end_unmapped_registrations();
         } else {
             end_all_registrations();
         }

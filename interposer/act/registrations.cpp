@@ -41,7 +41,8 @@ struct Registration {
         seen,    ///< the driver answers
         watched, ///< the program has it
         kept,    ///< the driver has it alone
-        changing ///< on the way to another state, without the lock
+        keeping, ///< the program ends it: it may become kept
+        ending,  ///< the driver ends it
     };
     State state = State::unused;
     bool ended = false; ///< by the program
@@ -136,7 +137,24 @@ void end_with_driver(const Registration& each) {
         modes::pinned.fail(answer);
 }
 
-/// Ends the kept ones that are `asked` for under the lock, one by one. Returns whether there were any.
+/// Other threads end some, for calls of their own: waits until none of these is as `asked` for under the lock.
+template <class Asked>
+void wait_for_ends(const Asked& asked) {
+    for (;;) {
+        bool ends = false;
+        {
+            const record::Guard guard(registrations_mutex);
+            for (const Registration& each : registrations)
+                ends |= each.state == State::ending && asked(each);
+        }
+        if (!ends)
+            return;
+        clock_nanosleep(CLOCK_MONOTONIC, 0, &short_pause, nullptr);
+    }
+}
+
+/// Ends the kept ones that are `asked` for under the lock, one by one. Returns whether there were any. Those
+/// that other threads end may still be there at the return.
 template <class Asked>
 bool end_kept(const Asked& asked) {
     bool any = false;
@@ -145,7 +163,7 @@ bool end_kept(const Asked& asked) {
             const record::Guard guard(registrations_mutex);
             if (each.state != State::kept || !asked(each))
                 continue;
-            each.state = State::changing;
+            each.state = State::ending;
         }
         end_with_driver(each);
         any = true;
@@ -156,29 +174,18 @@ bool end_kept(const Asked& asked) {
     return any;
 }
 
-/// Before a call of the program that names this memory.
+/// Before a call of the program that names this memory: the driver has no registration of it at the return but
+/// the program's own.
 void end_kept_at(std::uint64_t address, std::uint64_t bytes) {
+    if (bytes == 0)
+        return;
+    const auto shares = [&](const Registration& each) { return shares_pages(each, address, bytes); };
     end_kept([&](Registration& each) {
-        if (bytes == 0 || !shares_pages(each, address, bytes))
-            return false;
-        ++each.lost;
-        return true;
+        const bool ends = shares(each);
+        each.lost += ends;
+        return ends;
     });
-}
-
-/// Another thread may be ending one of these pages, for a call of its own.
-void wait_for_change(std::uint64_t address, std::uint64_t bytes) {
-    for (;;) {
-        bool changes = false;
-        {
-            const record::Guard guard(registrations_mutex);
-            for (const Registration& each : registrations)
-                changes |= each.state == State::changing && shares_pages(each, address, bytes);
-        }
-        if (!changes)
-            return;
-        clock_nanosleep(CLOCK_MONOTONIC, 0, &short_pause, nullptr);
-    }
+    wait_for_ends(shares);
 }
 
 bool knows_flags(std::uint64_t flags) {
@@ -246,12 +253,18 @@ void end_registrations_at(std::uint64_t address, std::uint64_t bytes) noexcept {
     end_kept_at(address, bytes);
 }
 
+void end_unmapped_registrations() noexcept {
+    const record::Quiet quiet;
+    end_kept([](const Registration& each) { return mapping_has_changed(number_of(each)); });
+}
+
 void end_all_registrations() noexcept {
     const record::Quiet quiet;
     end_kept([](Registration& each) {
         ++each.lost;
         return true;
     });
+    wait_for_ends([](const Registration&) { return true; });
 }
 
 void keep_no_registrations() noexcept {
@@ -261,14 +274,12 @@ void keep_no_registrations() noexcept {
 bool register_again(RegistrationScope& asked) noexcept {
     trace::Alloc& record = asked.record;
     const auto address = reinterpret_cast<std::uint64_t>(asked.address);
-    if (keeps_none.load(std::memory_order_relaxed) || address == 0 || asked.bytes == 0 ||
-        !observe::nothing_is_captured())
+    if (keeps_none.load(std::memory_order_relaxed) || address == 0 || asked.bytes == 0)
         return false;
     const record::Quiet quiet;
-    wait_for_change(address, asked.bytes);
     const std::uint16_t context = observe::current_context_number();
-    if (!modes::pinned.is_on() || context == 0 || !knows_flags(record.flags) ||
-        record.entry != attach::index(Entry::cuMemHostRegister_v2)) {
+    if (!modes::pinned.is_on() || !observe::nothing_is_captured() || context == 0 ||
+        !knows_flags(record.flags) || record.entry != attach::index(Entry::cuMemHostRegister_v2)) {
         end_kept_at(address, asked.bytes);
         return false;
     }
@@ -303,7 +314,6 @@ bool keep_registration(FreeingScope& freeing) noexcept {
         return false;
     const record::Quiet quiet;
     if (registrations_are_kept()) { // the program has ended it before, and the driver says so
-        wait_for_change(record.address, 1);
         if (modes::pinned.is_on())
             end_kept_at(record.address, 1);
         else
@@ -325,7 +335,7 @@ bool keep_registration(FreeingScope& freeing) noexcept {
         worth = is_worth_keeping(*known);
         if (!worth && !watched)
             return false;
-        known->state = State::changing;
+        known->state = State::keeping;
     }
     CUcontext handle = nullptr;
     const bool keeps = worth && observe::nothing_is_captured() && context == known->context &&
@@ -381,7 +391,8 @@ void forget_registrations(std::uint16_t context_number) noexcept {
     for (Registration& each : registrations) {
         {
             const record::Guard guard(registrations_mutex);
-            if (each.context != context_number || each.state == State::unused || each.state == State::changing)
+            if (each.context != context_number || each.state == State::unused || each.state == State::keeping ||
+                each.state == State::ending)
                 continue;
             if (each.state == State::kept)
                 enter_kept(each, false);
@@ -389,7 +400,7 @@ void forget_registrations(std::uint16_t context_number) noexcept {
                 each = {};
                 continue;
             }
-            each.state = State::changing;
+            each.state = State::ending;
         }
         unwatch_mapping(number_of(each));
         const record::Guard guard(registrations_mutex);

@@ -141,6 +141,11 @@ BOOST_DATA_TEST_CASE(a_driver_that_works_late_sees_ended_registrations, data::ma
     BOOST_TEST(registrations(folder) == way.expected);
 }
 
+BOOST_AUTO_TEST_CASE(another_thread_may_end_what_is_kept) {
+    run_unseen(folder, registering + "beside", "pinned");
+    BOOST_TEST(registrations(folder).reused > 0u);
+}
+
 BOOST_AUTO_TEST_CASE(the_driver_makes_and_ends_registrations_that_are_not_kept) {
     run_unseen(folder, registering + "rounds", "pinned", "SIMCUDA_REPORT=sim.json");
     const Json calls = driver_report(folder).at("calls");

@@ -3,9 +3,11 @@
 #include "scenarios.hpp"
 #include "staged.hpp"
 
+#include <atomic>
 #include <malloc.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 #include <vector>
 
@@ -248,6 +250,36 @@ void use_while_capturing() {
     }
 }
 
+/// Another thread asks about memory of its own now and then, which ends what is kept.
+void use_beside_a_thread() {
+    constexpr std::size_t bytes = 64 * 1024;
+    constexpr int many = 20'000;
+    const Bench bench;
+    std::uint8_t* const memory = map(bytes);
+    std::atomic<int> round{0};
+    std::thread asking([&] {
+        int own = 0;
+        unsigned type = 0;
+        for (int next = 0; round < many; next = round + 5) {
+            while (round < next && round < many)
+                std::this_thread::yield();
+            ASK("cuPointerGetAttribute", cuPointerGetAttribute)
+            (&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, reinterpret_cast<CUdeviceptr>(&own));
+        }
+    });
+    int refused = 0;
+    for (; round < many; ++round) {
+        refused += enter(memory, bytes) != CUDA_SUCCESS;
+        std::memset(memory, round, bytes);
+        refused += bench.copies.up_later(bench.device, memory, bytes, bench.stream) != CUDA_SUCCESS;
+        refused += leave(memory) != CUDA_SUCCESS;
+    }
+    asking.join();
+    std::printf("refused %d\n", refused);
+    std::vector<std::uint8_t> back(bytes);
+    show("device", bench.copies.down(back.data(), bench.device, bytes), back);
+}
+
 } // namespace
 
 int main(int, char** arguments) {
@@ -268,5 +300,6 @@ int main(int, char** arguments) {
                                        {"wrong", use_wrongly},
                                        {"kinds", use_kinds},
                                        {"contexts", use_in_contexts},
-                                       {"capture", use_while_capturing}});
+                                       {"capture", use_while_capturing},
+                                       {"beside", use_beside_a_thread}});
 }
