@@ -6,8 +6,8 @@
 
 namespace umadvisor::act {
 
-/// None is kept from now on: kernels reach pageable memory, and would go on to reach these pages by the driver's
-/// registration, whatever the program maps there.
+/// None is kept from now on: kernels reach pageable memory, and would go on to reach these pages by the
+/// driver's registration, whatever the program maps there.
 void keep_no_registrations() noexcept;
 
 /// Answers with a registration that is kept, or has the driver make one. False: the call is left to the driver.
