@@ -29,7 +29,16 @@ std::uint64_t PoolThreshold::after_wait(std::uint64_t bytes) noexcept {
     return 0;
 }
 
+/// So many allocations have come since the last part, or since it was raised.
+void PoolThreshold::end_part() noexcept {
+    loses_ = kept_ != 0 && mean_before_ != 0 && 10 * latest_.mean() > 11 * mean_before_;
+    latest_ = {};
+}
+
 void PoolThreshold::raised(std::uint64_t bytes) noexcept {
+    if (kept_ == 0)
+        mean_before_ = latest_.mean();
+    latest_ = {};
     kept_ = bytes;
     begin_spell(later_spell);
 }
@@ -37,6 +46,7 @@ void PoolThreshold::raised(std::uint64_t bytes) noexcept {
 void PoolThreshold::gave_back() noexcept {
     kept_ = 0;
     greatest_ = 0;
+    latest_ = {};
     begin_spell(later_spell);
 }
 

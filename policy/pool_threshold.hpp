@@ -11,6 +11,8 @@ namespace umadvisor::policy {
 ///
 /// To look costs a call of the driver, so there are spells of rounds that are looked at, with ever longer rests
 /// between them.
+///
+/// Allocations after the threshold was raised are compared with those before it.
 class PoolThreshold {
 public:
     /// Less is not worth a call of the driver.
@@ -22,9 +24,15 @@ public:
     static constexpr std::uint32_t waits_per_round = 3;
     static constexpr std::uint32_t enough = 2; ///< rounds that took it again
 
-    /// The pool has allocated.
-    void allocated() noexcept {
+    static constexpr std::uint32_t judged =
+        64; ///< allocations before and after, of which the longest is left out
+
+    /// The pool has allocated, in so many ticks.
+    void allocated(std::uint64_t ticks) noexcept {
         grown_ = true;
+        if (latest_.count == judged)
+            end_part();
+        latest_.add(ticks);
         if (rest_ != 0 && --rest_ == 0)
             begin_spell(later_spell);
     }
@@ -42,6 +50,9 @@ public:
 
     /// It keeps as much, by a call of ours.
     void raised(std::uint64_t bytes) noexcept;
+    /// Whether allocations take longer since it was raised, by more than a tenth: the program's own threshold
+    /// is better.
+    bool loses() const noexcept { return loses_; }
     /// There is no room for more: looks again after a rest.
     void refused() noexcept { rest(); }
     /// It keeps nothing any more: memory was needed. What was seen before does not count.
@@ -49,6 +60,18 @@ public:
     std::uint64_t kept() const noexcept { return kept_; }
 
 private:
+    struct Allocations {
+        std::uint32_t count = 0;
+        std::uint64_t sum = 0, longest = 0; ///< ticks
+
+        void add(std::uint64_t ticks) noexcept {
+            ++count;
+            sum += ticks;
+            longest = ticks > longest ? ticks : longest;
+        }
+        std::uint64_t mean() const noexcept { return count > 1 ? (sum - longest) / (count - 1) : 0; }
+    };
+    void end_part() noexcept;
     void begin_spell(std::uint32_t rounds) noexcept;
     void rest() noexcept;
 
@@ -63,6 +86,9 @@ private:
     std::uint32_t looks_ = 0; ///< in this round
     std::uint32_t waits_ = 0; ///< in this round, at which it did not fall
     bool grown_ = false;
+    Allocations latest_;
+    std::uint64_t mean_before_ = 0; ///< ticks of an allocation before it was raised; 0: not known
+    bool loses_ = false;
 };
 
 /// How much a pool may keep that would like to keep `wanted` bytes and keeps `kept`, on a device where `free`

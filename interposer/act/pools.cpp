@@ -153,6 +153,19 @@ std::uint64_t raise(CUmemoryPool pool, CUdevice device, std::uint64_t wanted, st
     return answer == CUDA_SUCCESS ? share : 0;
 }
 
+/// Keeping does not pay: the pool has the program's own threshold from now on.
+void give_up(CUmemoryPool handle) {
+    for_each([&](const Pool& pool) { return pool.handle == handle && is_held(pool); },
+             [](CUmemoryPool pool, CUdevice) {
+                 return set_threshold(pool, programs_own, trace::Reason::pool_refills);
+             },
+             [](Pool& pool, CUresult) {
+                 pool.left = true;
+                 record::note("--act pools: a pool gives its memory back at waits again, since allocations "
+                              "became no faster");
+             });
+}
+
 void on_pool_allocation(const trace::Alloc& allocation) noexcept {
     const auto device = static_cast<CUdevice>(allocation.device);
     if (allocation.memory != trace::Memory::device || allocation.origin != trace::Origin::program ||
@@ -164,18 +177,22 @@ void on_pool_allocation(const trace::Alloc& allocation) noexcept {
         handle = current_pool(device);
     if (handle == nullptr)
         return;
+    bool known = false, loses = false;
     {
         const record::Guard guard(mutex);
         if (Pool* const pool = find(handle)) {
+            known = true;
             if (!pool->left) {
-                pool->threshold.allocated();
+                pool->threshold.allocated(allocation.duration);
+                loses = pool->threshold.loses();
                 if (pool->threshold.wants_look())
                     to_look.store(true, std::memory_order_relaxed);
             }
-            return;
         }
     }
-    if (observe::nothing_is_captured())
+    if (loses && observe::nothing_is_captured())
+        give_up(handle);
+    if (!known && observe::nothing_is_captured())
         add(handle, device, must_be_left(handle, device), false);
 }
 

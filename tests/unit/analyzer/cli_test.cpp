@@ -70,9 +70,10 @@ BOOST_AUTO_TEST_CASE(wrong_usage_is_one_line_and_status_2) {
     check_one_line(run({"run", "stray", "--", "ls"}), 2, "stray");
     check_one_line(run({"run", "--stacks", "many", "--", "ls"}), 2, "--stacks");
     check_one_line(run({"run", "--pretend-memory", "lots", "--", "ls"}), 2, "--pretend-memory");
-    check_one_line(run({"run", "--act", "prefetch,spill", "--", "ls"}), 2,
-                   "rewrite=SIZE+, rewrite=spill, stage, reuse, pinned, pools, join, batch, skip, auto, plan=FILE "
-                   "(several with commas between), not spill");
+    check_one_line(
+        run({"run", "--act", "prefetch,spill", "--", "ls"}), 2,
+        "rewrite=SIZE+, rewrite=spill, stage, reuse, pinned, pools, join, batch, skip, auto, plan=FILE "
+        "(several with commas between), not spill");
     for (const char* act : {"rewrite=64+M", "rewrite=+", "rewrite=64MB+", "rewrite=64M"})
         check_one_line(run({"run", "--act", act, "--", "ls"}), 2, std::string("not ") + act);
     check_one_line(run({"run", "--budget", "half", "--", "ls"}), 2, "--budget");

@@ -13,7 +13,7 @@ struct PoolRounds {
     /// The pool reserves `high`, and `low` after the wait. Returns what it is to keep.
     std::uint64_t round(std::uint64_t high, std::uint64_t low) {
         ++rounds;
-        pool.allocated();
+        pool.allocated(100);
         if (pool.wants_look()) {
             ++looks;
             pool.reserved(high);
@@ -101,6 +101,48 @@ BOOST_AUTO_TEST_CASE(pools_keep_a_quarter_of_the_free_memory_together) {
     BOOST_TEST(pool_share(24 * mib, 0, 0, 100 * mib, 1) == 100 * mib / 8);
     BOOST_TEST(pool_share(24 * mib, 24 * mib, 24 * mib, 100 * mib, 0) == 0u);
     BOOST_TEST(pool_share(24 * mib, 0, 0, 0, 0) == 0u);
+}
+
+namespace {
+
+/// Allocations of which one in `slow_every` takes 100 times as long as `ticks`.
+void allocate(PoolThreshold& pool, int count, std::uint64_t ticks, int slow_every) {
+    for (int i = 1; i <= count; ++i)
+        pool.allocated(i % slow_every == 0 ? 100 * ticks : ticks);
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_pool_whose_allocations_become_slower_loses) {
+    PoolThreshold gains, loses, equal;
+    for (PoolThreshold* const pool : {&gains, &loses, &equal}) {
+        allocate(*pool, 40, 1000, 8);
+        pool->raised(64 * mib);
+    }
+    allocate(gains, 500, 1000, 1000);
+    allocate(equal, 500, 1000, 8);
+    allocate(loses, PoolThreshold::judged, 20'000, 8);
+    BOOST_TEST(!loses.loses()); // the next one decides
+    allocate(loses, 1, 20'000, 8);
+    BOOST_TEST(!gains.loses());
+    BOOST_TEST(!equal.loses());
+    BOOST_TEST(loses.loses());
+}
+
+BOOST_AUTO_TEST_CASE(one_long_allocation_is_no_loss) {
+    PoolThreshold pool;
+    allocate(pool, 40, 1000, 1000);
+    pool.raised(64 * mib);
+    pool.allocated(10'000'000);
+    allocate(pool, 200, 1000, 1000);
+    BOOST_TEST(!pool.loses());
+}
+
+BOOST_AUTO_TEST_CASE(without_allocations_before_it_is_not_known_what_a_pool_loses) {
+    PoolThreshold pool;
+    pool.raised(64 * mib);
+    allocate(pool, 200, 1000, 8);
+    BOOST_TEST(!pool.loses());
 }
 
 BOOST_AUTO_TEST_SUITE_END()
