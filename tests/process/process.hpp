@@ -117,9 +117,10 @@ inline Outcome run(const Folder& folder, const std::string& command) {
     return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), read(out), read(err)};
 }
 
-/// The same on simcuda, or on a variant of it.
+/// The same on simcuda, or on a variant of it. Processes of other tests are asked for no memory.
 inline Outcome run_sim(const Folder& folder, const std::string& command, const std::string& variant = "") {
-    return run(folder, "export LD_LIBRARY_PATH='" + simcuda + variant + ":" + simcuda + "'; " + command);
+    return run(folder, "export LD_LIBRARY_PATH='" + simcuda + variant + ":" + simcuda +
+                           "' UMADVISOR_CONTROL='" + folder.path.string() + "'; " + command);
 }
 
 inline Verdict says(const std::string& text, const std::string& part) {
